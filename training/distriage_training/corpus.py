@@ -1,0 +1,246 @@
+"""The annotated corpus on disk, and in memory as a `datasets.Dataset`.
+
+    training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
+    training/corpus/restated.jsonl      id, title, body of reports that were written for this project
+    training/corpus/readings.jsonl      the single readings behind part of the test split
+    .corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from distriage.errors import CorpusError
+from distriage.taxonomy import Taxonomy
+
+Evidence = Literal["stated", "inferred"]
+BUG_AXES = ("stage", "symptom", "cause", "fix")
+
+
+class Annotation(BaseModel):
+    """One record of annotations.jsonl; see training/corpus/README.md for the meaning of each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    kind: str
+    distributed: bool
+    stage: str | None
+    symptom: str | None
+    cause: str | None
+    cause_evidence: Evidence | None
+    fix: str | None
+    fix_evidence: Evidence | None
+    confidence: Literal["high", "low"]
+    note: str
+    url: str
+    origin: Literal["raw", "restated", "generated", "feedback"]
+    source: str
+    framework: str
+    created: str | None
+    readers: int
+    split: Literal["train", "validation", "test"]
+
+    @model_validator(mode="after")
+    def _check(self) -> Annotation:
+        filled = [axis for axis in BUG_AXES if getattr(self, axis) is not None]
+        if self.kind == "bug" and len(filled) < len(BUG_AXES):
+            raise ValueError(f"a bug needs {', '.join(BUG_AXES)}; filled: {', '.join(filled) or 'none'}")
+        if self.kind != "bug" and filled:
+            raise ValueError(f"kind {self.kind} must leave {', '.join(filled)} null")
+        if self.origin == "generated" and self.split != "train":
+            raise ValueError(f"a generated report must not be in {self.split}")
+        return self
+
+    def label(self, axis: str) -> str | None:
+        """The label of an axis, None where it is not annotated."""
+        value = getattr(self, axis)
+        return str(value).lower() if isinstance(value, bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A report with its labels, whatever it was read from.
+
+    Attributes:
+        labels: Axis -> label id; an axis that is not annotated is absent.
+        group: For scores per group: the framework, or the group column of a table.
+    """
+
+    id: str
+    title: str
+    body: str
+    labels: Mapping[str, str]
+    split: str
+    source: str
+    origin: str
+    group: str
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line numbers and objects of a JSONL file, gzip allowed.
+
+    Raises:
+        CorpusError: the file is missing, or a line is not a JSON object; names file and line.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.strip():
+                    continue
+                try:
+                    value = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise CorpusError(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}") from None
+                if not isinstance(value, dict):
+                    raise CorpusError(f"{path}:{number}: expected a JSON object, found {type(value).__name__}")
+                yield number, value
+    except (OSError, UnicodeDecodeError, EOFError) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    count = 0
+    with part.open("w", encoding="utf-8") as stream:
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    os.replace(part, path)
+    return count
+
+
+def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, Annotation]], list[str]]:
+    """Read annotations and check each against the schema and the taxonomy.
+
+    Returns:
+        The valid records with their line numbers, and a message a problem, `file:line: what, expected`.
+
+    Raises:
+        CorpusError: the file cannot be read at all.
+    """
+    records: list[tuple[int, Annotation]] = []
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    for number, row in read_jsonl(path):
+        place = f"{path}:{number}"
+        try:
+            record = Annotation.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            problems.append(f"{place}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")
+            continue
+        wrong = [axis for axis in taxonomy.axes if record.label(axis) is not None and record.label(axis) not in taxonomy.axes[axis].label_ids]
+        problems += [f"{place}: {axis}: unknown label {record.label(axis)!r} (taxonomy {taxonomy.version})" for axis in wrong]
+        key = record.id.lower()
+        if key in seen:
+            problems.append(f"{place}: id {record.id} stands already on line {seen[key]}")
+        elif not wrong:
+            records.append((number, record))
+        seen.setdefault(key, number)
+    return records, problems
+
+
+def read_texts(paths: Iterable[Path]) -> dict[str, tuple[str, str]]:
+    """Read id -> (title, body) from text files; a missing file counts as empty.
+
+    Raises:
+        CorpusError: a line is not a record with id, title and body.
+    """
+    texts: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        if not path.is_file():
+            continue
+        for number, row in read_jsonl(path):
+            if not isinstance(row.get("id"), str) or not isinstance(row.get("title"), str):
+                raise CorpusError(f"{path}:{number}: a text needs `id`, `title` and `body`; found {', '.join(row) or 'nothing'}")
+            texts[row["id"]] = (row["title"], row.get("body") or "")
+    return texts
+
+
+def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Record], list[str]]:
+    """Join annotations with texts.
+
+    Args:
+        corpus: Folder with annotations.jsonl and restated.jsonl.
+        texts: The local text store; may be missing.
+
+    Returns:
+        Records that have a text, and the ids of those that have none.
+
+    Raises:
+        CorpusError: the annotations are not valid; names the first problem and how many there are.
+    """
+    annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
+    if problems:
+        raise CorpusError(f"{problems[0]}" + (f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else ""))
+    store = read_texts([texts, corpus / "restated.jsonl"])
+    records, missing = [], []
+    for _, annotation in annotations:
+        if annotation.id not in store:
+            missing.append(annotation.id)
+            continue
+        title, body = store[annotation.id]
+        labels = {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None}
+        records.append(Record(annotation.id, title, body, labels, annotation.split, annotation.source, annotation.origin, annotation.framework))
+    return records, missing
+
+
+def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[int, int, int]:
+    """Copy the texts of annotated reports, and all unlabelled ones, from a folder into the local store.
+
+    Args:
+        folder: Searched for `*.jsonl` and `*.jsonl.gz` with id, title and body.
+        corpus: Folder of the annotations.
+        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it.
+
+    Returns:
+        How many texts were stored, how many unlabelled reports, how many annotated reports still have no text.
+
+    Raises:
+        CorpusError: no such folder, or no text in it.
+    """
+    if not folder.is_dir():
+        raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
+    annotations, _ = read_annotations(corpus / "annotations.jsonl", taxonomy)
+    wanted = {annotation.id for _, annotation in annotations}
+    stored = read_texts([texts])
+    unlabelled: dict[str, dict[str, str]] = {}
+    found = 0
+    for path in sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")]):
+        for _, row in read_jsonl(path):
+            if not isinstance(row.get("id"), str) or not isinstance(row.get("title"), str) or "body" not in row:
+                break  # another kind of file
+            found += 1
+            if row["id"] in wanted:
+                stored[row["id"]] = (row["title"], row["body"] or "")
+            else:
+                unlabelled[row["id"]] = {"id": row["id"], "title": row["title"], "body": row["body"] or ""}
+    if not found:
+        raise CorpusError(f"{folder}: no text found; expected *.jsonl or *.jsonl.gz with id, title and body")
+    write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in stored.items()))
+    write_jsonl(texts.with_name("unlabelled.jsonl"), unlabelled.values())
+    restated = read_texts([corpus / "restated.jsonl"])
+    return len(stored), len(unlabelled), len(wanted - stored.keys() - restated.keys())
+
+
+def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:
+    """Axis -> how often each label occurs; labels that never occur count 0."""
+    counts = {axis.id: Counter(dict.fromkeys(axis.label_ids, 0)) for axis in taxonomy.axes.values()}
+    for annotation in annotations:
+        for axis in counts:
+            label = annotation.label(axis)
+            if label is not None:
+                counts[axis][label] += 1
+    return counts

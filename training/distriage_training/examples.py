@@ -1,0 +1,126 @@
+"""Records -> the training set: texts prepared and tokenized, labels as numbers. In memory, as `datasets.Dataset`."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from datasets import Dataset
+from tokenizers import Tokenizer
+
+from distriage.errors import ConfigError, CorpusError
+from distriage.taxonomy import Taxonomy
+from distriage.text import prepare
+from distriage_training.config import Config, DataConfig
+from distriage_training.corpus import Record, load_records
+
+UNLABELLED = -100  # PyTorch's ignore index
+
+
+def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Record]]:
+    """Read the run's records.
+
+    Returns:
+        `train`, `validation`, `test` -> records.
+
+    Raises:
+        ConfigError, CorpusError: the data is missing or not valid.
+    """
+    data = config.data
+    if data.format == "csv":
+        records = _read_tables(config, data, taxonomy)
+    else:
+        records, missing = load_records(config.resolve(data.corpus), config.resolve(data.texts), taxonomy)
+        if missing:
+            print(  # noqa: T201
+                f"note: {len(missing):,} of {len(missing) + len(records):,} annotated reports have no text here and are left out "
+                "(`distriage corpus import FOLDER` or `distriage corpus hydrate` brings them)",
+                file=sys.stderr,
+            )
+    splits: dict[str, list[Record]] = {"train": [], "validation": [], "test": []}
+    for record in records:
+        splits[record.split].append(record)
+    for name in ("train", "validation"):
+        if not splits[name]:
+            raise CorpusError(f"{config.path}: no record with a text in split {name}")
+    if data.limit is not None:
+        splits["train"] = random.Random(config.seed).sample(splits["train"], min(data.limit, len(splits["train"])))
+    return splits
+
+
+def _read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
+    if data.train is None or set(data.label_columns) != set(taxonomy.axes):
+        raise ConfigError(f"{config.path}: data.format csv needs `train` and `label_columns` for each of the axes {', '.join(taxonomy.axes)}")
+    records: list[Record] = []
+    for split, path in (("train", data.train), ("test", data.test)):
+        if path is not None:
+            records += _read_table(config.resolve(path), split, data, taxonomy)
+    # A record's own hash decides whether it is set apart: stable when the table grows.
+    cut = int(data.validation_fraction * 2**32)
+    return [
+        Record(r.id, r.title, r.body, r.labels, "validation", r.source, r.origin, r.group)
+        if r.split == "train" and int(hashlib.sha256((r.title + r.body).encode()).hexdigest()[:8], 16) < cut
+        else r
+        for r in records
+    ]
+
+
+def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
+    csv.field_size_limit(1 << 27)
+    records = []
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="") as stream:
+            for number, row in enumerate(csv.DictReader(stream), 2):
+                labels = {}
+                for axis, column in data.label_columns.items():
+                    label = row.get(column)
+                    if label is None:
+                        raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(row)}")
+                    if label not in taxonomy.axes[axis].label_ids:
+                        raise CorpusError(f"{path}: record {number - 1}: {column}: unknown label {label!r}; known: {', '.join(taxonomy.axes[axis].label_ids)}")
+                    labels[axis] = label
+                group = row.get(data.group_column or "", "") or ""
+                records.append(Record(f"{path.name}:{number - 1}", row.get("title") or "", row.get("body") or "", labels, split, "table", "raw", group))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None
+    return records
+
+
+def data_sha256(records: Sequence[Record]) -> str:
+    """A hash of all that was trained on: ids, texts, labels, splits."""
+    digest = hashlib.sha256()
+    for record in sorted(records, key=lambda r: r.id):
+        digest.update(json.dumps([record.id, record.title, record.body, dict(record.labels), record.split], ensure_ascii=False, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy, config: Config) -> Dataset:
+    """Build the training set.
+
+    Returns:
+        Columns `input_ids` (at most `max_tokens`), `labels` [axes] (`UNLABELLED` where absent), `weights` [axes], `length`, `source`.
+    """
+    tokenizer.enable_truncation(config.encoder.max_tokens)
+    tokenizer.no_padding()
+    encodings = tokenizer.encode_batch([prepare(record.title, record.body).text for record in records])
+    weights = config.training.label_weights
+    return Dataset.from_dict(
+        {
+            "input_ids": [encoding.ids for encoding in encodings],
+            "length": [len(encoding.ids) for encoding in encodings],
+            "labels": [label_numbers(record, taxonomy) for record in records],
+            "weights": [[weights.get(record.source, {}).get(axis, 1.0) for axis in taxonomy.axes] for record in records],
+            "source": [record.source for record in records],
+        }
+    )
+
+
+def label_numbers(record: Record, taxonomy: Taxonomy) -> list[int]:
+    """Position of the record's label on each axis, `UNLABELLED` where it has none."""
+    return [axis.label_ids.index(record.labels[axis.id]) if axis.id in record.labels else UNLABELLED for axis in taxonomy.axes.values()]

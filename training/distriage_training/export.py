@@ -1,0 +1,331 @@
+"""A finished run -> a bundle: calibration, ONNX fp32 and int8 with their gates, model card, checksums."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from rich.console import Console
+from tokenizers import Tokenizer
+
+from distriage import bundle as bundles
+from distriage.classifier import BATCH_SIZE, encode, softmax
+from distriage.errors import ConfigError, DistriageError
+from distriage.features import HASH_BUCKETS
+from distriage.taxonomy import Taxonomy, default_taxonomy_text
+from distriage.text import RECIPE_VERSION, ModelInput, prepare
+from distriage_training import calibrate, metrics
+from distriage_training.config import Config
+from distriage_training.corpus import Record
+from distriage_training.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, weights_sha256
+from distriage_training.examples import label_numbers, load_split_records
+from distriage_training.model import ExportedModel, TriageModel
+from distriage_training.model_card import model_card
+from distriage_training.train import RUN_INFO, load_trained
+
+INPUTS = ("input_ids", "attention_mask", "feature_ids", "feature_counts")
+MAX_PARITY_DIFFERENCE = 1e-3  # fp32 ONNX against torch, in logits
+MAX_INT8_DROP = 0.01  # macro-F1 on validation, any axis; else fp32 ships
+MAX_INT8_DIFFERENCE = 1.5  # int8 against fp32 on the reference reports, in logits; a coarse guard against a wrong file
+
+Logits = dict[str, NDArray[np.float32]]
+
+
+class GateError(DistriageError):
+    """An exported model does not agree with the trained one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationSet:
+    """Prepared validation reports and their labels [n, axes]."""
+
+    inputs: list[ModelInput]
+    labels: NDArray[np.int64]
+
+    def rows(self, axis_number: int) -> NDArray[np.bool_]:
+        """Reports that are labelled on an axis."""
+        return np.asarray(self.labels[:, axis_number] >= 0)
+
+
+def batches(tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> list[tuple[list[int], dict[str, NDArray[Any]]]]:
+    """Row numbers and graph inputs, reports of like length together."""
+    order = sorted(range(len(inputs)), key=lambda i: len(inputs[i].text))
+    chunks = [order[start : start + BATCH_SIZE] for start in range(0, len(order), BATCH_SIZE)]
+    return [(rows, encode(tokenizer, [inputs[i] for i in rows])) for rows in chunks]
+
+
+def torch_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> tuple[Logits, Logits]:
+    """Logits of the encoder and of the sparse head, axis -> [n, labels]."""
+    dense = {axis: np.zeros((len(inputs), size), np.float32) for axis, size in model.axes.items()}
+    sparse = {axis: np.zeros_like(values) for axis, values in dense.items()}
+    with torch.inference_mode():
+        for rows, feeds in batches(tokenizer, inputs):
+            tensors = {name: torch.from_numpy(values) for name, values in feeds.items()}
+            encoded = model.encode(tensors["input_ids"], tensors["attention_mask"])
+            extra = model.sparse(tensors["feature_ids"], tensors["feature_counts"]).split(list(model.axes.values()), dim=1)
+            for axis, a, b in zip(model.axes, encoded, extra, strict=True):
+                dense[axis][rows] = a.numpy()
+                sparse[axis][rows] = b.numpy()
+    return dense, sparse
+
+
+def onnx_logits(file: Path, axes: Sequence[str], tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> Logits:
+    """Logits of an ONNX file, axis -> [n, labels]."""
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    parts: dict[str, list[tuple[list[int], NDArray[np.float32]]]] = {axis: [] for axis in axes}
+    for rows, feeds in batches(tokenizer, inputs):
+        for axis, output in zip(axes, session.run(list(axes), feeds), strict=True):
+            parts[axis].append((rows, output))
+    result = {}
+    for axis, pieces in parts.items():
+        values = np.zeros((len(inputs), pieces[0][1].shape[1]), np.float32)
+        for rows, output in pieces:
+            values[rows] = output
+        result[axis] = values
+    return result
+
+
+def write_onnx(model: TriageModel, file: Path) -> None:
+    """Export the joined graph, fp32, batch and lengths dynamic."""
+    example = (
+        torch.ones(2, 12, dtype=torch.long),
+        torch.ones(2, 12, dtype=torch.long),
+        torch.ones(2, 7, dtype=torch.long),
+        torch.ones(2, 7),
+    )
+    batch, tokens, features = torch.export.Dim("batch", max=4096), torch.export.Dim("tokens", max=8192), torch.export.Dim("features", max=8192)
+    shapes = ({0: batch, 1: tokens}, {0: batch, 1: tokens}, {0: batch, 1: features}, {0: batch, 1: features})
+    program = torch.onnx.export(
+        ExportedModel(model).eval(), example, dynamo=True, input_names=list(INPUTS), output_names=list(model.axes), dynamic_shapes=shapes, verbose=False
+    )
+    if program is None:
+        raise GateError("torch.onnx.export returned no program")
+    program.save(str(file), external_data=False)
+
+
+def write_int8(source: Path, file: Path) -> None:
+    """Quantize weights of matrix products and embeddings to int8, activations on the fly (dynamic quantization)."""
+    quantize_dynamic(str(source), str(file), weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm", "Gather"])
+
+
+def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validation: ValidationSet) -> None:
+    """Fit the weight of the sparse head per axis and put it into the model."""
+    for i, axis in enumerate(model.axes):
+        rows = validation.rows(i)
+        model.mix[i] = calibrate.fit_axis(dense[axis][rows], sparse[axis][rows], validation.labels[rows, i]).mix
+
+
+def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:
+    """Temperature and thresholds per axis from the logits of the file that ships."""
+    result = {}
+    for i, axis in enumerate(taxonomy.axes.values()):
+        rows = validation.rows(i)
+        scores, truth = logits[axis.id][rows], validation.labels[rows, i]
+        temperature = calibrate.fit_axis(scores, np.zeros_like(scores), truth).temperature
+        labels, families = calibrate.all_thresholds(softmax(scores, temperature), truth, axis)
+        result[axis.id] = bundles.AxisCalibration(labels=axis.label_ids, temperature=temperature, thresholds=labels, family_thresholds=families)
+    return result
+
+
+def export(run: Path, config: Config, output: Path, console: Console | None = None) -> Path:
+    """Make a bundle of a finished run.
+
+    Args:
+        run: Folder of the run, with `model.safetensors` and `run.json`.
+        output: The bundle's folder; replaced as a whole, only once everything has passed.
+
+    Raises:
+        GateError: ONNX fp32 differs from torch by more than `MAX_PARITY_DIFFERENCE`.
+        ConfigError, CorpusError: the run or the data is missing.
+    """
+    console = console or Console(stderr=True)
+    taxonomy = config.load_taxonomy()
+    model = load_trained(run, config, taxonomy)
+    info = _run_info(run)
+    tokenizer = load_tokenizer(config.encoder, config.path.parent)
+    tokenizer.enable_truncation(config.encoder.max_tokens)
+    splits = load_split_records(config, taxonomy)
+    validation = _validation_set(splits["validation"], taxonomy)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".export-") as scratch, console.status("calibrating") as status:
+        folder = Path(scratch)
+        dense, sparse = torch_logits(model, tokenizer, validation.inputs)
+        fit_calibration(model, dense, sparse, validation)
+        mixed = {axis: dense[axis] + float(model.mix[i]) * sparse[axis] for i, axis in enumerate(model.axes)}
+        status.update("writing ONNX")
+        fp32, int8 = folder / "model.fp32.onnx", folder / "model.onnx"
+        write_onnx(model, fp32)
+        reference = _reference_reports(splits, taxonomy)
+        reference_inputs = [prepare(title, body) for title, body in reference]
+        parity = _parity(model, fp32, tokenizer, reference_inputs)
+        status.update("quantizing")
+        write_int8(fp32, int8)
+        drops = int8_drops(mixed, onnx_logits(int8, list(model.axes), tokenizer, validation.inputs), validation)
+        numeric_format = "int8" if max(drops.values()) <= MAX_INT8_DROP else "fp32"
+        if numeric_format == "fp32":
+            os.replace(fp32, int8)
+        else:
+            fp32.unlink()
+        console.print(f"parity fp32 against torch {parity:.1e} (gate {MAX_PARITY_DIFFERENCE:.0e}); int8 macro-F1 drop on validation at most {max(drops.values()):+.4f}: {numeric_format} ships")
+        shipped = onnx_logits(int8, list(model.axes), tokenizer, validation.inputs)
+        axes = calibrations(shipped, taxonomy, validation)
+        tokenizer.no_truncation()
+        tokenizer.save(str(folder / "tokenizer.json"))
+        taxonomy_text = default_taxonomy_text() if config.taxonomy is None else config.resolve(config.taxonomy).read_text(encoding="utf-8")
+        (folder / "taxonomy.toml").write_text(taxonomy_text, encoding="utf-8")
+        tokenizer.enable_truncation(config.encoder.max_tokens)
+        _write_reference(folder, reference, model, int8, tokenizer, reference_inputs)
+        validation_scores = {
+            axis.id: {
+                "n": int(validation.rows(i).sum()),
+                "accuracy": metrics.accuracy(validation.labels[validation.rows(i), i], shipped[axis.id][validation.rows(i)].argmax(1)),
+                "macro_f1": metrics.macro_f1(validation.labels[validation.rows(i), i], shipped[axis.id][validation.rows(i)].argmax(1)),
+            }
+            for i, axis in enumerate(taxonomy.axes.values())
+        }
+        summary = {"validation": validation_scores, "parity_fp32_max_logit_difference": parity, "int8_macro_f1_drop": drops, "sparse_weight": dict(zip(model.axes, map(float, model.mix), strict=True))}
+        (folder / "metrics.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        manifest = _manifest(folder, config, taxonomy, axes, numeric_format, info)
+        (folder / "README.md").write_text(model_card(manifest, summary, None), encoding="utf-8")
+        seal(folder, manifest)
+        _replace_folder(folder, output)
+    bundles.Bundle(output)
+    return output
+
+
+def seal(folder: Path, manifest: bundles.Manifest) -> None:
+    """Write `bundle.json` with the sizes and checksums of the files as they are now."""
+    files = {
+        name: bundles.FileRecord(bytes=(folder / name).stat().st_size, sha256=bundles.sha256_of(folder / name)) for name in bundles.REQUIRED_FILES
+    }
+    sealed = manifest.model_copy(update={"files": files})
+    (folder / bundles.MANIFEST).write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def int8_drops(fp32: Logits, int8: Logits, validation: ValidationSet) -> dict[str, float]:
+    """Axis -> macro-F1 on validation lost by quantization; negative: gained."""
+    drops = {}
+    for i, axis in enumerate(fp32):
+        rows = validation.rows(i)
+        truth = validation.labels[rows, i]
+        drops[axis] = metrics.macro_f1(truth, fp32[axis][rows].argmax(1)) - metrics.macro_f1(truth, int8[axis][rows].argmax(1))
+    return drops
+
+
+def _run_info(run: Path) -> Mapping[str, Any]:
+    try:
+        info = json.loads((run / RUN_INFO).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ConfigError(f"{run / RUN_INFO}: missing or damaged; expected a finished run") from None
+    return dict(info)
+
+
+def _validation_set(records: Sequence[Record], taxonomy: Taxonomy) -> ValidationSet:
+    return ValidationSet([prepare(record.title, record.body) for record in records], np.array([label_numbers(record, taxonomy) for record in records]))
+
+
+def _reference_reports(splits: Mapping[str, Sequence[Record]], taxonomy: Taxonomy) -> list[tuple[str, str]]:
+    """Golden inputs: one restated training report per label of the first and of the stage axis (raw texts are not ours to ship), and hard cases."""
+    chosen: dict[tuple[str, str], Record] = {}
+    for record in splits["train"]:
+        for axis in {"stage", next(iter(taxonomy.axes))} & record.labels.keys():
+            if record.origin == "restated":
+                chosen.setdefault((axis, record.labels[axis]), record)
+    hard = [("", "hang"), ("训练卡住 NCCL 超时", "多机训练时 all_reduce 卡住，两个节点，每个 8 张 A100"), ("x" * 500, "RuntimeError: CUDA error\n" * 300)]
+    return [(record.title, record.body) for record in chosen.values()] + hard
+
+
+def _parity(model: TriageModel, fp32: Path, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> float:
+    expected = joined_logits(model, tokenizer, inputs)
+    got = onnx_logits(fp32, list(model.axes), tokenizer, inputs)
+    difference = max(float(np.abs(expected[axis] - got[axis]).max()) for axis in model.axes)
+    if not difference <= MAX_PARITY_DIFFERENCE:
+        raise GateError(f"{fp32.name}: logits differ from torch by {difference:.2e}; at most {MAX_PARITY_DIFFERENCE:.0e} is allowed")
+    return difference
+
+
+def joined_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> Logits:
+    """Logits of the torch model as it is exported."""
+    dense, sparse = torch_logits(model, tokenizer, inputs)
+    return {axis: dense[axis] + float(model.mix[i]) * sparse[axis] for i, axis in enumerate(model.axes)}
+
+
+def _write_reference(folder: Path, reports: Sequence[tuple[str, str]], model: TriageModel, shipped: Path, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> None:
+    expected = joined_logits(model, tokenizer, inputs)
+    got = onnx_logits(shipped, list(model.axes), tokenizer, inputs)
+    rows = [
+        {
+            "title": title,
+            "body": body,
+            "torch": {axis: [round(float(v), 5) for v in expected[axis][i]] for axis in model.axes},
+            "shipped": {axis: [round(float(v), 5) for v in got[axis][i]] for axis in model.axes},
+        }
+        for i, (title, body) in enumerate(reports)
+    ]
+    document = {"tolerance": {"fp32_against_torch": MAX_PARITY_DIFFERENCE, "int8_against_torch": MAX_INT8_DIFFERENCE}, "reports": rows}
+    (folder / "reference.json").write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _manifest(
+    folder: Path, config: Config, taxonomy: Taxonomy, axes: Mapping[str, bundles.AxisCalibration], numeric_format: str, info: Mapping[str, Any]
+) -> bundles.Manifest:
+    source = config.encoder.source
+    return bundles.Manifest(
+        format=bundles.FORMAT,
+        name=config.name,
+        taxonomy=bundles.TaxonomyRecord(name=taxonomy.name, version=taxonomy.version),
+        recipe_version=RECIPE_VERSION,
+        hash_buckets=HASH_BUCKETS,
+        max_tokens=config.encoder.max_tokens,
+        numeric_format="int8" if numeric_format == "int8" else "fp32",
+        axes=axes,
+        files={},
+        provenance=bundles.Provenance(
+            created=datetime.now(UTC).strftime("%Y-%m-%d"),
+            commit=_commit(),
+            config=info["config"],
+            data_sha256=info["data_sha256"],
+            records=info["records"],
+            base_model=PACKAGE_BASE if source == PACKAGE else source,
+            base_model_sha256=weights_sha256(config.encoder, config.path.parent),
+            base_model_license=config.encoder.license,
+            seed=config.seed,
+            hardware=info["hardware"],
+            training_seconds=info["training_seconds"],
+            versions={name: version(name) for name in ("torch", "transformers", "tokenizers", "scikit-learn", "onnxruntime", "onnx")},
+        ),
+    )
+
+
+def _commit() -> str:
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)  # noqa: S607
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def _replace_folder(folder: Path, output: Path) -> None:
+    target = output.with_name(f".{output.name}.new")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target)
+    old = output.with_name(f".{output.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if output.exists():
+        os.replace(output, old)
+    os.replace(target, output)
+    shutil.rmtree(old, ignore_errors=True)

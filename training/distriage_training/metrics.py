@@ -1,0 +1,76 @@
+"""Scores of probabilities against labels. Pure: arrays in, numbers out.
+
+Shapes: `probabilities` [n, labels], `truth` [n] label numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, f1_score
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+
+def accuracy(truth: Ints, predicted: Ints) -> float:
+    """Share of right labels."""
+    return float(accuracy_score(truth, predicted))
+
+
+def macro_f1(truth: Ints, predicted: Ints) -> float:
+    """Mean F1 over the labels that occur in truth or prediction (scikit-learn's default)."""
+    return float(f1_score(truth, predicted, average="macro", zero_division=0))
+
+
+def weighted_f1(truth: Ints, predicted: Ints) -> float:
+    """Mean F1, labels weighted by how often they are true."""
+    return float(f1_score(truth, predicted, average="weighted", zero_division=0))
+
+
+def expected_calibration_error(truth: Ints, probabilities: Floats, bins: int = 10) -> float:
+    """Mean gap between confidence and accuracy of the top label over equally filled bins (Nguyen & O'Connor, 2015; Nixon et al., 2019).
+
+    Bins of equal size rather than width: with a few hundred reports, equally wide bins hold a handful each and measure noise.
+    """
+    confidence = probabilities.max(1)
+    right = probabilities.argmax(1) == truth
+    order = np.argsort(confidence, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return float(sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(truth))
+
+
+def brier(truth: Ints, probabilities: Floats) -> float:
+    """Mean squared distance of the probability vector from the truth, 0 (perfect) to 2."""
+    target = np.eye(probabilities.shape[1])[truth]
+    return float(((probabilities - target) ** 2).sum(1).mean())
+
+
+def coverage_at_precision(truth: Ints, probabilities: Floats, precision: float) -> float:
+    """Largest share of reports, the most confident ones, on which the top label is right in at least `precision` of the cases."""
+    order = np.argsort(-probabilities.max(1), kind="stable")
+    right = (probabilities.argmax(1) == truth)[order]
+    running = np.cumsum(right) / np.arange(1, len(right) + 1)
+    enough = np.flatnonzero(running >= precision)
+    return float((enough[-1] + 1) / len(right)) if len(enough) else 0.0
+
+
+def precision_coverage_curve(truth: Ints, probabilities: Floats) -> tuple[Floats, Floats]:
+    """Coverage and precision as the confidence threshold falls, each [n]."""
+    order = np.argsort(-probabilities.max(1), kind="stable")
+    right = (probabilities.argmax(1) == truth)[order]
+    counts = np.arange(1, len(right) + 1)
+    return counts / len(right), np.cumsum(right) / counts
+
+
+def bootstrap_interval(truth: Ints, predicted: Ints, score: Callable[[Ints, Ints], float], *, draws: int = 500, seed: int = 7) -> tuple[float, float]:
+    """95 % percentile interval of a score over reports drawn with replacement (Efron, 1979)."""
+    rng = np.random.default_rng(seed)
+    values = []
+    for _ in range(draws):
+        rows = rng.integers(0, len(truth), len(truth))
+        values.append(score(truth[rows], predicted[rows]))
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)

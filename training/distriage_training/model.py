@@ -1,0 +1,115 @@
+"""One encoder, one head per axis, and a sparse head whose logits are added. The module that is trained and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from distriage_training.examples import UNLABELLED
+
+
+class SparseHead(nn.Module):
+    """Logistic regression over hashed n-grams: TF-IDF with sublinear counts, unit length, then one weight vector per label.
+
+    Fitted by scikit-learn (`sparse.py`) and then fixed. Half precision: the weights are read once per feature and their errors average out.
+    """
+
+    def __init__(self, buckets: int, labels: int) -> None:
+        super().__init__()
+        self.register_buffer("idf", torch.zeros(buckets))
+        self.register_buffer("weight", torch.zeros(buckets, labels, dtype=torch.float16))
+        self.register_buffer("bias", torch.zeros(labels))
+        self.idf: Tensor
+        self.weight: Tensor
+        self.bias: Tensor
+
+    def forward(self, feature_ids: Tensor, feature_counts: Tensor) -> Tensor:
+        """Logits [batch, labels] of `feature_ids` and `feature_counts` [batch, features]; count 0 is padding."""
+        present = (feature_counts > 0).to(feature_counts.dtype)
+        values = (1 + torch.log(torch.clamp(feature_counts, min=1.0))) * self.idf[feature_ids] * present
+        values = values / torch.sqrt(torch.clamp((values * values).sum(1, keepdim=True), min=1e-12))
+        return (values.unsqueeze(1) @ self.weight[feature_ids].float()).squeeze(1) + self.bias
+
+
+class TriageModel(nn.Module):
+    """Encoder, attention pooling per axis beside the mean, linear heads; sparse logits added with a weight per axis.
+
+    Attributes:
+        axes: Axis -> number of labels, in the order of outputs.
+        mix: Weight of the sparse logits per axis [axes]; 0 until `calibrate.py` has fitted it on validation data.
+    """
+
+    def __init__(self, encoder: Any, axes: Mapping[str, int], *, hash_buckets: int, head_dropout: float = 0.0, label_smoothing: float = 0.0) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.axes = dict(axes)
+        width = encoder.config.hidden_size
+        self.pool = nn.Linear(width, len(self.axes))
+        self.heads = nn.ModuleDict({axis: nn.Linear(2 * width, labels) for axis, labels in self.axes.items()})
+        self.dropout = nn.Dropout(head_dropout)
+        self.label_smoothing = label_smoothing
+        self.sparse = SparseHead(hash_buckets, sum(self.axes.values()))
+        self.register_buffer("mix", torch.zeros(len(self.axes)))
+        self.mix: Tensor
+        for axis, labels in self.axes.items():
+            self.register_buffer(f"class_weight_{axis}", torch.ones(labels), persistent=False)
+
+    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> list[Tensor]:
+        """The encoder's logits, one [batch, labels] per axis, of [batch, tokens] inputs."""
+        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+        mean = (hidden * mask).sum(1) / mask.sum(1)
+        attention = torch.softmax(self.pool(hidden) + (mask - 1) * 1e4, dim=1)  # [batch, tokens, axes]
+        pooled = attention.transpose(1, 2) @ hidden  # [batch, axes, width]
+        return [head(self.dropout(torch.cat([mean, pooled[:, i]], -1))) for i, head in enumerate(self.heads.values())]
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, weights: Tensor | None = None) -> dict[str, Any]:
+        """Training step of the encoder: loss and logits.
+
+        Args:
+            labels: [batch, axes], `UNLABELLED` where a report has no label on an axis.
+            weights: [batch, axes], weight of each label.
+
+        Returns:
+            `loss`: mean over the batch of the sum over labelled axes; `logits`: one tensor per axis.
+        """
+        logits = self.encode(input_ids, attention_mask)
+        if labels is None or weights is None:
+            return {"logits": logits}
+        loss = logits[0].new_zeros(())
+        for i, (axis, output) in enumerate(zip(self.axes, logits, strict=True)):
+            each = functional.cross_entropy(
+                output.float(),
+                labels[:, i],
+                weight=getattr(self, f"class_weight_{axis}"),
+                ignore_index=UNLABELLED,
+                label_smoothing=self.label_smoothing,
+                reduction="none",
+            )
+            loss = loss + (each * weights[:, i]).sum() / len(labels)
+        return {"loss": loss, "logits": logits}
+
+    def set_class_weights(self, counts: Mapping[str, Tensor], exponent: float) -> None:
+        """Weigh labels by (mean count / count)^exponent, scaled so that the mean weight of an example is 1. `counts`: axis -> [labels]."""
+        for axis, count in counts.items():
+            count = count.float() + 1.0
+            weight = (count.mean() / count) ** exponent
+            getattr(self, f"class_weight_{axis}").copy_(weight * count.sum() / (weight * count).sum())
+
+
+class ExportedModel(nn.Module):
+    """The graph that is shipped: encoder and sparse logits joined, one output per axis."""
+
+    def __init__(self, model: TriageModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, feature_ids: Tensor, feature_counts: Tensor) -> tuple[Tensor, ...]:
+        """Logits per axis, each [batch, labels]."""
+        encoded = self.model.encode(input_ids, attention_mask)
+        sparse = self.model.sparse(feature_ids, feature_counts).split(list(self.model.axes.values()), dim=1)
+        return tuple(dense + self.model.mix[i] * extra for i, (dense, extra) in enumerate(zip(encoded, sparse, strict=True)))

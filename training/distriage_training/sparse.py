@@ -1,0 +1,76 @@
+"""Fit the sparse head: one multinomial logistic regression per axis over hashed n-grams (scikit-learn)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+
+from distriage.features import HASH_BUCKETS, hashed_features
+from distriage.taxonomy import Taxonomy
+from distriage.text import prepare
+from distriage_training.config import Config
+from distriage_training.corpus import Record
+from distriage_training.examples import UNLABELLED, label_numbers
+from distriage_training.model import SparseHead
+
+
+def feature_matrix(records: Sequence[Record]) -> csr_matrix:
+    """Hashed n-gram counts, [records, HASH_BUCKETS]."""
+    indptr, indices, counts = [0], [], []
+    for record in records:
+        ids, values = hashed_features(prepare(record.title, record.body))
+        indices += ids
+        counts += values
+        indptr.append(len(indices))
+    return csr_matrix((counts, indices, indptr), shape=(len(records), HASH_BUCKETS), dtype=np.float64)
+
+
+def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Config, progress: Any = None) -> SparseHead:
+    """Fit on training records.
+
+    Args:
+        progress: Called with the axis that is being fitted.
+
+    Returns:
+        A head whose outputs are the labels of all axes, in the taxonomy's order. A label without any example gets a logit far below the others.
+    """
+    counts = feature_matrix(records)
+    counts.data = 1 + np.log(counts.data)
+    transformer = TfidfTransformer().fit(counts)
+    features = transformer.transform(counts)
+    numbers = np.array([label_numbers(record, taxonomy) for record in records])
+    sizes = [len(axis.label_ids) for axis in taxonomy.axes.values()]
+    head = SparseHead(HASH_BUCKETS, sum(sizes))
+    head.idf.copy_(torch.from_numpy(transformer.idf_))
+    start = 0
+    for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
+        if progress is not None:
+            progress(axis)
+        weights = np.array([config.training.label_weights.get(record.source, {}).get(axis, 1.0) for record in records])
+        rows = (numbers[:, i] != UNLABELLED) & (weights > 0)
+        weight, bias = _fit_axis(features[rows], numbers[rows, i], weights[rows], size, config)
+        head.weight[:, start : start + size] = torch.from_numpy(weight.T).half()
+        head.bias[start : start + size] = torch.from_numpy(bias)
+        start += size
+    return head
+
+
+def _fit_axis(features: csr_matrix, labels: NDArray[np.int64], weights: NDArray[np.float64], size: int, config: Config) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    settings = config.sparse
+    fitted = LogisticRegression(
+        C=settings.inverse_regularization, class_weight="balanced", max_iter=settings.max_iterations, tol=1e-3, random_state=config.seed
+    ).fit(features, labels, sample_weight=weights)
+    weight = np.zeros((size, features.shape[1]))
+    bias = np.full(size, -10.0)
+    if len(fitted.classes_) == 2:  # scikit-learn stores one row for two classes: the second's log-odds
+        weight[fitted.classes_[1]], bias[fitted.classes_] = fitted.coef_[0], (0.0, fitted.intercept_[0])
+    else:
+        weight[fitted.classes_], bias[fitted.classes_] = fitted.coef_, fitted.intercept_
+    return weight, bias

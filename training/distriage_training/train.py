@@ -1,0 +1,251 @@
+"""Fine-tuning with transformers' Trainer: one CPU, one GPU (bf16) or several (torchrun) run the same command."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from rich.console import Console
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.utils.data import Sampler
+from transformers import Trainer, TrainingArguments, set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from distriage.errors import ConfigError
+from distriage.features import HASH_BUCKETS
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config, TrainingConfig
+from distriage_training.encoder import load_encoder, load_tokenizer
+from distriage_training.examples import UNLABELLED, data_sha256, load_split_records, tokenize
+from distriage_training.model import TriageModel
+from distriage_training.sparse import fit_sparse_head
+
+WEIGHTS = "model.safetensors"
+RUN_INFO = "run.json"
+
+
+def build_model(config: Config, taxonomy: Taxonomy, *, pretrained: bool = True) -> TriageModel:
+    """The untrained model of a configuration."""
+    return TriageModel(
+        load_encoder(config.encoder, config.path.parent, pretrained=pretrained),
+        {axis.id: len(axis.label_ids) for axis in taxonomy.axes.values()},
+        hash_buckets=HASH_BUCKETS,
+        head_dropout=config.training.head_dropout,
+        label_smoothing=config.training.label_smoothing,
+    )
+
+
+def load_trained(run: Path, config: Config, taxonomy: Taxonomy) -> TriageModel:
+    """The model of a finished run, in evaluation mode.
+
+    Raises:
+        ConfigError: the run has no weights yet.
+    """
+    file = run / WEIGHTS
+    if not file.is_file():
+        raise ConfigError(f"{file}: missing; expected a finished run (`distriage train CONFIG --output {run}`)")
+    model = build_model(config, taxonomy, pretrained=False)
+    model.load_state_dict(load_file(file), strict=True)
+    return model.eval()
+
+
+class BucketSampler(Sampler[int]):
+    """Draws each epoch's share of every source, and puts reports of like length into one batch, batches in random order.
+
+    Padding costs as much as text; on this corpus buckets halve the tokens of an epoch.
+    """
+
+    def __init__(self, lengths: Sequence[int], sources: Sequence[str], config: TrainingConfig, seed: int) -> None:
+        self.lengths = lengths
+        self.batch = config.batch_size
+        self.seed = seed
+        self.epoch = 0
+        by_source: dict[str, list[int]] = {}
+        for i, source in enumerate(sources):
+            by_source.setdefault(source, []).append(i)
+        self.shares = [(rows, max(1, round(len(rows) * config.sample.get(source, 1.0)))) for source, rows in sorted(by_source.items())]
+
+    def __len__(self) -> int:
+        return sum(count for _, count in self.shares)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the Trainer; each epoch draws and shuffles anew, the same way in a resumed run."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        rng = random.Random(f"{self.seed} {self.epoch}")
+        rows = [row for members, count in self.shares for row in rng.sample(members, count)]
+        rng.shuffle(rows)
+        chunk = self.batch * 50
+        batches = []
+        for start in range(0, len(rows), chunk):
+            part = sorted(rows[start : start + chunk], key=lambda row: self.lengths[row])
+            batches += [part[i : i + self.batch] for i in range(0, len(part), self.batch)]
+        last = batches.pop()  # the short batch stays last, so that batch borders hold
+        rng.shuffle(batches)
+        return iter([row for batch in [*batches, last] for row in batch])
+
+
+class Collator:
+    """Pads a batch to its longest report and masks a share of the tokens while the model trains."""
+
+    def __init__(self, config: TrainingConfig, mask_token: int, special_below: int) -> None:
+        self.share = config.token_dropout
+        self.mask_token = mask_token
+        self.special_below = special_below
+
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        width = max(len(row["input_ids"]) for row in rows)
+        input_ids = torch.zeros(len(rows), width, dtype=torch.long)
+        attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
+        for i, row in enumerate(rows):
+            ids = torch.as_tensor(row["input_ids"])
+            input_ids[i, : len(ids)] = ids
+            attention_mask[i, : len(ids)] = 1
+        if self.share:
+            dropped = (torch.rand(input_ids.shape) < self.share) & (input_ids >= self.special_below)
+            input_ids = input_ids.masked_fill(dropped, self.mask_token)
+        return {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "labels": torch.as_tensor([row["labels"] for row in rows]),
+            "weights": torch.as_tensor([row["weights"] for row in rows], dtype=torch.float),
+        }
+
+
+class TriageTrainer(Trainer):
+    """The Trainer with bucketed batches and layer-wise learning rates."""
+
+    def __init__(self, config: Config, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.config = config
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> BucketSampler:
+        data = train_dataset if train_dataset is not None else self.train_dataset
+        return BucketSampler(data["length"], data["source"], self.config.training, self.config.seed)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
+        if self.optimizer is None:
+            model = model or self.model
+            groups: dict[tuple[float, float], list[Tensor]] = {}
+            for name, parameter in model.named_parameters():
+                if parameter.requires_grad:
+                    decay = 0.0 if parameter.ndim < 2 else self.config.training.weight_decay
+                    groups.setdefault((_rate(name, model, self.config.training), decay), []).append(parameter)
+            self.optimizer = torch.optim.AdamW(
+                [{"params": parameters, "lr": rate, "weight_decay": decay} for (rate, decay), parameters in groups.items()], betas=(0.9, 0.98)
+            )
+        return self.optimizer
+
+
+def _rate(name: str, model: Any, config: TrainingConfig) -> float:
+    if not name.removeprefix("module.").startswith("encoder."):
+        return config.learning_rate * config.head_rate_factor
+    depth = int(getattr(model, "module", model).encoder.config.num_hidden_layers)
+    layer = next((int(part) + 1 for part in name.split(".") if part.isdigit()), 0)  # 0: the embeddings
+    return config.learning_rate * config.layer_decay ** (depth - layer)
+
+
+def train(config: Config, output: Path, *, resume: bool = False, console: Console | None = None) -> Path:
+    """Run the training of a configuration.
+
+    Args:
+        output: Folder of the run: checkpoints, TensorBoard log, final weights, `run.json`.
+        resume: Go on from the last checkpoint in `output`.
+
+    Returns:
+        The weights' file.
+
+    Raises:
+        ConfigError: nothing to resume, or `output` holds another run.
+        CorpusError: the data is not valid.
+    """
+    console = console or Console(stderr=True)
+    checkpoint = get_last_checkpoint(str(output)) if output.is_dir() else None
+    if checkpoint and not resume:
+        raise ConfigError(f"{output}: holds the checkpoint {Path(checkpoint).name}; pass --resume to go on from it, or another --output")
+    if resume and not checkpoint:
+        raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
+    taxonomy = config.load_taxonomy()
+    set_seed(config.seed)
+    splits = load_split_records(config, taxonomy)
+    tokenizer = load_tokenizer(config.encoder, config.path.parent)
+    dataset = tokenize(splits["train"], tokenizer, taxonomy, config)
+    model = build_model(config, taxonomy)
+    if config.encoder.freeze_embeddings:
+        for parameter in model.encoder.get_input_embeddings().parameters():
+            parameter.requires_grad = False
+    labels = torch.tensor(dataset["labels"])
+    model.set_class_weights(
+        {axis: torch.bincount(column[column != UNLABELLED], minlength=size) for (axis, size), column in zip(model.axes.items(), labels.T, strict=True)},
+        config.training.class_balance,
+    )
+    settings = config.training
+    drawn = len(BucketSampler(dataset["length"], dataset["source"], settings, config.seed))
+    steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation))
+    console.print(f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {sum(dataset['length']) / len(dataset):.0f} tokens each on average; {config.encoder.source}")
+    on_gpu = torch.cuda.is_available()
+    arguments = TrainingArguments(
+        output_dir=str(output),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
+        max_grad_norm=1.0,
+        bf16=on_gpu,
+        use_cpu=not on_gpu,
+        seed=config.seed,
+        logging_steps=25,
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        report_to=["tensorboard"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=on_gpu,
+        disable_tqdm=not sys.stderr.isatty(),
+        ddp_find_unused_parameters=False,
+    )
+    unknown = tokenizer.token_to_id("[MASK]")
+    collator = Collator(settings, unknown if unknown is not None else 0, special_below=999 if unknown is not None else 1 << 30)
+    trainer = TriageTrainer(config, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
+    started = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"torch|transformers|accelerate")
+        trainer.train(resume_from_checkpoint=checkpoint)
+    seconds = time.monotonic() - started + _earlier_seconds(output, resume)
+    if not trainer.is_world_process_zero():
+        return output / WEIGHTS
+    with console.status("sparse head") as status:
+        model.sparse = fit_sparse_head(splits["train"], taxonomy, config, lambda axis: status.update(f"sparse head: {axis}"))
+    weights = {name: value.contiguous() for name, value in model.state_dict().items()}
+    save_file(weights, output / WEIGHTS)
+    info = {
+        "training_seconds": round(seconds, 1),
+        "hardware": torch.cuda.get_device_name() if on_gpu else f"CPU, {torch.get_num_threads()} threads",
+        "records": {split: len(members) for split, members in splits.items()},
+        "data_sha256": data_sha256([record for split in ("train", "validation") for record in splits[split]]),
+        "config": config.model_dump(mode="json"),
+    }
+    (output / RUN_INFO).write_text(json.dumps(info, indent=1) + "\n", encoding="utf-8")
+    return output / WEIGHTS
+
+
+def _earlier_seconds(output: Path, resume: bool) -> float:
+    """Seconds of training before an interruption, from the checkpoint's own log; 0 for a fresh run."""
+    checkpoint = get_last_checkpoint(str(output)) if resume else None
+    if checkpoint is None:
+        return 0.0
+    state = json.loads((Path(checkpoint) / "trainer_state.json").read_text(encoding="utf-8"))
+    return float(next((entry["train_runtime"] for entry in reversed(state["log_history"]) if "train_runtime" in entry), 0.0))
