@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
 from distriage.policy import Mode, decide
@@ -24,6 +25,8 @@ from distriage_training.baselines import TfidfBaseline, majority
 from distriage_training.config import Config
 from distriage_training.corpus import Record
 from distriage_training.examples import label_numbers, load_split_records
+from distriage_training.export import seal
+from distriage_training.model_card import model_card
 from distriage_training.plots import draw_figures
 
 Scores = dict[str, Any]
@@ -195,3 +198,14 @@ def _pair(row: Mapping[str, Any] | None) -> str:
 
 def _span(interval: Sequence[float]) -> str:
     return f"{interval[0]:.2f}–{interval[1]:.2f}"
+
+
+def record_in_bundle(bundle: Bundle, document: Mapping[str, Any]) -> None:
+    """Write an evaluation into the bundle's metrics.json and model card, and seal it anew."""
+    file = bundle.path / "metrics.json"
+    summary = json.loads(file.read_text(encoding="utf-8"))
+    summary["evaluation_" + str(document["split"])] = document
+    file.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    test = summary.get("evaluation_test")
+    (bundle.path / "README.md").write_text(model_card(bundle.manifest, summary, test), encoding="utf-8")
+    seal(bundle.path, bundle.manifest)

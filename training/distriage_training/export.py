@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
 from numpy.typing import NDArray
@@ -119,7 +120,9 @@ def write_onnx(model: TriageModel, file: Path) -> None:
 
 def write_int8(source: Path, file: Path) -> None:
     """Quantize weights of matrix products and embeddings to int8, activations on the fly (dynamic quantization)."""
-    quantize_dynamic(str(source), str(file), weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm", "Gather"])
+    model = onnx.load(source)
+    del model.graph.value_info[:]  # the quantizer rewrites Gemm to MatMul and leaves the exporter's shapes behind, which then contradict
+    quantize_dynamic(model, str(file), weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm", "Gather"])
 
 
 def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validation: ValidationSet) -> None:
@@ -323,6 +326,7 @@ def _replace_folder(folder: Path, output: Path) -> None:
     target = output.with_name(f".{output.name}.new")
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder, target)
+    target.chmod(0o755)  # the scratch folder was private
     old = output.with_name(f".{output.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if output.exists():
