@@ -26,6 +26,7 @@ from distriage.text import RECIPE_VERSION
 FORMAT = 1
 DEFAULT_MODEL = "minilm-v1"
 MANIFEST = "bundle.json"
+PRECISION_TARGETS = ("0.50", "0.80", "0.90")  # that `policy.py` asks for; a bundle may hold more
 REQUIRED_FILES = ("model.onnx", "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
 
 
@@ -141,6 +142,11 @@ class Bundle:
             if calibration.labels != expected:
                 wrong = next((f"{a!r} where {b!r} was expected" for a, b in zip(calibration.labels, expected, strict=False) if a != b), "another number of labels")
                 raise BundleError(f"{place}: labels of axis {axis_id} do not match the taxonomy: {wrong}")
+            for target in PRECISION_TARGETS:
+                if set(calibration.thresholds.get(target, ())) != set(expected):
+                    raise BundleError(f"{place}: axis {axis_id} lacks thresholds for precision {target}; expected one a label, or null")
+                if self.taxonomy.axes[axis_id].families.keys() != calibration.family_thresholds.get(target, {}).keys():
+                    raise BundleError(f"{place}: axis {axis_id} lacks family thresholds for precision {target}; expected one a family, or null")
 
 
 def _read_manifest(path: Path) -> Manifest:
@@ -167,16 +173,18 @@ def _check_versions(manifest: Manifest, path: Path) -> None:
 
 
 def _check_file(path: Path, name: str, record: FileRecord) -> None:
-    if name != Path(name).name:
+    if name != Path(name).name or name == ".." or not name.isprintable():
         raise BundleError(f"{path / MANIFEST}: {name!r} is not a plain file name")
     file = path / name
+    if not file.is_file():
+        raise BundleError(f"{file}: missing")
     try:
-        size = file.stat().st_size
-    except OSError:
-        raise BundleError(f"{file}: missing") from None
+        size, sha256 = file.stat().st_size, sha256_of(file)
+    except OSError as error:
+        raise BundleError(f"{file}: cannot be read: {error.strerror}") from None
     if size != record.bytes:
         raise BundleError(f"{file}: {size} bytes; {MANIFEST} says {record.bytes}: truncated or swapped")
-    if sha256_of(file) != record.sha256:
+    if sha256 != record.sha256:
         raise BundleError(f"{file}: its SHA-256 is not the one in {MANIFEST}: damaged or swapped")
 
 

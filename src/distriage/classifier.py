@@ -70,7 +70,11 @@ class Classifier:
             BundleError: the bundle is missing or fails verification.
         """
         self.bundle = Bundle(find_bundle(model))
-        self._tokenizer = Tokenizer.from_file(str(self.bundle.path / "tokenizer.json"))
+        vocabulary = self.bundle.path / "tokenizer.json"
+        try:
+            self._tokenizer = Tokenizer.from_file(str(vocabulary))
+        except Exception as error:  # tokenizers raises the bare class
+            raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()

@@ -89,6 +89,7 @@ def _show(console: Console, answer: Verdict | FailedRecord, classifier: Classifi
 
 
 def _reports(sources: list[str], issues: list[str], title: str | None, *, tolerant: bool) -> Iterator[IssueReport | BadRecord]:
+    from distriage.classifier import check_report
     from distriage.reading import BadRecord, is_batch, read_batch, read_report
 
     for source in sources:
@@ -96,11 +97,14 @@ def _reports(sources: list[str], issues: list[str], title: str | None, *, tolera
             yield from read_batch(source)
             continue
         try:
-            yield read_report(source, title)
+            report = read_report(source, title)
+            check_report(report)
         except InputError as error:
             if not tolerant:
                 raise
             yield BadRecord(source, str(error))
+        else:
+            yield report
     if issues:
         from distriage.github import GitHubReader, parse_reference
         from distriage.types import IssueReport
@@ -116,7 +120,6 @@ def _verdicts(
     classifier: Classifier, reports: Iterator[IssueReport | BadRecord], mode: Mode, explain: bool, *, show_progress: bool
 ) -> Iterator[Verdict | FailedRecord]:
     """Classify in chunks, in order; failed records keep their place."""
-    from distriage.classifier import check_report
     from distriage.reading import BadRecord
     from distriage.verdict import FailedRecord, make_verdict
 
@@ -128,8 +131,6 @@ def _verdicts(
         for start in range(0, len(pending), _CHUNK):
             part = pending[start : start + _CHUNK]
             good = [report for report in part if not isinstance(report, BadRecord)]
-            for report in good:
-                check_report(report)
             predictions = iter(classifier.predict(good))
             for item in part:
                 if isinstance(item, BadRecord):
@@ -175,7 +176,7 @@ def main() -> None:
     try:
         app()
     except DistriageError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"distriage: {error}", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True, emoji=False).print(f"distriage: {error}", markup=False)  # `:100:` is an emoji
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("distriage: interrupted", markup=False)

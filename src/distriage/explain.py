@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from distriage.classifier import Classifier
+from distriage.classifier import Classifier, check_report
 from distriage.text import ModelInput, prepare
 from distriage.types import IssueReport
 
@@ -38,6 +38,7 @@ def explain(classifier: Classifier, report: IssueReport, axis: str, top: int = 3
     Raises:
         InputError: the report cannot be classified.
     """
+    check_report(report)
     whole = prepare(report.title, report.body)
     pieces = _without_each_line(whole)
     predictions = classifier.predict_inputs([whole, *(shorter for _, shorter in pieces)])

@@ -17,7 +17,8 @@ from distriage.errors import GitHubError, InputError, NotFoundError, RateLimitEr
 
 DEFAULT_API = "https://api.github.com"
 TIMEOUT_S = 20.0
-_REFERENCE = re.compile(r"^(?:(?:https?://)?[\w.-]+/)?(?P<repo>[A-Za-z0-9][\w.-]*/[\w.-]+)(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$")
+UNSTATED_WAIT_S = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
+_REFERENCE = re.compile(r"^(?:(?:https?://)?[\w.-]+/)?(?P<repo>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ class GitHubReader:
     Args of the constructor:
         token: A token, or None: unauthenticated, 60 requests an hour. Default: `GITHUB_TOKEN` or `GH_TOKEN`.
         api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions and by GitHub Enterprise), else api.github.com.
+
+    Raises:
+        GitHubError: the token cannot be sent.
     """
 
     def __init__(self, token: str | None = None, api: str | None = None) -> None:
-        token = token or os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN")
+        token = (token or os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or "").strip()
+        if not (token.isascii() and token.isprintable()):  # the HTTP library's own message would show it
+            raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) holds characters that no token has; expected printable ASCII")
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -96,6 +102,8 @@ class GitHubReader:
     @staticmethod
     def _refused(reference: IssueReference, response: httpx.Response) -> None:
         reset = rate_limit_reset(response.headers, time.time())
+        if reset is None and (response.status_code == 429 or "rate limit" in response.text):
+            reset = time.time() + UNSTATED_WAIT_S
         if reset is None:
             raise GitHubError(f"{reference}: GitHub refused access ({response.status_code}); expected a token that may read this repository")
         wait_min = max(1, round((reset - time.time()) / 60))

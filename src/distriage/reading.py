@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from distriage.classifier import MAX_REPORT_BYTES
+from distriage.classifier import MAX_REPORT_BYTES, check_report
 from distriage.errors import InputError
 from distriage.types import IssueReport
 
@@ -40,14 +40,17 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     """
     name = "standard input" if path == "-" else path
     text = _decode(_read_bytes(path, name), name)
-    if text.lstrip().startswith("{") and (path.endswith(".json") or title is None):
-        try:
-            return _report_of(json.loads(text), name)
-        except json.JSONDecodeError:
-            if path.endswith(".json"):
-                raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`") from None
     if not text.strip():
         raise InputError(f"{name}: empty; expected a report")
+    is_json = path.lower().endswith(".json")
+    if is_json or (title is None and text.lstrip().startswith("{")):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
+            if is_json:
+                raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`") from None
+        else:
+            return _report_of(value, name)
     if title is not None:
         return IssueReport(title=title, body=text, id=path)
     first, _, rest = text.lstrip().partition("\n")
@@ -88,8 +91,8 @@ def _report_of(value: object, name: str) -> IssueReport:
         raise InputError(f"{name}: `title` is {'missing' if 'title' not in value else type(title).__name__}; expected a string")
     if body is not None and not isinstance(body, str):
         raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
-    given = value.get("id", value.get("number", ""))
-    return IssueReport(title=title, body=body or "", id=str(given) or name)
+    given = value.get("id") or value.get("number") or name
+    return IssueReport(title=title, body=body or "", id=str(given))
 
 
 def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
@@ -117,15 +120,11 @@ def _parse_line(line: bytes, place: str) -> IssueReport:
     if len(line) > 2 * MAX_REPORT_BYTES:
         raise InputError(f"{place}: {len(line):,} bytes; at most {2 * MAX_REPORT_BYTES:,} are read")
     try:
-        value = json.loads(line.decode("utf-8"))
+        value = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"{place}: not valid UTF-8 at byte {error.start}") from None
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise InputError(f"{place}: not valid JSON; expected an object with `title` and `body`") from None
     report = _report_of(value, place)
-    if not report.title.strip() and not report.body.strip():
-        raise InputError(f"{place}: empty; expected a title or a body")
-    size = len(report.title) + len(report.body)
-    if size > MAX_REPORT_BYTES:
-        raise InputError(f"{place}: {size:,} characters; at most {MAX_REPORT_BYTES:,} are read")
+    check_report(replace(report, id=place))
     return report

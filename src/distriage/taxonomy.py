@@ -116,10 +116,11 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
     for key in ("name", "version", "axis"):
         if key not in data:
             raise TaxonomyError(f"{place}: key {key!r} is missing")
-    unknown = set(data) - {"name", "version", "axis"} - set(data["axis"])
+    heads = _table(data["axis"], f"{place}: axis")
+    unknown = set(data) - {"name", "version", "axis"} - set(heads)
     if unknown:
-        raise TaxonomyError(f"{place}: labels of an axis that is not declared: {', '.join(sorted(unknown))}; declared: {', '.join(data['axis'])}")
-    axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in data["axis"].items()}
+        raise TaxonomyError(f"{place}: labels of an axis that is not declared: {', '.join(sorted(unknown))}; declared: {', '.join(heads)}")
+    axes = {axis_id: _axis(axis_id, _table(head, f"{place}: axis {axis_id}"), data.get(axis_id, []), place) for axis_id, head in heads.items()}
     for axis in axes.values():
         if axis.requires is not None:
             other, label = axis.requires
@@ -128,12 +129,20 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
     return Taxonomy(name=str(data["name"]), version=str(data["version"]), axes=axes)
 
 
-def _axis(axis_id: str, head: dict[str, Any], entries: list[dict[str, Any]], place: str) -> Axis:
+def _axis(axis_id: str, head: dict[str, Any], entries: object, place: str) -> Axis:
     _refuse_unknown(head, _AXIS_KEYS, f"{place}: axis {axis_id}")
+    requires = head.get("requires")
+    if requires is not None and not (isinstance(requires, dict) and set(requires) == {"axis", "label"}):
+        raise TaxonomyError(f"{place}: axis {axis_id}: requires {requires!r}; expected a table with `axis` and `label`")
+    _refuse_other_than_strings(requires or {}, f"{place}: axis {axis_id}: requires")
+    _refuse_other_than_strings({key: value for key, value in head.items() if key != "requires"}, f"{place}: axis {axis_id}")
+    if not isinstance(entries, list):
+        raise TaxonomyError(f"{place}: {axis_id}: expected tables [[{axis_id}]], one a label, found {type(entries).__name__}")
     labels: list[Label] = []
     for entry in entries:
-        where = f"{place}: {axis_id} {entry.get('id', '(without id)')}"
+        where = f"{place}: {axis_id} {_table(entry, f'{place}: {axis_id}').get('id', '(without id)')}"
         _refuse_unknown(entry, _LABEL_KEYS, where)
+        _refuse_other_than_strings(entry, where)
         if not entry.get("id") or not entry.get("definition"):
             raise TaxonomyError(f"{where}: a label needs `id` and `definition`")
         if entry.get("source", "ours") not in _SOURCES:
@@ -153,7 +162,6 @@ def _axis(axis_id: str, head: dict[str, Any], entries: list[dict[str, Any]], pla
         )
     if sum(label.retired is None for label in labels) < 2:
         raise TaxonomyError(f"{place}: axis {axis_id} has fewer than two labels in use")
-    requires = head.get("requires")
     return Axis(
         id=axis_id,
         name=head.get("name", axis_id.capitalize()),
@@ -161,6 +169,18 @@ def _axis(axis_id: str, head: dict[str, Any], entries: list[dict[str, Any]], pla
         labels=tuple(labels),
         requires=(requires["axis"], requires["label"]) if requires else None,
     )
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TaxonomyError(f"{where}: expected a table, found {type(value).__name__}")
+    return value
+
+
+def _refuse_other_than_strings(table: dict[str, Any], where: str) -> None:
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise TaxonomyError(f"{where}: {key} is {type(value).__name__}; expected a string")
 
 
 def _refuse_unknown(table: dict[str, Any], known: frozenset[str], where: str) -> None:

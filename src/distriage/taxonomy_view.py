@@ -15,7 +15,8 @@ def print_taxonomy(console: Console, taxonomy: Taxonomy, axes: Sequence[Axis], *
     """Print axes as tables, a row per label."""
     console.print(f"taxonomy {taxonomy.name} {taxonomy.version}", style="dim")
     for axis in axes:
-        table = Table(title=f"{axis.name}: {axis.question} ({len(axis.label_ids)})", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        console.print(f"\n{axis.name}: {axis.question} ({len(axis.label_ids)})", style="bold", markup=False)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column("id", no_wrap=True)
         if axis.families:
             table.add_column("family", style="dim")

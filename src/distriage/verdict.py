@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from distriage.classifier import Classifier
 from distriage.environment import find_facts, missing_facts
@@ -14,11 +16,14 @@ from distriage.policy import Mode, decide
 from distriage.text import prepare
 from distriage.types import Decision, IssueReport, Outcome, Prediction
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 1
+
+# JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
+_Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
 
 
 class LabelProbability(_Model):
@@ -60,8 +65,8 @@ class Verdict(_Model):
     """The answer to one report."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    id: str
-    title: str
+    id: _Text
+    title: _Text
     model: str
     taxonomy_version: str
     mode: Literal["best", "balanced", "precise"]
@@ -74,8 +79,15 @@ class FailedRecord(_Model):
     """Stands in batch output for a record that could not be classified; the rest is classified all the same."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    id: str
-    error: str
+    id: _Text
+    error: _Text
+
+
+def verdict_schema() -> dict[str, Any]:
+    """JSON Schema of what `--json` prints and of each line of `--jsonl`; `python -m distriage.verdict` writes it for `schemas/`."""
+    answers: TypeAdapter[Any] = TypeAdapter(Verdict | FailedRecord | list[Verdict | FailedRecord])
+    schema = answers.json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Distriage verdict", **schema}
 
 
 def make_verdict(classifier: Classifier, report: IssueReport, prediction: Prediction, mode: Mode, *, with_evidence: bool = False) -> Verdict:
@@ -130,3 +142,7 @@ def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evide
         advice=advice or None,
         evidence=evidence,
     )
+
+
+if __name__ == "__main__":  # python -m distriage.verdict > schemas/verdict.schema.json
+    sys.stdout.write(json.dumps(verdict_schema(), indent=2, ensure_ascii=False) + "\n")

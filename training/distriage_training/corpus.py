@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Annotation(BaseModel):
 
     def label(self, axis: str) -> str | None:
         """The label of an axis, None where it is not annotated."""
-        value = getattr(self, axis)
+        value = getattr(self, axis, None)  # a taxonomy of one's own may have other axes
         return str(value).lower() if isinstance(value, bool) else value
 
 
@@ -104,7 +104,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not isinstance(value, dict):
                     raise CorpusError(f"{path}:{number}: expected a JSON object, found {type(value).__name__}")
                 yield number, value
-    except (OSError, UnicodeDecodeError, EOFError) as error:
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
 
 
@@ -113,11 +113,11 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     count = 0
-    with part.open("w", encoding="utf-8") as stream:
+    with part.open("w", encoding="utf-8", errors="replace") as stream:  # JSON can hold lone surrogates, UTF-8 cannot
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
-    os.replace(part, path)
+    part.replace(path)
     return count
 
 
@@ -156,17 +156,26 @@ def read_texts(paths: Iterable[Path]) -> dict[str, tuple[str, str]]:
     """Read id -> (title, body) from text files; a missing file counts as empty.
 
     Raises:
-        CorpusError: a line is not a record with id, title and body.
+        CorpusError: a line is not a record with id, title and body, or the file cannot be read.
     """
     texts: dict[str, tuple[str, str]] = {}
     for path in paths:
         if not path.is_file():
             continue
         for number, row in read_jsonl(path):
-            if not isinstance(row.get("id"), str) or not isinstance(row.get("title"), str):
-                raise CorpusError(f"{path}:{number}: a text needs `id`, `title` and `body`; found {', '.join(row) or 'nothing'}")
-            texts[row["id"]] = (row["title"], row.get("body") or "")
+            _add_text(texts, row, f"{path}:{number}")
     return texts
+
+
+def _is_text(row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get("id"), str) and isinstance(row.get("title"), str) and isinstance(row.get("body", 0), str | None)
+
+
+def _add_text(texts: dict[str, tuple[str, str]], row: Mapping[str, Any], place: str) -> None:
+    if not _is_text(row):
+        found = ", ".join(f"{key} ({type(value).__name__})" for key, value in row.items())
+        raise CorpusError(f"{place}: a text needs `id`, `title` and `body`, strings; found {found or 'nothing'}")
+    texts[row["id"]] = (row["title"], row["body"] or "")
 
 
 def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Record], list[str]]:
@@ -203,36 +212,34 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     Args:
         folder: Searched for `*.jsonl` and `*.jsonl.gz` with id, title and body.
         corpus: Folder of the annotations.
-        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it.
+        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it. Both keep what earlier imports brought.
 
     Returns:
         How many texts were stored, how many unlabelled reports, how many annotated reports still have no text.
 
     Raises:
-        CorpusError: no such folder, or no text in it.
+        CorpusError: no such folder, no text in it, or a text file with a line that is none.
     """
     if not folder.is_dir():
         raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
     annotations, _ = read_annotations(corpus / "annotations.jsonl", taxonomy)
     wanted = {annotation.id for _, annotation in annotations}
-    stored = read_texts([texts])
-    unlabelled: dict[str, dict[str, str]] = {}
+    others = texts.with_name("unlabelled.jsonl")
+    known = read_texts([others, texts])  # of earlier imports
     found = 0
     for path in sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")]):
-        for _, row in read_jsonl(path):
-            if not isinstance(row.get("id"), str) or not isinstance(row.get("title"), str) or "body" not in row:
+        for position, (number, row) in enumerate(read_jsonl(path)):
+            if position == 0 and not _is_text(row):
                 break  # another kind of file
+            _add_text(known, row, f"{path}:{number}")
             found += 1
-            if row["id"] in wanted:
-                stored[row["id"]] = (row["title"], row["body"] or "")
-            else:
-                unlabelled[row["id"]] = {"id": row["id"], "title": row["title"], "body": row["body"] or ""}
     if not found:
         raise CorpusError(f"{folder}: no text found; expected *.jsonl or *.jsonl.gz with id, title and body")
-    write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in stored.items()))
-    write_jsonl(texts.with_name("unlabelled.jsonl"), unlabelled.values())
+    rows = [{"id": i, "title": title, "body": body} for i, (title, body) in known.items()]
+    stored = write_jsonl(texts, (row for row in rows if row["id"] in wanted))
+    unlabelled = write_jsonl(others, (row for row in rows if row["id"] not in wanted))
     restated = read_texts([corpus / "restated.jsonl"])
-    return len(stored), len(unlabelled), len(wanted - stored.keys() - restated.keys())
+    return stored, unlabelled, len(wanted - known.keys() - restated.keys())
 
 
 def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,17 @@ def locate(source: str, relative_to: Path) -> str:
 
 
 def load_tokenizer(config: EncoderConfig, relative_to: Path) -> Tokenizer:
-    """The encoder's fast tokenizer, as the `tokenizers` object that serving uses too."""
+    """The encoder's fast tokenizer, as the `tokenizers` object that serving uses too.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
     place = locate(config.source, relative_to)
     file = Path(place) / "tokenizer.json"
-    tokenizer = Tokenizer.from_file(str(file)) if file.is_file() else AutoTokenizer.from_pretrained(place).backend_tokenizer
+    try:
+        tokenizer = Tokenizer.from_file(str(file)) if file.is_file() else AutoTokenizer.from_pretrained(place).backend_tokenizer
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"encoder.source {config.source!r}: no tokenizer: {str(error).splitlines()[0]}") from None
     tokenizer.no_padding()
     return tokenizer
 
@@ -48,19 +56,22 @@ def load_encoder(config: EncoderConfig, relative_to: Path, *, pretrained: bool =
         pretrained: False builds the architecture only, for weights that are loaded afterwards.
 
     Raises:
-        ConfigError: there is no such model.
+        ConfigError: there is no such model, or it is smaller than `max_tokens` or `layers`.
     """
     place = locate(config.source, relative_to)
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0}
     try:
         settings = AutoConfig.from_pretrained(place)
+        for key, wanted, name in (("max_tokens", config.max_tokens, "max_position_embeddings"), ("layers", config.layers, "num_hidden_layers")):
+            if (wanted or 0) > getattr(settings, name, math.inf):
+                raise ConfigError(f"encoder.{key} {wanted}: {config.source} has {getattr(settings, name)}")
         for key, value in off.items():
             if hasattr(settings, key):
                 setattr(settings, key, value)
         if config.layers is not None:
             settings.num_hidden_layers = config.layers
         encoder = AutoModel.from_pretrained(place, config=settings) if pretrained else AutoModel.from_config(settings)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"encoder.source {config.source!r}: {str(error).splitlines()[0]}") from None
     return encoder.float()
 

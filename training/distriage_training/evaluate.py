@@ -80,6 +80,7 @@ def evaluate(classifier: Classifier, config: Config, split: str, output: Path, c
         document["group_macro_f1_mean"] = {
             axis: float(np.mean([row["macro_f1"] for key, row in groups.items() if key.startswith("group ")])) for axis, groups in document["groups"].items()
         }
+        document["published"] = config.published
     output.mkdir(parents=True, exist_ok=True)
     (output / "metrics.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (output / "report.md").write_text(markdown(document), encoding="utf-8")
@@ -188,7 +189,9 @@ def markdown(document: Mapping[str, Any]) -> str:
         cells = [f"{_pair(groups[key])} ({groups[key]['n']})" if key in groups else "" for groups in document["groups"].values()]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     if "group_macro_f1_mean" in document:
-        lines += ["", *(f"Mean over groups of macro-F1, {axis}: **{value:.4f}**" for axis, value in document["group_macro_f1_mean"].items())]
+        lines += ["", "| system | mean over groups of macro-F1 |", "|---|---|"]
+        lines += [f"| **this model, {axis}** | **{value:.4f}** |" for axis, value in document["group_macro_f1_mean"].items()]
+        lines += [f"| {name} (published) | {value:.3f} |" for name, value in document["published"].items()]
     return "\n".join(lines) + "\n"
 
 

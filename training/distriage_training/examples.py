@@ -8,6 +8,7 @@ import hashlib
 import json
 import random
 import sys
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,9 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
         ConfigError, CorpusError: the data is missing or not valid.
     """
     data = config.data
+    for source, weights in config.training.label_weights.items():
+        if unknown := weights.keys() - taxonomy.axes.keys():
+            raise ConfigError(f"{config.path}: training.label_weights.{source}: unknown axis {', '.join(sorted(unknown))}; known: {', '.join(taxonomy.axes)}")
     if data.format == "csv":
         records = _read_tables(config, data, taxonomy)
     else:
@@ -51,6 +55,10 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
             raise CorpusError(f"{config.path}: no record with a text in split {name}")
     if data.limit is not None:
         splits["train"] = random.Random(config.seed).sample(splits["train"], min(data.limit, len(splits["train"])))
+    for axis in taxonomy.axes:
+        found = {record.labels[axis] for record in splits["train"] if axis in record.labels}
+        if len(found) < 2 or not any(axis in record.labels for record in splits["validation"]):
+            raise CorpusError(f"{config.path}: axis {axis}: labels in split train: {', '.join(sorted(found)) or 'none'}; expected two or more, and one in validation")
     return splits
 
 
@@ -76,18 +84,20 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
     records = []
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="") as stream:
-            for number, row in enumerate(csv.DictReader(stream), 2):
-                labels = {}
-                for axis, column in data.label_columns.items():
-                    label = row.get(column)
-                    if label is None:
-                        raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(row)}")
-                    if label not in taxonomy.axes[axis].label_ids:
-                        raise CorpusError(f"{path}: record {number - 1}: {column}: unknown label {label!r}; known: {', '.join(taxonomy.axes[axis].label_ids)}")
-                    labels[axis] = label
-                group = row.get(data.group_column or "", "") or ""
-                records.append(Record(f"{path.name}:{number - 1}", row.get("title") or "", row.get("body") or "", labels, split, "table", "raw", group))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reader = csv.DictReader(stream)
+            columns = reader.fieldnames or []
+            for column in ("title", "body", *data.label_columns.values(), *filter(None, [data.group_column])):
+                if column not in columns:
+                    raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(columns)}")
+            for number, row in enumerate(reader, 1):
+                labels = {axis: row[column] for axis, column in data.label_columns.items()}
+                for axis, label in labels.items():
+                    known = taxonomy.axes[axis].label_ids
+                    if label not in known:
+                        raise CorpusError(f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: {', '.join(known)}")
+                group = row.get(data.group_column or "") or ""
+                records.append(Record(f"{path.name}:{number}", row["title"] or "", row["body"] or "", labels, split, "table", "raw", group))
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
     return records
 
@@ -96,7 +106,7 @@ def data_sha256(records: Sequence[Record]) -> str:
     """A hash of all that was trained on: ids, texts, labels, splits."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
-        digest.update(json.dumps([record.id, record.title, record.body, dict(record.labels), record.split], ensure_ascii=False, sort_keys=True).encode())
+        digest.update(json.dumps([record.id, record.title, record.body, dict(record.labels), record.split], ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
     return digest.hexdigest()
 
 

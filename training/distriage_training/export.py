@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -110,9 +111,13 @@ def write_onnx(model: TriageModel, file: Path) -> None:
     )
     batch, tokens, features = torch.export.Dim("batch", max=4096), torch.export.Dim("tokens", max=8192), torch.export.Dim("features", max=8192)
     shapes = ({0: batch, 1: tokens}, {0: batch, 1: tokens}, {0: batch, 1: features}, {0: batch, 1: features})
-    program = torch.onnx.export(
-        ExportedModel(model).eval(), example, dynamo=True, input_names=list(INPUTS), output_names=list(model.axes), dynamic_shapes=shapes, verbose=False
-    )
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, FutureWarning):  # torch's own, about its own parts
+            warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "# The axis name")  # several inputs share an axis
+        program = torch.onnx.export(
+            ExportedModel(model).eval(), example, dynamo=True, input_names=list(INPUTS), output_names=list(model.axes), dynamic_shapes=shapes, verbose=False
+        )
     if program is None:
         raise GateError("torch.onnx.export returned no program")
     program.save(str(file), external_data=False)

@@ -57,6 +57,7 @@ def hydrate(
     if problems:
         raise CorpusError(problems[0])
     gone_file = texts.with_name("gone.jsonl")
+    _mend_last_line(gone_file)
     gone = {row["id"] for _, row in read_jsonl(gone_file)} if gone_file.is_file() else set()
     _mend_last_line(texts)
     known = read_texts([texts, corpus / "restated.jsonl"]).keys() | gone
@@ -65,7 +66,11 @@ def hydrate(
     report = HydrateReport(gone=sorted(gone))
     texts.parent.mkdir(parents=True, exist_ok=True)
     columns = (TextColumn("fetching"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with reader or GitHubReader() as github, Progress(*columns, console=console, disable=not console.is_terminal) as progress, texts.open("a", encoding="utf-8") as store:
+    with (
+        reader or GitHubReader() as github,
+        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+        texts.open("a", encoding="utf-8", errors="replace") as store,
+    ):
         task = progress.add_task("", total=len(todo))
         for annotation in todo:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
@@ -64,9 +66,11 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
 
 def _fit_axis(features: csr_matrix, labels: NDArray[np.int64], weights: NDArray[np.float64], size: int, config: Config) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     settings = config.sparse
-    fitted = LogisticRegression(
-        C=settings.inverse_regularization, class_weight="balanced", max_iter=settings.max_iterations, tol=1e-3, random_state=config.seed
-    ).fit(features, labels, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `max_iterations` is meant to stop it
+        fitted = LogisticRegression(
+            C=settings.inverse_regularization, class_weight="balanced", max_iter=settings.max_iterations, tol=1e-3, random_state=config.seed
+        ).fit(features, labels, sample_weight=weights)
     weight = np.zeros((size, features.shape[1]))
     bias = np.full(size, -10.0)
     if len(fitted.classes_) == 2:  # scikit-learn stores one row for two classes: the second's log-odds

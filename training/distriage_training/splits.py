@@ -32,6 +32,8 @@ class Pair:
 
 def near_duplicates(records: Sequence[Record], threshold: float = SIMILAR) -> Iterator[Pair]:
     """Find pairs of near-duplicates, `first` < `second`. Memory is bounded: a block of rows against all at a time."""
+    if not records:
+        return
     texts = [prepare(record.title, record.body).text for record in records]
     vectorizer = HashingVectorizer(analyzer=_shingles, binary=True, norm=None, alternate_sign=False, n_features=1 << 20, dtype=np.float32)
     matrix: csr_matrix = vectorizer.transform(texts)

@@ -1,0 +1,5 @@
+"""`python -m distriage`, which torchrun needs."""
+
+from distriage.cli import main
+
+main()

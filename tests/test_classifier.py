@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import make_report
+from tokenizers import Tokenizer
+
+from distriage.classifier import BATCH_SIZE, MAX_REPORT_BYTES, Classifier, check_report, encode, softmax
+from distriage.errors import InputError
+from distriage.features import hashed_features
+from distriage.text import ModelInput, prepare
+from distriage.types import IssueReport, Prediction
+
+# int8 activations are scaled by the largest value of the whole batch, so a report's logits depend a little on its neighbours.
+INT8_LOGITS = 0.25
+INT8_PROBABILITY = 0.05
+FP32_PROBABILITY = 1e-4
+
+REPORTS = [
+    make_report("It hangs", "The job hangs at step 3."),
+    make_report("Out of memory", "memory exhausted\n" * 3),
+    make_report("How do I resume?", "How is it done?"),
+    make_report("训练卡住", "多机训练时 all_reduce 卡住"),
+    make_report("segfault", "A segfault in NCCL. " + "Much more text follows here. " * 300),
+    make_report("", "memory grows"),
+    make_report("x" * 400, "RuntimeError: CUDA error\n" * 300),
+] * 3  # more than a batch
+
+
+def probabilities(prediction: Prediction) -> np.ndarray:
+    return np.array([p for scores in prediction.scores.values() for p in scores.probabilities.values()])
+
+
+def largest_difference(first: list[Prediction], second: list[Prediction]) -> float:
+    return max(float(np.abs(probabilities(a) - probabilities(b)).max()) for a, b in zip(first, second, strict=True))
+
+
+def test_softmax_is_a_distribution_and_the_temperature_flattens_it() -> None:
+    logits = np.array([[1.0, 2.0, 4.0], [900.0, -900.0, 0.0]], np.float32)
+    sharp, flat = softmax(logits, 0.5), softmax(logits, 4.0)
+    assert sharp.dtype == np.float32
+    np.testing.assert_allclose(sharp.sum(1), 1, rtol=1e-6)
+    np.testing.assert_allclose(sharp[1], [1, 0, 0])
+    np.testing.assert_allclose(flat[0], np.exp([0.25, 0.5, 1]) / np.exp([0.25, 0.5, 1]).sum(), rtol=1e-6)
+    assert flat[0].max() < sharp[0].max()
+
+
+def test_a_batch_is_padded_with_zeros_to_its_longest(keyword_bundle: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(keyword_bundle / "tokenizer.json"))
+    short, long = ModelInput("", (), "hangs"), ModelInput("", (), "it hangs and hangs")
+    batch = encode(tokenizer, [short, long])
+    assert batch["attention_mask"].tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
+    assert batch["input_ids"].shape == (2, 4)
+    ids, counts = hashed_features(long)
+    assert batch["feature_ids"][1].tolist() == ids and batch["feature_counts"][1].tolist() == counts
+    assert batch["feature_counts"][0].tolist() == [1.0] + [0.0] * (len(ids) - 1)
+
+
+def test_the_verdict_follows_from_the_graph(keyword_classifier: Classifier) -> None:
+    """Each word's logits are known: 3 for `hangs` against 0 for three others."""
+    scores = keyword_classifier.predict([IssueReport("", "it hangs")])[0].scores["symptom"].probabilities
+    assert scores["hang"] == pytest.approx(np.exp(3) / (np.exp(3) + 3), abs=1e-6)
+    assert scores["oom"] == scores["leak"] == scores["crash"] == pytest.approx(1 / (np.exp(3) + 3), abs=1e-6)
+
+
+def test_predictions_name_the_model_and_every_axis(tiny_classifier: Classifier) -> None:
+    prediction = tiny_classifier.predict([make_report()])[0]
+    assert prediction.model == "tiny"
+    assert {axis: tuple(scores.probabilities) for axis, scores in prediction.scores.items()} == {
+        axis.id: axis.label_ids for axis in tiny_classifier.bundle.taxonomy.axes.values()
+    }
+    for scores in prediction.scores.values():
+        assert sum(scores.probabilities.values()) == pytest.approx(1, abs=1e-5)
+        ranked = [p for _, p in scores.ranked()]
+        assert ranked == sorted(ranked, reverse=True)
+
+
+def test_a_batch_gives_what_single_reports_give(keyword_classifier: Classifier) -> None:
+    assert len(REPORTS) > BATCH_SIZE
+    single = [keyword_classifier.predict([report])[0] for report in REPORTS]
+    assert largest_difference(keyword_classifier.predict(REPORTS), single) <= FP32_PROBABILITY
+    backwards = keyword_classifier.predict(REPORTS[::-1])[::-1]
+    assert largest_difference(backwards, single) <= FP32_PROBABILITY
+    assert largest_difference(single[1:], single[:-1]) > 0.5
+
+
+def test_an_int8_batch_gives_what_single_reports_give_within_its_tolerance(tiny_classifier: Classifier) -> None:
+    single = [tiny_classifier.predict([report])[0] for report in REPORTS]
+    batch = tiny_classifier.predict(REPORTS)
+    assert largest_difference(batch, single) <= INT8_PROBABILITY
+    assert largest_difference(batch[1:], single[:-1]) > 2 * INT8_PROBABILITY  # the tolerance tells reports apart
+    inputs = [prepare(report.title, report.body) for report in REPORTS]
+    together = tiny_classifier.logits(inputs)
+    for row, item in enumerate(inputs):
+        for axis, alone in tiny_classifier.logits([item]).items():
+            assert np.abs(together[axis][row] - alone[0]).max() <= INT8_LOGITS
+
+
+def test_equal_reports_in_one_batch_get_equal_predictions(tiny_classifier: Classifier) -> None:
+    five = tiny_classifier.predict([REPORTS[0]] * 5)
+    assert all(prediction == five[0] for prediction in five)
+    assert largest_difference(five[:1], tiny_classifier.predict(REPORTS[:1])) <= FP32_PROBABILITY
+
+
+def test_a_stream_keeps_reports_and_predictions_together(keyword_classifier: Classifier) -> None:
+    pairs = list(keyword_classifier.predict_stream(REPORTS, chunk=4))
+    assert [report for report, _ in pairs] == REPORTS
+    assert largest_difference([prediction for _, prediction in pairs], keyword_classifier.predict(REPORTS)) <= FP32_PROBABILITY
+
+
+def test_no_report_gives_no_prediction(keyword_classifier: Classifier) -> None:
+    assert keyword_classifier.predict([]) == []
+    assert list(keyword_classifier.predict_stream([])) == []
+
+
+def test_threads_share_a_classifier(keyword_classifier: Classifier) -> None:
+    expected = keyword_classifier.predict(REPORTS)
+    results: list[list[Prediction]] = []
+    threads = [threading.Thread(target=lambda: results.append(keyword_classifier.predict(REPORTS))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 6
+
+
+@pytest.mark.parametrize(("title", "body"), [("", ""), (" ", "\n\t"), ("\u3000", "")])
+def test_an_empty_report_is_refused_by_name(keyword_classifier: Classifier, title: str, body: str) -> None:
+    with pytest.raises(InputError, match="^owner/repo#7: empty; expected a title or a body$"):
+        keyword_classifier.predict([make_report(), make_report(title, body, "owner/repo#7")])
+    with pytest.raises(InputError, match="^report: empty"):
+        check_report(IssueReport(title, body))
+
+
+def test_the_size_limit_counts_bytes(keyword_classifier: Classifier) -> None:
+    check_report(IssueReport("t", "b" * (MAX_REPORT_BYTES - 1)))
+    with pytest.raises(InputError, match=r"^owner/repo#1: 1,048,577 bytes; at most 1,048,576 are read \(GitHub itself stores 65,536 characters\)$"):
+        keyword_classifier.predict([make_report("t", "b" * MAX_REPORT_BYTES)])
+    with pytest.raises(InputError, match="1,200,001 bytes"):
+        check_report(IssueReport("t", "卡" * 400_000))
+
+
+@pytest.mark.parametrize("text", ["\u200b", "<!-- only a comment -->", "\ud800", "- [x] I searched"])
+def test_a_report_of_which_nothing_is_left_gets_a_prediction(tiny_classifier: Classifier, text: str) -> None:
+    assert prepare(text, text).prose == ""
+    assert set(tiny_classifier.predict([IssueReport(text, text)])[0].scores) == set(tiny_classifier.bundle.taxonomy.axes)
+
+
+# ---------------------------------------------------------------- golden reports of a bundle
+
+
+def check_reference(bundle: Path) -> None:
+    """The bundle gives its recorded logits: the trained model's within the stated tolerance."""
+    classifier = Classifier(bundle)
+    reference = json.loads((bundle / "reference.json").read_text(encoding="utf-8"))
+    tolerance = reference["tolerance"][f"{classifier.bundle.manifest.numeric_format}_against_torch"]
+    rows = reference["reports"]
+    assert len(rows) >= 5
+    logits = classifier.logits([prepare(row["title"], row["body"]) for row in rows])
+    for number, row in enumerate(rows):
+        for axis in classifier.bundle.taxonomy.axes:
+            np.testing.assert_allclose(logits[axis][number], row["torch"][axis], rtol=0, atol=tolerance)
+            np.testing.assert_allclose(logits[axis][number], row["shipped"][axis], rtol=0, atol=INT8_LOGITS)
+
+
+def test_the_exported_bundle_gives_its_reference_logits(tiny_bundle: Path) -> None:
+    check_reference(tiny_bundle)
+
+
+def test_the_shipped_bundle_gives_its_reference_logits(shipped_bundle: Path) -> None:
+    check_reference(shipped_bundle)
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "axis", "label"),
+    [
+        ("CUDA out of memory with ZeRO-3", "```\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n```", "symptom", "device-out-of-memory"),
+        ("ImportError when importing deepspeed", "```\nImportError: cannot import name 'log' from 'torch.distributed.elastic'\n```", "stage", "build-import"),
+        ("How do I convert a ZeRO checkpoint?", "What is the right way to get fp32 weights? Is there any documentation?", "kind", "question"),
+        ("Feature request: support MiCS with offload", "It would be great to support this. I can send a PR.", "kind", "feature"),
+    ],
+)
+def test_the_shipped_bundle_reads_plain_cases(shipped_bundle: Path, title: str, body: str, axis: str, label: str) -> None:
+    assert Classifier(shipped_bundle, threads=1).predict([IssueReport(title, body)])[0].scores[axis].ranked()[0][0] == label

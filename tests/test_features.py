@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.features import HASH_BUCKETS, MAX_FEATURES, hashed_features, words
+from distriage.text import ModelInput
+
+
+def as_dict(report: ModelInput) -> dict[int, float]:
+    return dict(zip(*hashed_features(report), strict=True))
+
+
+def test_words_are_lower_case_words_identifiers_numbers_and_single_cjk_characters() -> None:
+    assert words("NCCL_DEBUG=INFO all_reduce took 1800.5 s, 卡住 on rank7") == ["nccl_debug", "info", "all_reduce", "took", "1800.5", "s", "卡", "住", "on", "rank7"]
+
+
+@given(st.text(max_size=300), st.lists(st.text(max_size=80), max_size=4), st.text(max_size=1000))
+def test_buckets_are_distinct_ascending_and_in_range(title: str, errors: list[str], prose: str) -> None:
+    buckets, counts = hashed_features(ModelInput(title, tuple(errors), prose))
+    assert buckets == sorted(set(buckets))
+    assert all(0 <= bucket < HASH_BUCKETS for bucket in buckets)
+    assert len(buckets) == len(counts) <= MAX_FEATURES
+    assert all(count >= 1 for count in counts)
+
+
+def test_the_buckets_of_a_known_report() -> None:
+    """The model's weights are bound to these numbers: CRC-32 modulo 65,536, in every process and on every machine."""
+    assert as_dict(ModelInput("", (), "nccl timeout nccl")) == {16194: 2.0, 21092: 1.0, 30098: 1.0, 35897: 1.0}
+
+
+def test_a_word_counts_apart_in_title_errors_and_prose() -> None:
+    title, errors, prose = (as_dict(report) for report in (ModelInput("hang", (), ""), ModelInput("", ("hang",), ""), ModelInput("", (), "hang")))
+    assert len(prose) == 1
+    assert set(prose) < set(title) and set(prose) < set(errors)
+    assert len(title) == len(errors) == 2 and title != errors
+
+
+def test_order_of_words_matters() -> None:
+    assert as_dict(ModelInput("", (), "rank lost node")) != as_dict(ModelInput("", (), "node lost rank"))
+
+
+def test_of_too_many_features_the_most_frequent_stay() -> None:
+    distinct = " ".join(f"word{i}" for i in range(MAX_FEATURES + 200))
+    frequent = as_dict(ModelInput("", (), "timeout " * 5))
+    kept = as_dict(ModelInput("", (), distinct + " timeout" * 5))
+    assert len(kept) == MAX_FEATURES
+    assert kept.keys() >= frequent.keys()
+
+
+def test_nothing_gives_nothing() -> None:
+    assert hashed_features(ModelInput("", (), "")) == ([], [])

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from toys import write_config
+
+from distriage.features import HASH_BUCKETS, hashed_features
+from distriage.taxonomy import default_taxonomy
+from distriage.text import prepare
+from distriage_training.config import Config, load_config
+from distriage_training.corpus import Record
+from distriage_training.examples import label_numbers
+from distriage_training.model import SparseHead
+from distriage_training.sparse import feature_matrix, fit_sparse_head
+
+TAXONOMY = default_taxonomy()
+TOPICS = {
+    "runtime-hang": "all_reduce hangs, watchdog timeout, ranks wait for each other",
+    "device-out-of-memory": "CUDA out of memory, tried to allocate, reserved by PyTorch",
+    "low-throughput": "slow, samples per second, utilization is low",
+}
+
+
+def record(number: int, symptom: str, **changes: Any) -> Record:
+    labels = {
+        "kind": ("bug", "question")[number % 2],
+        "distributed": "true" if symptom == "runtime-hang" else "false",
+        "stage": ("inference", "training-evaluation")[number % 2],
+        "symptom": symptom,
+        "cause": ("incorrect-logic", "api-misuse", "data-defect")[number % 3],
+        "fix": ("framework-patch", "environment-repair")[number % 2],
+    }
+    settings = {"title": f"report {number}: {TOPICS[symptom].split()[0]}", "body": f"{TOPICS[symptom]} word{number % 5} word{number % 7}", "labels": labels}
+    return Record(**{"id": f"a/b#{number}", "split": "train", "source": "toys", "origin": "raw", "group": "", **settings, **changes})
+
+
+RECORDS = [record(number, symptom) for number, symptom in enumerate(list(TOPICS) * 12)]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config(write_config(tmp_path / "run.toml", sparse={"max_iterations": 200}))
+
+
+def outputs(head: SparseHead, records: list[Record]) -> dict[str, NDArray[np.float32]]:
+    """Logits per axis, through the graph's own padded inputs."""
+    features = [hashed_features(prepare(one.title, one.body)) for one in records]
+    width = max(len(ids) for ids, _ in features)
+    ids, counts = torch.zeros(len(records), width, dtype=torch.long), torch.zeros(len(records), width)
+    for row, (one, values) in enumerate(features):
+        ids[row, : len(one)], counts[row, : len(one)] = torch.tensor(one), torch.tensor(values)
+    parts = head(ids, counts).split([len(axis.label_ids) for axis in TAXONOMY.axes.values()], dim=1)
+    return {axis: part.numpy() for axis, part in zip(TAXONOMY.axes, parts, strict=True)}
+
+
+def test_the_feature_matrix_holds_the_hashed_counts() -> None:
+    matrix = feature_matrix(RECORDS[:3])
+    assert matrix.shape == (3, HASH_BUCKETS)
+    for row, one in enumerate(RECORDS[:3]):
+        ids, counts = hashed_features(prepare(one.title, one.body))
+        assert dict(zip(ids, counts, strict=True)) == {int(i): float(matrix[row, i]) for i in matrix[row].indices}
+
+
+def test_the_head_equals_scikit_learn_on_the_same_features(config: Config) -> None:
+    head = fit_sparse_head(RECORDS, TAXONOMY, config)
+    logits = outputs(head, RECORDS)
+    tfidf = TfidfTransformer(sublinear_tf=True)
+    features = tfidf.fit_transform(feature_matrix(RECORDS))
+    numbers = np.array([label_numbers(one, TAXONOMY) for one in RECORDS])
+    for i, axis in enumerate(TAXONOMY.axes):
+        fitted = LogisticRegression(C=10, class_weight="balanced", max_iter=200, tol=1e-3).fit(features, numbers[:, i])
+        scores = fitted.decision_function(features)
+        found = logits[axis][:, fitted.classes_]
+        assert np.ptp(scores) > 1
+        if scores.ndim == 1:
+            np.testing.assert_allclose(found[:, 1] - found[:, 0], scores, atol=1e-2)
+        else:
+            np.testing.assert_allclose(found, scores, atol=1e-2)
+
+
+def test_labels_without_an_example_stay_far_below(config: Config) -> None:
+    logits = outputs(fit_sparse_head(RECORDS, TAXONOMY, config), RECORDS)
+    numbers = np.array([label_numbers(one, TAXONOMY) for one in RECORDS])
+    for i, axis in enumerate(TAXONOMY.axes):
+        seen = np.isin(np.arange(logits[axis].shape[1]), numbers[:, i])
+        assert (logits[axis][:, seen].max(1) > -2).all()
+        assert (logits[axis][:, ~seen] <= -9.99).all()
+
+
+def test_it_learns_what_words_say(config: Config) -> None:
+    logits = outputs(fit_sparse_head(RECORDS[:24], TAXONOMY, config), RECORDS[24:])
+    expected = [TAXONOMY.axes["symptom"].label_ids.index(one.labels["symptom"]) for one in RECORDS[24:]]
+    assert logits["symptom"].argmax(1).tolist() == expected
+
+
+def test_unlabelled_and_weightless_records_do_not_count(config: Config, tmp_path: Path) -> None:
+    wrong = [record(100 + n, "runtime-hang", source="odd") for n in range(12)]
+    for one in wrong:
+        one.labels["symptom"] = "low-throughput"  # type: ignore[index]
+    plain = outputs(fit_sparse_head([*RECORDS, *wrong], TAXONOMY, config), RECORDS[:3])["symptom"]
+    weights = load_config(write_config(tmp_path / "w.toml", sparse={"max_iterations": 200}, training={"label_weights": {"odd": {"symptom": 0.0}}}))
+    ignored = outputs(fit_sparse_head([*RECORDS, *wrong], TAXONOMY, weights), RECORDS[:3])["symptom"]
+    bare = [record(100 + n, "runtime-hang", source="odd", labels={axis: label for axis, label in one.labels.items() if axis != "symptom"}) for n, one in enumerate(wrong)]
+    unlabelled = outputs(fit_sparse_head([*RECORDS, *bare], TAXONOMY, config), RECORDS[:3])["symptom"]
+    np.testing.assert_allclose(ignored, unlabelled, atol=1e-4)
+    assert np.abs(plain - ignored).max() > 0.1
+
+
+def test_progress_names_each_axis(config: Config) -> None:
+    seen: list[str] = []
+    fit_sparse_head(RECORDS, TAXONOMY, config, seen.append)
+    assert seen == list(TAXONOMY.axes)
+
+
+def test_stopping_at_the_last_iteration_is_no_warning(tmp_path: Path) -> None:
+    config = load_config(write_config(tmp_path / "run.toml", sparse={"max_iterations": 1}))
+    head = fit_sparse_head(RECORDS, TAXONOMY, config)  # warnings are errors here
+    assert head.weight.abs().max() > 0
