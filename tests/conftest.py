@@ -195,7 +195,8 @@ class FakeGitHub:
     def rate_limit(reset_epoch_s: int) -> Fault:
         """The primary limit is used up."""
         headers = {"x-ratelimit-limit": "60", "x-ratelimit-remaining": "0", "x-ratelimit-reset": str(reset_epoch_s), "x-ratelimit-resource": "core"}
-        return Fault(403, _message("API rate limit exceeded for 192.0.2.1. (But here's the good news: Authenticated requests get a higher rate limit.)", 403), headers)
+        text = "API rate limit exceeded for 192.0.2.1. (But here's the good news: Authenticated requests get a higher rate limit.)"
+        return Fault(403, _message(text, 403), headers)
 
     @staticmethod
     def secondary_limit(retry_after_s: int | None, status: int = 429) -> Fault:
@@ -206,7 +207,8 @@ class FakeGitHub:
     @staticmethod
     def forbidden() -> Fault:
         """A token without the right to read."""
-        return Fault(403, _message("Resource not accessible by personal access token", 403), {"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "1700000000"})
+        headers = {"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "1700000000"}
+        return Fault(403, _message("Resource not accessible by personal access token", 403), headers)
 
     @staticmethod
     def bad_credentials() -> Fault:
@@ -232,7 +234,7 @@ class FakeGitHub:
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 fake.requests.append(Request("GET", self.path, {name.lower(): value for name, value in self.headers.items()}))
                 answer = fake.faults.popleft() if fake.faults else fake._answer(fake.requests[-1])
                 if answer.status == 0:

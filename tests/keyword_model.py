@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from distriage.bundle import FORMAT, MANIFEST, REQUIRED_FILES, sha256_of
+from distriage.bundle import FORMAT, MANIFEST, REQUIRED_FILES, Provenance, sha256_of
 from distriage.features import HASH_BUCKETS
 from distriage.taxonomy import parse_taxonomy
 from distriage.text import RECIPE_VERSION
@@ -94,20 +94,7 @@ def build(folder: Path) -> Path:
         }
         for axis in parse_taxonomy(TAXONOMY, "toy").axes.values()
     }
-    provenance = {
-        "created": "2024-05-01",
-        "commit": "unknown",
-        "config": {},
-        "data_sha256": "",
-        "records": {},
-        "base_model": "none",
-        "base_model_sha256": "",
-        "base_model_license": "Apache-2.0",
-        "seed": 0,
-        "hardware": "none",
-        "training_seconds": 0.0,
-        "versions": {},
-    }
+    provenance = {name: {str: "none", int: 0, float: 0.0}.get(field.annotation or str, {}) for name, field in Provenance.model_fields.items()}
     manifest = {
         "format": FORMAT,
         "name": "toy",

@@ -3,13 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("sklearn", reason="needs sklearn: pip install 'distriage[train]'")
+
+from distriage_training.agreement import compare, read_readings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import CORPUS, write_lines
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import default_taxonomy
-from distriage_training.agreement import compare, read_readings
 
 TAXONOMY = default_taxonomy()
 KINDS = TAXONOMY.axes["kind"].label_ids

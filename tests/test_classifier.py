@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -130,9 +133,9 @@ def test_threads_share_a_classifier(keyword_classifier: Classifier) -> None:
 
 @pytest.mark.parametrize(("title", "body"), [("", ""), (" ", "\n\t"), ("\u3000", "")])
 def test_an_empty_report_is_refused_by_name(keyword_classifier: Classifier, title: str, body: str) -> None:
-    with pytest.raises(InputError, match="^owner/repo#7: empty; expected a title or a body$"):
+    with pytest.raises(InputError, match=r"^owner/repo#7: empty; expected a title or a body$"):
         keyword_classifier.predict([make_report(), make_report(title, body, "owner/repo#7")])
-    with pytest.raises(InputError, match="^report: empty"):
+    with pytest.raises(InputError, match=r"^report: empty"):
         check_report(IssueReport(title, body))
 
 
@@ -148,6 +151,14 @@ def test_the_size_limit_counts_bytes(keyword_classifier: Classifier) -> None:
 def test_a_report_of_which_nothing_is_left_gets_a_prediction(tiny_classifier: Classifier, text: str) -> None:
     assert prepare(text, text).prose == ""
     assert set(tiny_classifier.predict([IssueReport(text, text)])[0].scores) == set(tiny_classifier.bundle.taxonomy.axes)
+
+
+def test_predicting_leaves_no_traces_in_the_home_folder(keyword_bundle: Path, tmp_path: Path) -> None:
+    """onnxruntime's own telemetry stays off."""
+    code = "import sys; from distriage import classifier, types; classifier.Classifier(sys.argv[1]).predict([types.IssueReport('t', 'b')])"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ORT_"))} | {"HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code, keyword_bundle], env=environment, check=True)
+    assert list(tmp_path.rglob("*")) == []
 
 
 # ---------------------------------------------------------------- golden reports of a bundle
@@ -178,7 +189,7 @@ def test_the_shipped_bundle_gives_its_reference_logits(shipped_bundle: Path) -> 
 @pytest.mark.parametrize(
     ("title", "body", "axis", "label"),
     [
-        ("CUDA out of memory with ZeRO-3", "```\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n```", "symptom", "device-out-of-memory"),
+        ("CUDA out of memory with ZeRO-3", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "symptom", "device-out-of-memory"),
         ("ImportError when importing deepspeed", "```\nImportError: cannot import name 'log' from 'torch.distributed.elastic'\n```", "stage", "build-import"),
         ("How do I convert a ZeRO checkpoint?", "What is the right way to get fp32 weights? Is there any documentation?", "kind", "question"),
         ("Feature request: support MiCS with offload", "It would be great to support this. I can send a PR.", "kind", "feature"),

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from distriage_training.corpus import count_labels, import_texts, load_records, read_annotations, read_jsonl, read_texts, write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import CORPUS, QUESTION, annotation, texts, write_corpus, write_lines
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import default_taxonomy
-from distriage_training.corpus import count_labels, import_texts, load_records, read_annotations, read_jsonl, read_texts, write_jsonl
 
 TAXONOMY = default_taxonomy()
 
@@ -95,6 +95,14 @@ def test_duplicates_whatever_their_case(tmp_path: Path) -> None:
     )
 
 
+def test_a_repository_that_moved_is_the_same_repository(tmp_path: Path) -> None:
+    rows = (annotation("deepspeedai/DeepSpeed#1"), annotation("microsoft/DeepSpeed#1"), annotation("microsoft/DeepSpeed#2"))
+    assert problems_of(tmp_path, *rows) == (
+        ["deepspeedai/DeepSpeed#1", "microsoft/DeepSpeed#2"],
+        ["2: id microsoft/DeepSpeed#1 stands already on line 1"],
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [('{"a": nope}', "2: not JSON: Expecting value at column 7"), ("[1]", "2: expected a JSON object, found list")],
@@ -165,7 +173,9 @@ def test_texts_of_later_files_win_and_missing_files_are_empty(tmp_path: Path) ->
     assert read_texts([first, tmp_path / "none.jsonl", second]) == {"a": ("two", "x"), "b": ("b", "B")}
 
 
-@pytest.mark.parametrize("row", [{}, {"id": "a", "title": "t"}, {"id": "a", "body": "b"}, {"id": 1, "title": "t", "body": ""}, {"id": "a", "title": "t", "body": 5}])
+@pytest.mark.parametrize(
+    "row", [{}, {"id": "a", "title": "t"}, {"id": "a", "body": "b"}, {"id": 1, "title": "t", "body": ""}, {"id": "a", "title": "t", "body": 5}]
+)
 def test_a_line_that_is_no_text(tmp_path: Path, row: dict[str, Any]) -> None:
     path = write_lines(tmp_path / "t.jsonl", [{"id": "x", "title": "t", "body": ""}, row])
     with pytest.raises(CorpusError) as caught:
@@ -266,6 +276,7 @@ def test_the_repository_s_own_corpus() -> None:
     assert {i for i, record in records.items() if record.origin == "restated"} == set(restated)
     assert all(title.strip() and body.strip() for title, body in restated.values())
     assert {record.split for record in records.values()} == {"train", "validation", "test"}
-    readings = {row["id"] for _, row in read_jsonl(CORPUS / "readings.jsonl")}
-    assert readings <= set(records)
-    assert {records[i].split for i in readings} == {"test"}
+    readings = [row for _, row in read_jsonl(CORPUS / "readings.jsonl")]
+    assert {row["id"] for row in readings} <= set(records)
+    measured = {records[row["id"]].split for row in readings if row["reader"] in {"first", "second", "as-filed"}}
+    assert measured == {"test"}  # the readers whose agreement stands beside a model's test scores

@@ -4,13 +4,16 @@ import io
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("sklearn", reason="needs sklearn: pip install 'distriage[train]'")
+
 from conftest import Command, assert_one_line
+from distriage_training.corpus_view import check_corpus, print_agreement, print_stats
 from rich.console import Console
 from toys import CORPUS, QUESTION, annotation, texts, write_corpus, write_lines
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import default_taxonomy
-from distriage_training.corpus_view import check_corpus, print_agreement, print_stats
 
 TAXONOMY = default_taxonomy()
 NOWHERE = Path("none.jsonl")
@@ -45,7 +48,9 @@ def test_planted_faults_name_file_and_line(tmp_path: Path) -> None:
     ]
     corpus = write_corpus(tmp_path, rows)
     (text,) = texts(["a/b#1"])
-    store = write_lines(tmp_path / "texts.jsonl", [text, {**text, "id": "a/b#2"}, {**text, "id": "a/b#5", "body": text["body"] + " and more"}])  # 43 of 45 triples
+    store = write_lines(
+        tmp_path / "texts.jsonl", [text, {**text, "id": "a/b#2"}, {**text, "id": "a/b#5", "body": text["body"] + " and more"}]
+    )  # 43 of 45 triples
     errors, lines = check(corpus, store)
     file = corpus / "annotations.jsonl"
     assert errors == 5
@@ -97,7 +102,11 @@ def test_the_command_without_a_corpus(tmp_path: Path, command: Command) -> None:
 
 
 def test_stats_count_by_split_and_label(tmp_path: Path, command: Command) -> None:
-    rows = [annotation("a/b#1"), annotation("a/b#2", split="test", symptom="low-throughput"), annotation("a/b#3", **QUESTION, framework="ray", origin="restated")]
+    rows = [
+        annotation("a/b#1"),
+        annotation("a/b#2", split="test", symptom="low-throughput"),
+        annotation("a/b#3", **QUESTION, framework="ray", origin="restated"),
+    ]
     corpus = write_corpus(tmp_path, rows)
     out = io.StringIO()
     print_stats(Console(file=out, width=120), corpus, TAXONOMY)
@@ -153,6 +162,10 @@ def test_agreement_of_readers_that_do_not_exist_or_never_meet(tmp_path: Path, co
 def test_agreement_on_the_repository_s_own_corpus(command: Command) -> None:
     done = command("corpus", "agreement", "--corpus", CORPUS)
     assert done.code == 0
-    found = {line.split()[0]: float(line.split()[2]) for line in done.out.splitlines() if line.split()[:1] and line.split()[0] in TAXONOMY.axes and line.count(".") == 3}
+    found = {
+        line.split()[0]: float(line.split()[2])
+        for line in done.out.splitlines()
+        if line.split()[:1] and line.split()[0] in TAXONOMY.axes and line.count(".") == 3
+    }
     assert set(found) == set(TAXONOMY.axes)
     assert all(0 < kappa <= 1 for kappa in found.values())

@@ -175,6 +175,30 @@ def test_the_largest_count_is_taken() -> None:
     assert (facts.nodes, facts.gpu_count) == (16, 8)
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("on 8 A100", 8),
+        ("4 nodes x 8 H100 each", 8),
+        ("with 4 NVIDIA RTX 2080 Ti", 4),
+        ("8xV100", 8),
+        ("4 * RTX 4090", 4),
+        ("16 GPUs", 16),
+        ("2 V100 GPUs", 2),
+        ("8-GPU node", 8),
+        ("8张A800", 8),
+        ("--num_gpus=4", 4),
+        ("--nproc-per-node 2", 2),
+        ("CUDA 12 A100", None),
+        ("torch 2.1 A100", None),
+        ("my 4090 RTX 4090", None),
+        ("0 A100", None),
+    ],
+)
+def test_how_gpus_are_counted(text: str, count: int | None) -> None:
+    assert find_facts("", text).gpu_count == count
+
+
 @pytest.mark.parametrize("statement", ["a single node", "one machine", "单机"])
 def test_a_single_node_is_stated_in_words(statement: str) -> None:
     assert find_facts("", f"I train on {statement}.").nodes == 1

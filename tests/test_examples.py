@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[train]'")
+
+from distriage_training.config import load_config
+from distriage_training.corpus import Record
+from distriage_training.encoder import load_tokenizer
+from distriage_training.examples import UNLABELLED, data_sha256, label_numbers, load_split_records, tokenize
 from toys import QUESTION, annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import default_taxonomy
 from distriage.text import prepare
-from distriage_training.config import load_config
-from distriage_training.corpus import Record
-from distriage_training.encoder import load_tokenizer
-from distriage_training.examples import UNLABELLED, data_sha256, label_numbers, load_split_records, tokenize
 
 TAXONOMY_TOML = """name = "toys"
 version = "1"

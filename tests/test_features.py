@@ -12,7 +12,18 @@ def as_dict(report: ModelInput) -> dict[int, float]:
 
 
 def test_words_are_lower_case_words_identifiers_numbers_and_single_cjk_characters() -> None:
-    assert words("NCCL_DEBUG=INFO all_reduce took 1800.5 s, 卡住 on rank7") == ["nccl_debug", "info", "all_reduce", "took", "1800.5", "s", "卡", "住", "on", "rank7"]
+    assert words("NCCL_DEBUG=INFO all_reduce took 1800.5 s, 卡住 on rank7") == [
+        "nccl_debug",
+        "info",
+        "all_reduce",
+        "took",
+        "1800.5",
+        "s",
+        "卡",
+        "住",
+        "on",
+        "rank7",
+    ]
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=80), max_size=4), st.text(max_size=1000))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from conftest import Command, FakeGitHub, assert_one_line
+from distriage_training.corpus import read_jsonl, read_texts
+from distriage_training.hydrate import ATTEMPTS, MAX_WAIT_S, HydrateReport, hydrate
 from rich.console import Console
 from toys import annotation, write_corpus, write_lines
 
 from distriage.errors import CorpusError, GitHubError, RateLimitError
 from distriage.taxonomy import default_taxonomy
-from distriage_training.corpus import read_jsonl, read_texts
-from distriage_training.hydrate import ATTEMPTS, MAX_WAIT_S, HydrateReport, hydrate
 
 IDS = [f"a/b#{n}" for n in range(1, 5)]
 
@@ -166,7 +166,7 @@ def test_stops_where_access_is_refused(place: Place, four: FakeGitHub, refusal: 
 
 
 def test_no_network(place: Place) -> None:
-    with pytest.raises(GitHubError, match="a/b#1: GitHub cannot be reached at http://127.0.0.1:1"):
+    with pytest.raises(GitHubError, match=r"a/b#1: GitHub cannot be reached at http://127\.0\.0\.1:1"):
         place.hydrate()
     assert place.stored() == []
 

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
+
+import numpy as np
 import torch
+from distriage_training.examples import UNLABELLED
+from distriage_training.model import ExportedModel, SparseHead, TriageModel
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.nn import functional
 from transformers import BertConfig, BertModel
-
-from distriage_training.examples import UNLABELLED
-from distriage_training.model import ExportedModel, SparseHead, TriageModel
 
 AXES = {"kind": 3, "cause": 5}
 BUCKETS = 40

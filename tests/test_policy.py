@@ -108,7 +108,10 @@ def test_a_decision_keeps_what_the_model_said_whatever_the_outcome() -> None:
 
 
 def test_an_axis_without_families_has_no_family_probability() -> None:
-    scores = {"kind": AxisScores("kind", {"bug": 0.55, "question": 0.45}), "symptom": AxisScores("symptom", {"oom": 1.0, "leak": 0.0, "hang": 0.0, "crash": 0.0})}
+    scores = {
+        "kind": AxisScores("kind", {"bug": 0.55, "question": 0.45}),
+        "symptom": AxisScores("symptom", {"oom": 1.0, "leak": 0.0, "hang": 0.0, "crash": 0.0}),
+    }
     kind = decide(Prediction("toy", scores), CALIBRATION, TAXONOMY)["kind"]
     assert (kind.outcome, kind.family, kind.family_probability) == (Outcome.SUGGEST, None, None)
 

@@ -3,13 +3,16 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+
+pytest.importorskip("sklearn", reason="needs sklearn: pip install 'distriage[train]'")
+
+from distriage_training.corpus import Record
+from distriage_training.splits import MIN_WORDS, Pair, leaks, near_duplicates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distriage.features import words
 from distriage.text import prepare
-from distriage_training.corpus import Record
-from distriage_training.splits import MIN_WORDS, Pair, leaks, near_duplicates
 
 
 def record(body: str, split: str = "train") -> Record:

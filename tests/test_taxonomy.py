@@ -111,7 +111,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         (toml(axes="", labels=""), "key 'axis' is missing"),
         (toml(axes="axis = 3\n", labels=""), "axis: expected a table, found int"),
         (toml(axes="[axis]\nkind = 3\n"), "axis kind: expected a table, found int"),
-        (toml(axes="[axis.kind]\n[axis.stage]\n", labels=LABELS + '[[cause]]\nid = "x"\n'), "labels of an axis that is not declared: cause; declared: kind, stage"),
+        (
+            toml(axes="[axis.kind]\n[axis.stage]\n", labels=LABELS + '[[cause]]\nid = "x"\n'),
+            "labels of an axis that is not declared: cause; declared: kind, stage",
+        ),
         (toml(axes="[axis.kind]\ncolour = 1\n"), "axis kind: unknown key colour; known: name, question, requires"),
         (toml(axes="[axis.kind]\nname = 5\n"), "axis kind: name is int; expected a string"),
         (toml(labels=LABELS + '[[kind]]\nid = "x"\ndefinition = "d"\nweight = "2"\n'), "kind x: unknown key weight; known: advice, definition, family, id"),
@@ -123,7 +126,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         (toml(labels=LABELS + '[[kind]]\nid = "x"\ndefinition = "d"\nsource = "blog"\n'), "kind x: source 'blog'; expected one of ours, paper, sister"),
         (toml(labels=LABELS + LABELS), "kind bug: this id stands twice"),
         (toml(labels=""), "axis kind has fewer than two labels in use"),
-        (toml(labels='[[kind]]\nid = "a"\ndefinition = "d"\n[[kind]]\nid = "b"\ndefinition = "d"\nretired = "2"\n'), "axis kind has fewer than two labels in use"),
+        (
+            toml(labels='[[kind]]\nid = "a"\ndefinition = "d"\n[[kind]]\nid = "b"\ndefinition = "d"\nretired = "2"\n'),
+            "axis kind has fewer than two labels in use",
+        ),
         (toml(axes="", labels="[kind]\nbug = 1\n[axis.kind]\n"), "kind: expected tables [[kind]], one a label, found dict"),
         (toml(axes='kind = ["bug", "other"]\n[axis.kind]\n', labels=""), "kind: expected a table, found str"),
         (toml(axes='[axis.kind]\nrequires = "bug"\n'), "axis kind: requires 'bug'; expected a table with `axis` and `label`"),

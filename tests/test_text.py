@@ -99,8 +99,22 @@ def _random_markup(seed: int) -> str:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<!--", "-->", "<p ", "<p>", "![a](b", "[a](", "[", "\x1b[", "[1;", "=", "=-", "-", "\n", " \n", "0x1", "a", "f0", "https://", "/", "```\n", '  File "a.py", line 1', "(", "卡"]
-    + ["RuntimeError: ", "RuntimeError: x\n", "[rank1]: ", "x: Traceback ", "| ", ">>> ", "OS: Linux\n", "- [ ] x\n", "1 2 3 ", "\u0301"],
+    [
+        *("<!--", "-->", "<p ", "<p>", "![a](b", "[a](", "[", "(", "\x1b[", "[1;", "=", "=-", "-", "| ", ">>> ", "\n", " \n", "0x1", "f0", "a", "卡", "\u0301"),
+        *(
+            "https://",
+            "/",
+            "```\n",
+            "1 2 3 ",
+            '  File "a.py", line 1',
+            "RuntimeError: ",
+            "RuntimeError: x\n",
+            "[rank1]: ",
+            "x: Traceback ",
+            "OS: Linux\n",
+            "- [ ] x\n",
+        ),
+    ],
 )
 def test_a_hostile_megabyte_comes_out_bounded(piece: str) -> None:
     text = (piece * (MEGABYTE // len(piece) + 1))[:MEGABYTE]
@@ -258,15 +272,27 @@ def test_the_same_traceback_from_many_ranks_is_read_once() -> None:
 
 @pytest.mark.parametrize(
     "prefix",
-    ["[rank7]: ", "[default0]:", "2024-05-01 10:00:00,123 ", "[2024-05-01T10:00:00Z] ", "10:00:00.123 ", "(RayTrainWorker pid=123, ip=10.0.0.1) ", "node1:123:456 [0] ", ">>> ", "ERROR: "]
-    + ["[rank0]: 2024-05-01 10:00:00 ERROR "],
+    [
+        "[rank7]: ",
+        "[default0]:",
+        "2024-05-01 10:00:00,123 ",
+        "[2024-05-01T10:00:00Z] ",
+        "10:00:00.123 ",
+        "(RayTrainWorker pid=123, ip=10.0.0.1) ",
+        "node1:123:456 [0] ",
+        ">>> ",
+        "ERROR: ",
+        "[rank0]: 2024-05-01 10:00:00 ERROR ",
+    ],
 )
 def test_prefixes_of_launchers_and_loggers_go(prefix: str) -> None:
     assert prepare("t", prefix + "ValueError: world size 6 is not divisible by 4").errors == ("ValueError: world size 6 is not divisible by 4",)
 
 
 def test_the_decisive_line_survives_behind_200_kilobytes_of_log() -> None:
-    noise = "\n".join(f"[2024-05-01 10:{i // 60 % 60:02d}:{i % 60:02d}] [INFO] [engine.py:12:step] step={i} {'abcdefghij'[i % 10] * 9} loss=1.5" for i in range(3200))
+    noise = "\n".join(
+        f"[2024-05-01 10:{i // 60 % 60:02d}:{i % 60:02d}] [INFO] [engine.py:12:step] step={i} {'abcdefghij'[i % 10] * 9} loss=1.5" for i in range(3200)
+    )
     assert len(noise) > 200_000
     line = "RuntimeError: Expected all tensors to be on the same device, cuda:0 and cuda:1"
     assert prepare("stuck", f"{noise}\n{line}\n").errors == (line,)

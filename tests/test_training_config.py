@@ -4,13 +4,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from distriage_training.config import Config, DataConfig, EncoderConfig, PretrainConfig, SparseConfig, TrainingConfig, load_config
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from toys import REPOSITORY
 
 from distriage.errors import ConfigError, TaxonomyError
 from distriage.taxonomy import default_taxonomy, load_taxonomy
-from distriage_training.config import Config, DataConfig, EncoderConfig, PretrainConfig, SparseConfig, TrainingConfig, load_config
 
 TABLES = {"": Config, "encoder": EncoderConfig, "data": DataConfig, "training": TrainingConfig, "sparse": SparseConfig, "pretrain": PretrainConfig}
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.toml"))
@@ -138,7 +138,7 @@ def test_not_toml_names_line_and_column(tmp_path: Path) -> None:
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"missing\.toml: cannot be read: .*No such file"):
         load_config(tmp_path / "missing.toml")
-    with pytest.raises(ConfigError, match="cannot be read: .*Is a directory"):
+    with pytest.raises(ConfigError, match=r"cannot be read: .*Is a directory"):
         load_config(tmp_path)
     path = tmp_path / "latin.toml"
     path.write_bytes('name = "é"'.encode("latin-1"))

@@ -1,1 +1,1 @@
-"""HTTP endpoint, GitHub bot and triage queue. Nothing yet; see the project's issues."""
+"""Distriage at work: the HTTP endpoint (`distriage serve`) and what acts on GitHub. Needs the extra `serve`."""

@@ -38,11 +38,14 @@ def run_bench(console: Console, reports: Path | None, count: int, model: str | N
         table.add_column(heading, justify="left" if heading == "model" else "right")
     medians = [{key: statistics.median(row[key] for row in rows) for key in rows[0]} for rows in results]
     for path, row in zip(paths, medians, strict=True):
-        table.add_row(path.name, f"{row['load_s']:.2f}", f"{row['reports_per_s']:.0f}", f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['peak_mib']:.0f}")
+        table.add_row(
+            path.name, f"{row['load_s']:.2f}", f"{row['reports_per_s']:.0f}", f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}", f"{row['peak_mib']:.0f}"
+        )
     console.print(table)
     if len(medians) == 2:
         first, second = medians
-        console.print(f"ratio first / second: throughput {first['reports_per_s'] / second['reports_per_s']:.2f}, p50 {first['p50_ms'] / second['p50_ms']:.2f}, memory {first['peak_mib'] / second['peak_mib']:.2f}")
+        ratios = {key: first[key] / second[key] for key in ("reports_per_s", "p50_ms", "peak_mib")}
+        console.print("ratio first / second: " + ", ".join(f"{key} {ratio:.2f}" for key, ratio in ratios.items()))
 
 
 def _measure_in_process(path: Path, reports: Path | None, count: int) -> dict[str, float]:

@@ -1,11 +1,11 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
-    models/<name>/bundle.json      what it is: labels, calibration, sizes and checksums of the other files, provenance
-                  model.onnx       input_ids, attention_mask, feature_ids, feature_counts -> one output of logits per axis
-                  tokenizer.json   Hugging Face tokenizers
-                  taxonomy.toml    the axes and labels that the outputs stand for
-                  reference.json   golden reports with the logits they must give
-                  metrics.json, README.md
+models/<name>/bundle.json      what it is: labels, calibration, sizes and checksums of the other files, provenance
+              model.onnx       input_ids, attention_mask, feature_ids, feature_counts -> one output of logits per axis
+              tokenizer.json   Hugging Face tokenizers
+              taxonomy.toml    the axes and labels that the outputs stand for
+              reference.json   golden reports with the logits they must give
+              metrics.json, README.md
 """
 
 from __future__ import annotations
@@ -65,13 +65,15 @@ class TaxonomyRecord(_Strict):
 
 
 class Provenance(_Strict):
-    """Where the weights come from."""
+    """Where the weights come from. The sparse head may have been fitted on more records than the encoder."""
 
     created: str
     commit: str
     config: Mapping[str, Any]
     data_sha256: str
     records: Mapping[str, int]
+    sparse_data_sha256: str
+    sparse_records: int
     base_model: str
     base_model_sha256: str
     base_model_license: str
@@ -129,9 +131,7 @@ class Bundle:
         place = self.path / MANIFEST
         said = self.manifest.taxonomy
         if (self.taxonomy.name, self.taxonomy.version) != (said.name, said.version):
-            raise BundleError(
-                f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is {self.taxonomy.name} {self.taxonomy.version}"
-            )
+            raise BundleError(f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is {self.taxonomy.name} {self.taxonomy.version}")
         ours = default_taxonomy()
         if self.taxonomy.name == ours.name and self.taxonomy.version != ours.version:
             raise BundleError(f"{place}: made for taxonomy version {self.taxonomy.version}; this Distriage has {ours.version}")
@@ -140,7 +140,9 @@ class Bundle:
         for axis_id, calibration in self.manifest.axes.items():
             expected = self.taxonomy.axes[axis_id].label_ids
             if calibration.labels != expected:
-                wrong = next((f"{a!r} where {b!r} was expected" for a, b in zip(calibration.labels, expected, strict=False) if a != b), "another number of labels")
+                wrong = next(
+                    (f"{a!r} where {b!r} was expected" for a, b in zip(calibration.labels, expected, strict=False) if a != b), "another number of labels"
+                )
                 raise BundleError(f"{place}: labels of axis {axis_id} do not match the taxonomy: {wrong}")
             for target in PRECISION_TARGETS:
                 if set(calibration.thresholds.get(target, ())) != set(expected):
@@ -173,7 +175,7 @@ def _check_versions(manifest: Manifest, path: Path) -> None:
 
 
 def _check_file(path: Path, name: str, record: FileRecord) -> None:
-    if name != Path(name).name or name == ".." or not name.isprintable():
+    if name != Path(name).name or name in {"", ".."} or not name.isprintable():
         raise BundleError(f"{path / MANIFEST}: {name!r} is not a plain file name")
     file = path / name
     if not file.is_file():

@@ -117,7 +117,8 @@ class Classifier:
     def _prediction(self, probabilities: Mapping[str, Array], row: int) -> Prediction:
         manifest = self.bundle.manifest
         scores = {
-            axis: AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities[axis][row]), strict=True))) for axis, calibration in manifest.axes.items()
+            axis: AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities[axis][row]), strict=True)))
+            for axis, calibration in manifest.axes.items()
         }
         return Prediction(model=manifest.name, scores=scores)
 

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from distriage.types import IssueReport
     from distriage.verdict import FailedRecord, Verdict
 
-app = typer.Typer(name="distriage", help="What kind of distributed-training failure is this issue about, and what fixes such failures?", no_args_is_help=True, add_completion=False)
+app = typer.Typer(
+    name="distriage",
+    help="What kind of distributed-training failure is this issue about, and what fixes such failures?",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 _CHUNK = 64
 
@@ -41,12 +46,16 @@ def _main(version: Annotated[bool, typer.Option("--version", callback=_version, 
 
 @app.command()
 def classify(
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE|-]...", help="Reports: Markdown, text or JSON; `.jsonl` holds one a line; `-` is standard input.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE|-]...", help="Reports: Markdown, text or JSON; `.jsonl` holds one a line; `-` is standard input.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="The title, where FILE holds only the body.")] = None,
     issue: Annotated[list[str] | None, typer.Option(help="Read owner/repo#number or its URL from GitHub (GITHUB_TOKEN is used if set).")] = None,
     json_: Annotated[bool, typer.Option("--json", help="One JSON document (schema: schemas/verdict.schema.json).")] = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line; the default for .jsonl input.")] = False,
-    mode: Annotated[str, typer.Option(help="How sure a label must be: best (always the likeliest), balanced (right in about 80 %), precise (90 %).")] = "balanced",
+    mode: Annotated[
+        str, typer.Option(help="How sure a label must be: best (always the likeliest), balanced (right in about 80 %), precise (90 %).")
+    ] = "balanced",
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
@@ -67,7 +76,9 @@ def classify(
     verdicts = _verdicts(classifier, _reports(sources, issue or [], title, tolerant=batch), Mode(mode), explain, show_progress=batch)
     if json_:
         answers = list(verdicts)
-        typer.echo(answers[0].model_dump_json(indent=2) if len(answers) == 1 else "[" + ",\n".join(answer.model_dump_json(indent=2) for answer in answers) + "]")
+        typer.echo(
+            answers[0].model_dump_json(indent=2) if len(answers) == 1 else "[" + ",\n".join(answer.model_dump_json(indent=2) for answer in answers) + "]"
+        )
         return
     console = Console(highlight=False)
     for count, answer in enumerate(verdicts):

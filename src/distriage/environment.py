@@ -66,8 +66,18 @@ _GPU = re.compile(
     re.I,
 )
 _GPU_COUNT = (
-    re.compile(r"\b(?P<v>\d{1,4})\s?(?:x|×|\*)\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){0,2}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4|A10|A40|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)", re.I),
-    re.compile(r"\b(?P<v>\d{1,4})[ -](?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?(?:GPUs?|卡|cards?)\b", re.I),
+    re.compile(
+        r"\b(?P<v>\d{1,4})\s?(?:x|×|\*)\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){0,2}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4|A10|A40|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?P<v>\d{1,4})[ -](?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?(?:GPUs?|卡|cards?)\b", re.I
+    ),
+    re.compile(
+        r"(?<![\w.,:-])(?<!cuda )(?<!version )(?P<v>[1-9]\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
+        r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
+        re.I,
+    ),
     re.compile(r"(?P<v>\d{1,3})\s?(?:张|块|卡)"),
     re.compile(r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"),
 )
@@ -220,4 +230,3 @@ def missing_facts(facts: EnvironmentFacts, *, has_error: bool, stage: str | None
     if not has_error:
         missing.insert(0, "error")
     return [Question(name, _QUESTIONS[name]) for name in missing]
-

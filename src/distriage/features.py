@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
+from itertools import pairwise
 
 from distriage.text import ModelInput
 
@@ -34,7 +35,7 @@ def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
     for field, text in (("", report.text), ("t ", report.title), ("e ", "\n".join(report.errors))):
         tokens = words(text)
         counts.update(_bucket(field + token) for token in tokens)
-        counts.update(_bucket(f"{field}{a} {b}") for a, b in zip(tokens, tokens[1:], strict=False))
+        counts.update(_bucket(f"{field}{a} {b}") for a, b in pairwise(tokens))
     kept = sorted(bucket for bucket, _ in counts.most_common(MAX_FEATURES))
     return kept, [float(counts[bucket]) for bucket in kept]
 

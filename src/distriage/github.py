@@ -18,7 +18,9 @@ from distriage.errors import GitHubError, InputError, NotFoundError, RateLimitEr
 DEFAULT_API = "https://api.github.com"
 TIMEOUT_S = 20.0
 UNSTATED_WAIT_S = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
-_REFERENCE = re.compile(r"^(?:(?:https?://)?[\w.-]+/)?(?P<repo>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$")
+_REFERENCE = re.compile(
+    r"^(?:(?:https?://)?[\w.-]+/)?(?P<repo>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
+)
 
 
 @dataclass(frozen=True, slots=True)

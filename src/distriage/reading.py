@@ -70,7 +70,9 @@ def _read_bytes(path: str, name: str) -> bytes:
 def _bounded(stream: BinaryIO, name: str) -> bytes:
     content = stream.read(MAX_REPORT_BYTES + 1)
     if len(content) > MAX_REPORT_BYTES:
-        raise InputError(f"{name}: more than {MAX_REPORT_BYTES:,} bytes; a report on GitHub holds at most 65,536 characters (for many reports use a .jsonl file)")
+        raise InputError(
+            f"{name}: more than {MAX_REPORT_BYTES:,} bytes; a report on GitHub holds at most 65,536 characters (for many reports use a .jsonl file)"
+        )
     return content
 
 

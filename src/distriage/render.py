@@ -14,12 +14,11 @@ _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-app
 
 def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> None:
     """Print one verdict."""
-    parts: list[RenderableType] = [Text(_printable(verdict.title or verdict.id or "(no title)"), style="bold", overflow="ellipsis", no_wrap=True), _axes_table(verdict, taxonomy)]
-    parts.extend(_advice(verdict))
-    facts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in verdict.environment.items())
-    parts.append(Text.assemble(("Environment  ", "bold"), _printable(facts) or "nothing stated"))
-    if verdict.missing:
-        parts.append(Text.assemble(("Ask for      ", "bold"), "; ".join(item.question for item in verdict.missing[:4])))
+    parts: list[RenderableType] = [
+        Text(_printable(verdict.title or verdict.id or "(no title)"), style="bold", overflow="ellipsis", no_wrap=True),
+        _axes_table(verdict, taxonomy),
+    ]
+    parts.append(_notes(verdict))
     for axis_id, axis in verdict.axes.items():
         if axis.evidence:
             parts.append(Text(f"Why {taxonomy.axes[axis_id].name.lower()} {axis.label}:", style="bold"))
@@ -38,7 +37,9 @@ def _axes_table(verdict: Verdict, taxonomy: Taxonomy) -> Table:
             continue
         said = Text(_said(axis, taxonomy.axes[axis_id]), style=_STYLE[axis.outcome])
         runner_up = axis.top[1]
-        table.add_row(taxonomy.axes[axis_id].name, said, f"{axis.probability:.2f}", Text(runner_up.label, style="dim"), Text(f"{runner_up.probability:.2f}", style="dim"))
+        table.add_row(
+            taxonomy.axes[axis_id].name, said, f"{axis.probability:.2f}", Text(runner_up.label, style="dim"), Text(f"{runner_up.probability:.2f}", style="dim")
+        )
     return table
 
 
@@ -52,12 +53,24 @@ def _said(axis: AxisVerdict, taxonomy_axis: Axis) -> str:
     return f"not sure{family} (best guess {name})"
 
 
-def _advice(verdict: Verdict) -> list[RenderableType]:
-    return [
-        Text.assemble(("What to do   " if axis.outcome == "apply" else "Perhaps      ", "bold"), axis.advice)
-        for axis in verdict.axes.values()
-        if axis.advice and axis.outcome in {"apply", "suggest"}
-    ]
+def _notes(verdict: Verdict) -> Table:
+    notes = Table.grid(padding=(0, 2, 0, 0))
+    notes.add_column(style="bold", no_wrap=True)
+    notes.add_column()
+    for axis in verdict.axes.values():
+        if axis.advice and axis.outcome in {"apply", "suggest"}:
+            notes.add_row("What to do" if axis.outcome == "apply" else "Perhaps", Text(axis.advice))
+    notes.add_row("Environment", Text(_printable(_facts(verdict)) or "nothing stated"))
+    if verdict.missing:
+        notes.add_row("Ask for", Text("; ".join(item.question for item in verdict.missing[:4])))
+    return notes
+
+
+def _facts(verdict: Verdict) -> str:
+    facts = dict(verdict.environment)
+    framework = f"{facts.pop('framework', '')} {facts.pop('framework_version', '')}".strip()
+    named = [f"{name.replace('_', ' ')} {value}" for name, value in facts.items()]
+    return ", ".join([framework, *named] if framework else named)
 
 
 def _printable(text: str) -> str:

@@ -42,7 +42,14 @@ def taxonomy_json(taxonomy: Taxonomy, axes: Sequence[Axis]) -> str:
                 "question": axis.question,
                 "requires": {"axis": axis.requires[0], "label": axis.requires[1]} if axis.requires else None,
                 "labels": [
-                    {"id": label.id, "name": label.name, "family": label.family, "definition": label.definition, "source": label.source, "retired": label.retired}
+                    {
+                        "id": label.id,
+                        "name": label.name,
+                        "family": label.family,
+                        "definition": label.definition,
+                        "source": label.source,
+                        "retired": label.retired,
+                    }
                     for label in axis.labels
                 ],
             }

@@ -56,7 +56,10 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _IMAGE = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,2000}\)")
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\(([^)\n]{0,2000})\)")
-_TAG = re.compile(r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>", re.I)
+_TAG = re.compile(
+    r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>",
+    re.I,
+)
 _URL = re.compile(r"\b(?:https?|ftp|git)://[^\s)>\]\"'`]{1,2000}")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{5,64}\b")
 _HASH = re.compile(r"\b(?=[0-9a-fA-F-]{0,80}\d)(?:[0-9a-fA-F]{12,80}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b")
@@ -152,7 +155,10 @@ _LOG_LINE = re.compile(
     r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\[(?:rank)?\d+\]|\(\w+ pid=|File \"|Traceback|[\w.]+(?:Error|Exception)\b|"
     r"(?:ERROR|INFO|WARNING|DEBUG|WARN|FATAL)\b|frame #|#\d+ |[\w.-]+:\d+:\d+ \[\d+\]|\*\*\*|Collecting |Downloading |Requirement |building |gcc |nvcc )"
 )
-_ROOT_CAUSE_LAST = re.compile(r"subprocess\.CalledProcessError|ChildFailedError|returned non-zero exit status|torch\.distributed\.elastic|ProcessExitedException|Error in atexit|During handling of", re.I)
+_ROOT_CAUSE_LAST = re.compile(
+    r"subprocess\.CalledProcessError|ChildFailedError|returned non-zero exit status|torch\.distributed\.elastic|ProcessExitedException|Error in atexit|During handling of",
+    re.I,
+)
 
 
 def _strip_prefixes(line: str) -> str:

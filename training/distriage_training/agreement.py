@@ -54,7 +54,8 @@ def compare(first: Mapping[str, Mapping[str, object]], second: Mapping[str, Mapp
     result = {}
     shared = sorted(first.keys() & second.keys())
     for axis in taxonomy.axes:
-        pairs = [(str(first[i][axis]).lower(), str(second[i][axis]).lower()) for i in shared if first[i].get(axis) is not None and second[i].get(axis) is not None]
+        both = [i for i in shared if first[i].get(axis) is not None and second[i].get(axis) is not None]
+        pairs = [(str(first[i][axis]).lower(), str(second[i][axis]).lower()) for i in both]
         if pairs:
             result[axis] = _agreement(pairs)
     return result

@@ -41,5 +41,6 @@ class TfidfBaseline:
         rows = train_labels >= 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "The number of unique classes")  # few reports, many labels
             fitted = LogisticRegression(C=10, class_weight="balanced", max_iter=100, tol=1e-3).fit(self._features[rows], train_labels[rows])
         return np.asarray(fitted.predict(self._vectorizer.transform([self._text(record) for record in records])))

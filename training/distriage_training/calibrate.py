@@ -20,8 +20,8 @@ Ints = NDArray[np.integer]
 
 TARGETS = ("0.50", "0.80", "0.90", "0.95")
 MIN_LABEL_REPORTS = 25  # fewer validation reports with this verdict: the label shares the threshold of its axis
-MIXES = np.linspace(0.0, 1.5, 16)
-TEMPERATURES = np.geomspace(0.4, 4.0, 40)
+MIXES = np.linspace(0.0, 6.0, 25)
+TEMPERATURES = np.geomspace(0.4, 10.0, 48)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,23 @@ def threshold_for(confidence: Floats, right: NDArray[np.bool_], target: float) -
     One pseudo-report that is wrong is added, so that two lucky reports make no threshold.
     """
     order = np.argsort(-confidence, kind="stable")
+    ordered = confidence[order]
     precision = np.cumsum(right[order]) / (np.arange(1, len(order) + 1) + 1)
-    enough = np.flatnonzero(precision >= target)
-    return float(confidence[order][enough[-1]]) if len(enough) else None
+    last_of_equals = np.append(ordered[1:] < ordered[:-1], True)[: len(order)]  # a threshold takes all verdicts of one confidence, or none
+    enough = np.flatnonzero((precision >= target) & last_of_equals)
+    return float(ordered[enough[-1]]) if len(enough) else None
 
 
 def label_thresholds(probabilities: Floats, truth: Ints, labels: Sequence[str], target: float) -> dict[str, float | None]:
     """Threshold per label: its own where validation holds enough verdicts of it, else that of the whole axis."""
     top = probabilities.argmax(1)
-    confidence = probabilities.max(1)
+    confidence = np.floor(probabilities.max(1).astype(np.float64) * 1e4) / 1e4  # cut, not rounded: at or above a threshold of four places means the same
     right = top == truth
     shared = threshold_for(confidence, right, target)
     thresholds: dict[str, float | None] = {}
     for number, label in enumerate(labels):
         rows = top == number
-        thresholds[label] = _rounded(threshold_for(confidence[rows], right[rows], target) if rows.sum() >= MIN_LABEL_REPORTS else shared)
+        thresholds[label] = threshold_for(confidence[rows], right[rows], target) if rows.sum() >= MIN_LABEL_REPORTS else shared
     return thresholds
 
 
@@ -87,10 +89,6 @@ def family_thresholds(probabilities: Floats, truth: Ints, axis: Axis, target: fl
     family_of = {number: f for f, group in enumerate(members) for number in group}
     summed = np.stack([probabilities[:, group].sum(1) for group in members], 1)
     return label_thresholds(summed, np.array([family_of[int(t)] for t in truth]), list(families), target)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
 
 
 def all_thresholds(probabilities: Floats, truth: Ints, axis: Axis) -> tuple[Mapping[str, dict[str, float | None]], Mapping[str, dict[str, float | None]]]:

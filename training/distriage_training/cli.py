@@ -45,14 +45,17 @@ def train(
     config: ConfigArgument,
     output: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/NAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
+    sparse_only: Annotated[bool, typer.Option("--sparse-only", help="Only fit the sparse head of a finished run anew, after annotations were added.")] = False,
 ) -> None:
     """Fine-tune a model on the annotated corpus."""
     with _extra():
         from distriage_training.config import load_config
+        from distriage_training.train import refit_sparse
         from distriage_training.train import train as run
 
         settings = load_config(config)
-        weights = run(settings, output or Path("runs") / settings.name, resume=resume)
+        folder = output or Path("runs") / settings.name
+        weights = refit_sparse(settings, folder) if sparse_only else run(settings, folder, resume=resume)
     Console(stderr=True, highlight=False).print(f"weights: {weights}")
 
 
@@ -115,7 +118,11 @@ def evaluate(
 
 
 @corpus_app.command("import")
-def import_(folder: Annotated[Path, typer.Argument(help="A folder with *.jsonl or *.jsonl.gz texts (id, title, body).")], corpus: CorpusOption = CORPUS, texts: TextsOption = TEXTS) -> None:
+def import_(
+    folder: Annotated[Path, typer.Argument(help="A folder with *.jsonl or *.jsonl.gz texts (id, title, body).")],
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+) -> None:
     """Copy the texts of annotated reports from a local folder into the text store."""
     with _extra():
         from distriage.taxonomy import default_taxonomy

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from distriage.errors import ConfigError
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
-
 ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
 
 

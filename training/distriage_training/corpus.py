@@ -1,9 +1,9 @@
 """The annotated corpus on disk, and in memory as a `datasets.Dataset`.
 
-    training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
-    training/corpus/restated.jsonl      id, title, body of reports that were written for this project
-    training/corpus/readings.jsonl      the single readings behind part of the test split
-    .corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
+training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
+training/corpus/restated.jsonl      id, title, body of reports that were written for this project
+training/corpus/readings.jsonl      the single readings behind part of the test split
+.corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
 """
 
 from __future__ import annotations
@@ -23,6 +23,17 @@ from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
 
 Evidence = Literal["stated", "inferred"]
+# Repositories that moved: the same thread has two names. Lower case; old -> new.
+RENAMED = {
+    "microsoft/deepspeed": "deepspeedai/deepspeed",
+    "microsoft/deepspeedexamples": "deepspeedai/deepspeedexamples",
+    "microsoft/deepspeed-mii": "deepspeedai/deepspeed-mii",
+    "microsoft/megatron-deepspeed": "deepspeedai/megatron-deepspeed",
+    "pytorchlightning/pytorch-lightning": "lightning-ai/pytorch-lightning",
+    "pytorch/fairseq": "facebookresearch/fairseq",
+    "nvidia/nemo": "nvidia-nemo/speech",
+    "uber/horovod": "horovod/horovod",
+}
 BUG_AXES = ("stage", "symptom", "cause", "fix")
 
 
@@ -143,13 +154,19 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
             continue
         wrong = [axis for axis in taxonomy.axes if record.label(axis) is not None and record.label(axis) not in taxonomy.axes[axis].label_ids]
         problems += [f"{place}: {axis}: unknown label {record.label(axis)!r} (taxonomy {taxonomy.version})" for axis in wrong]
-        key = record.id.lower()
+        key = thread_key(record.id)
         if key in seen:
             problems.append(f"{place}: id {record.id} stands already on line {seen[key]}")
         elif not wrong:
             records.append((number, record))
         seen.setdefault(key, number)
     return records, problems
+
+
+def thread_key(identifier: str) -> str:
+    """The same string for all names of one thread."""
+    repository, _, number = identifier.lower().partition("#")
+    return f"{RENAMED.get(repository, repository)}#{number}"
 
 
 def read_texts(paths: Iterable[Path]) -> dict[str, tuple[str, str]]:

@@ -27,7 +27,7 @@ def print_stats(console: Console, corpus: Path, taxonomy: Taxonomy) -> None:
     annotations = [annotation for _, annotation in read_annotations(corpus / "annotations.jsonl", taxonomy)[0]]
     splits = ("train", "validation", "test")
     for title, key in (("origin", "origin"), ("framework", "framework")):
-        counts = Counter((getattr(a, key), a.split) for a in annotations)
+        counts: Counter[tuple[str, str]] = Counter((getattr(a, key), a.split) for a in annotations)
         table = _table(f"{len(annotations):,} records by {title}", title, *splits, "all")
         for value, total in Counter(getattr(a, key) for a in annotations).most_common():
             table.add_row(value, *(f"{counts[value, split]:,}" for split in splits), f"{total:,}")
@@ -84,13 +84,13 @@ def check_corpus(console: Console, corpus: Path, texts: Path, taxonomy: Taxonomy
             title, body = store[annotation.id]
             lines.append(number)
             records.append(Record(annotation.id, title, body, {}, annotation.split, annotation.source, annotation.origin, annotation.framework))
-    notes = []
+    notes: list[str] = []
     for pair in near_duplicates(records):
         one, other = records[pair.first], records[pair.second]
         leak = one.split != other.split
         text = (
-            f"{path}:{lines[pair.second]}: {other.id} ({other.split}) {'leaks: it ' if leak else ''}is a near-duplicate of {one.id} ({one.split}, line {lines[pair.first]}): "
-            f"{pair.similarity:.0%} of the word triples are shared"
+            f"{path}:{lines[pair.second]}: {other.id} ({other.split}) {'leaks: it ' if leak else ''}is a near-duplicate of {one.id} "
+            f"({one.split}, line {lines[pair.first]}): {pair.similarity:.0%} of the word triples are shared"
         )
         (problems if leak else notes).append(text)
     for problem in problems:

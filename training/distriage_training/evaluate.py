@@ -169,7 +169,8 @@ def markdown(document: Mapping[str, Any]) -> str:
     lines = [
         f"# {document['model']}, split {document['split']} ({document['records']} reports)",
         "",
-        "| accuracy / macro-F1 | n | majority | TF-IDF + LR | this model | 95 % interval | ECE | Brier | coverage at 80 / 90 / 95 % | reader as filed | two readers |",
+        "| accuracy / macro-F1 | n | majority | TF-IDF + LR | this model | 95 % interval | ECE | Brier | coverage at 80 / 90 / 95 % "
+        "| reader as filed | two readers |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for axis, row in document["axes"].items():
@@ -179,7 +180,8 @@ def markdown(document: Mapping[str, Any]) -> str:
             f"{' / '.join(f'{value:.0%}' for value in row['coverage'].values())} | "
             f"{_pair(document['agreement'].get('as_filed', {}).get(axis))} | {_pair(document['agreement'].get('whole_thread', {}).get(axis))} |"
         )
-    lines += ["", "Applied at the shipped thresholds: precision (coverage)", "", "| mode | " + " | ".join(document["axes"]) + " |", "|---" * (len(document["axes"]) + 1) + "|"]
+    lines += ["", "Applied at the shipped thresholds: precision (coverage)", ""]
+    lines += ["| mode | " + " | ".join(document["axes"]) + " |", "|---" * (len(document["axes"]) + 1) + "|"]
     for mode, axes in document["thresholds"].items():
         cells = ["none (0%)" if cell["precision"] is None else f"{cell['precision']:.2f} ({cell['coverage']:.0%})" for cell in axes.values()]
         lines.append(f"| {mode} | " + " | ".join(cells) + " |")

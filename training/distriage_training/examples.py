@@ -58,7 +58,8 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
     for axis in taxonomy.axes:
         found = {record.labels[axis] for record in splits["train"] if axis in record.labels}
         if len(found) < 2 or not any(axis in record.labels for record in splits["validation"]):
-            raise CorpusError(f"{config.path}: axis {axis}: labels in split train: {', '.join(sorted(found)) or 'none'}; expected two or more, and one in validation")
+            names = ", ".join(sorted(found)) or "none"
+            raise CorpusError(f"{config.path}: axis {axis}: labels in split train: {names}; expected two or more, and one in validation")
     return splits
 
 
@@ -106,7 +107,8 @@ def data_sha256(records: Sequence[Record]) -> str:
     """A hash of all that was trained on: ids, texts, labels, splits."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
-        digest.update(json.dumps([record.id, record.title, record.body, dict(record.labels), record.split], ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
+        row = [record.id, record.title, record.body, dict(record.labels), record.split]
+        digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
     return digest.hexdigest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import tempfile
@@ -37,12 +36,14 @@ from distriage_training.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, we
 from distriage_training.examples import label_numbers, load_split_records
 from distriage_training.model import ExportedModel, TriageModel
 from distriage_training.model_card import model_card
-from distriage_training.train import RUN_INFO, load_trained
+from distriage_training.train import RUN_INFO, load_run_info, load_trained
 
 INPUTS = ("input_ids", "attention_mask", "feature_ids", "feature_counts")
 MAX_PARITY_DIFFERENCE = 1e-3  # fp32 ONNX against torch, in logits
 MAX_INT8_DROP = 0.01  # macro-F1 on validation, any axis; else fp32 ships
 MAX_INT8_DIFFERENCE = 1.5  # int8 against fp32 on the reference reports, in logits; a coarse guard against a wrong file
+
+RUN_KEYS = ("config", "data_sha256", "records", "sparse_data_sha256", "sparse_records", "hardware", "training_seconds")
 
 Logits = dict[str, NDArray[np.float32]]
 
@@ -158,12 +159,15 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
 
     Raises:
         GateError: ONNX fp32 differs from torch by more than `MAX_PARITY_DIFFERENCE`.
+        BundleError: the new bundle would not load.
         ConfigError, CorpusError: the run or the data is missing.
     """
     console = console or Console(stderr=True)
     taxonomy = config.load_taxonomy()
     model = load_trained(run, config, taxonomy)
-    info = _run_info(run)
+    info = load_run_info(run)
+    if missing := [key for key in RUN_KEYS if key not in info]:
+        raise ConfigError(f"{run / RUN_INFO}: lacks {', '.join(missing)}; expected a finished run")
     tokenizer = load_tokenizer(config.encoder, config.path.parent)
     tokenizer.enable_truncation(config.encoder.max_tokens)
     splits = load_split_records(config, taxonomy)
@@ -185,10 +189,13 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         drops = int8_drops(mixed, onnx_logits(int8, list(model.axes), tokenizer, validation.inputs), validation)
         numeric_format = "int8" if max(drops.values()) <= MAX_INT8_DROP else "fp32"
         if numeric_format == "fp32":
-            os.replace(fp32, int8)
+            fp32.replace(int8)
         else:
             fp32.unlink()
-        console.print(f"parity fp32 against torch {parity:.1e} (gate {MAX_PARITY_DIFFERENCE:.0e}); int8 macro-F1 drop on validation at most {max(drops.values()):+.4f}: {numeric_format} ships")
+        console.print(
+            f"parity fp32 against torch {parity:.1e} (gate {MAX_PARITY_DIFFERENCE:.0e}); "
+            f"int8 macro-F1 drop on validation at most {max(drops.values()):+.4f}: {numeric_format} ships"
+        )
         shipped = onnx_logits(int8, list(model.axes), tokenizer, validation.inputs)
         axes = calibrations(shipped, taxonomy, validation)
         tokenizer.no_truncation()
@@ -205,21 +212,24 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
             }
             for i, axis in enumerate(taxonomy.axes.values())
         }
-        summary = {"validation": validation_scores, "parity_fp32_max_logit_difference": parity, "int8_macro_f1_drop": drops, "sparse_weight": dict(zip(model.axes, map(float, model.mix), strict=True))}
+        summary = {
+            "validation": validation_scores,
+            "parity_fp32_max_logit_difference": parity,
+            "int8_macro_f1_drop": drops,
+            "sparse_weight": dict(zip(model.axes, map(float, model.mix), strict=True)),
+        }
         (folder / "metrics.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-        manifest = _manifest(folder, config, taxonomy, axes, numeric_format, info)
+        manifest = _manifest(config, taxonomy, axes, numeric_format, info)
         (folder / "README.md").write_text(model_card(manifest, summary, None), encoding="utf-8")
         seal(folder, manifest)
+        bundles.Bundle(folder)  # what would not load must not replace what does
         _replace_folder(folder, output)
-    bundles.Bundle(output)
     return output
 
 
 def seal(folder: Path, manifest: bundles.Manifest) -> None:
     """Write `bundle.json` with the sizes and checksums of the files as they are now."""
-    files = {
-        name: bundles.FileRecord(bytes=(folder / name).stat().st_size, sha256=bundles.sha256_of(folder / name)) for name in bundles.REQUIRED_FILES
-    }
+    files = {name: bundles.FileRecord(bytes=(folder / name).stat().st_size, sha256=bundles.sha256_of(folder / name)) for name in bundles.REQUIRED_FILES}
     sealed = manifest.model_copy(update={"files": files})
     (folder / bundles.MANIFEST).write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
@@ -234,14 +244,6 @@ def int8_drops(fp32: Logits, int8: Logits, validation: ValidationSet) -> dict[st
     return drops
 
 
-def _run_info(run: Path) -> Mapping[str, Any]:
-    try:
-        info = json.loads((run / RUN_INFO).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise ConfigError(f"{run / RUN_INFO}: missing or damaged; expected a finished run") from None
-    return dict(info)
-
-
 def _validation_set(records: Sequence[Record], taxonomy: Taxonomy) -> ValidationSet:
     return ValidationSet([prepare(record.title, record.body) for record in records], np.array([label_numbers(record, taxonomy) for record in records]))
 
@@ -250,11 +252,11 @@ def _reference_reports(splits: Mapping[str, Sequence[Record]], taxonomy: Taxonom
     """Golden inputs: one restated training report per label of the first and of the stage axis (raw texts are not ours to ship), and hard cases."""
     chosen: dict[tuple[str, str], Record] = {}
     for record in splits["train"]:
-        for axis in {"stage", next(iter(taxonomy.axes))} & record.labels.keys():
-            if record.origin == "restated":
+        for axis in (next(iter(taxonomy.axes)), "stage"):
+            if record.origin == "restated" and axis in record.labels:
                 chosen.setdefault((axis, record.labels[axis]), record)
     hard = [("", "hang"), ("训练卡住 NCCL 超时", "多机训练时 all_reduce 卡住，两个节点，每个 8 张 A100"), ("x" * 500, "RuntimeError: CUDA error\n" * 300)]
-    return [(record.title, record.body) for record in chosen.values()] + hard
+    return [*dict.fromkeys((record.title, record.body) for record in chosen.values()), *hard]
 
 
 def _parity(model: TriageModel, fp32: Path, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> float:
@@ -272,7 +274,9 @@ def joined_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[Mod
     return {axis: dense[axis] + float(model.mix[i]) * sparse[axis] for i, axis in enumerate(model.axes)}
 
 
-def _write_reference(folder: Path, reports: Sequence[tuple[str, str]], model: TriageModel, shipped: Path, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> None:
+def _write_reference(
+    folder: Path, reports: Sequence[tuple[str, str]], model: TriageModel, shipped: Path, tokenizer: Tokenizer, inputs: Sequence[ModelInput]
+) -> None:
     expected = joined_logits(model, tokenizer, inputs)
     got = onnx_logits(shipped, list(model.axes), tokenizer, inputs)
     rows = [
@@ -289,7 +293,7 @@ def _write_reference(folder: Path, reports: Sequence[tuple[str, str]], model: Tr
 
 
 def _manifest(
-    folder: Path, config: Config, taxonomy: Taxonomy, axes: Mapping[str, bundles.AxisCalibration], numeric_format: str, info: Mapping[str, Any]
+    config: Config, taxonomy: Taxonomy, axes: Mapping[str, bundles.AxisCalibration], numeric_format: str, info: Mapping[str, Any]
 ) -> bundles.Manifest:
     source = config.encoder.source
     return bundles.Manifest(
@@ -308,6 +312,8 @@ def _manifest(
             config=info["config"],
             data_sha256=info["data_sha256"],
             records=info["records"],
+            sparse_data_sha256=info["sparse_data_sha256"],
+            sparse_records=info["sparse_records"],
             base_model=PACKAGE_BASE if source == PACKAGE else source,
             base_model_sha256=weights_sha256(config.encoder, config.path.parent),
             base_model_license=config.encoder.license,
@@ -321,7 +327,7 @@ def _manifest(
 
 def _commit() -> str:
     try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True, timeout=10)  # noqa: S607
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return done.stdout.strip()
@@ -335,6 +341,6 @@ def _replace_folder(folder: Path, output: Path) -> None:
     old = output.with_name(f".{output.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if output.exists():
-        os.replace(output, old)
-    os.replace(target, output)
+        output.replace(old)
+    target.replace(output)
     shutil.rmtree(old, ignore_errors=True)

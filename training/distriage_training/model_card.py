@@ -52,7 +52,8 @@ Labelling and queueing new issues of distributed deep-learning frameworks. A lab
 
 ## Data
 
-{", ".join(f"{count:,} {name}" for name, count in provenance.records.items())} reports of the Distriage corpus (data hash `{provenance.data_sha256[:16]}`).
+{", ".join(f"{count:,} {name}" for name, count in provenance.records.items())} reports of the Distriage corpus (data hash `{provenance.data_sha256[:16]}`);
+the sparse head saw {provenance.sparse_records:,} training reports (`{provenance.sparse_data_sha256[:16]}`).
 Labels were chosen by language models that read each report with the annotation guide; the corpus's own page says how, and how far they agree.
 
 ## Evaluation ({split} split)

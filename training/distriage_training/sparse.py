@@ -64,10 +64,13 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
     return head
 
 
-def _fit_axis(features: csr_matrix, labels: NDArray[np.int64], weights: NDArray[np.float64], size: int, config: Config) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _fit_axis(
+    features: csr_matrix, labels: NDArray[np.int64], weights: NDArray[np.float64], size: int, config: Config
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     settings = config.sparse
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # `max_iterations` is meant to stop it
+        warnings.filterwarnings("ignore", "The number of unique classes")  # few reports, many labels
         fitted = LogisticRegression(
             C=settings.inverse_regularization, class_weight="balanced", max_iter=settings.max_iterations, tol=1e-3, random_state=config.seed
         ).fit(features, labels, sample_weight=weights)

@@ -25,6 +25,7 @@ from distriage.errors import ConfigError
 from distriage.features import HASH_BUCKETS
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config, TrainingConfig
+from distriage_training.corpus import Record
 from distriage_training.encoder import load_encoder, load_tokenizer
 from distriage_training.examples import UNLABELLED, data_sha256, load_split_records, tokenize
 from distriage_training.model import TriageModel
@@ -32,10 +33,18 @@ from distriage_training.sparse import fit_sparse_head
 
 WEIGHTS = "model.safetensors"
 RUN_INFO = "run.json"
+ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
 
 
 def build_model(config: Config, taxonomy: Taxonomy, *, pretrained: bool = True) -> TriageModel:
-    """The untrained model of a configuration."""
+    """The untrained model of a configuration.
+
+    Raises:
+        ConfigError: an axis has a name that PyTorch's modules keep for themselves.
+    """
+    for axis in taxonomy.axes:
+        if hasattr(torch.nn.ModuleDict(), axis):
+            raise ConfigError(f"{config.taxonomy}: axis {axis!r}: PyTorch keeps this name for itself; expected another one, such as issue-{axis}")
     return TriageModel(
         load_encoder(config.encoder, config.path.parent, pretrained=pretrained),
         {axis.id: len(axis.label_ids) for axis in taxonomy.axes.values()},
@@ -57,6 +66,22 @@ def load_trained(run: Path, config: Config, taxonomy: Taxonomy) -> TriageModel:
     model = build_model(config, taxonomy, pretrained=False)
     model.load_state_dict(load_file(file), strict=True)
     return model.eval()
+
+
+def load_run_info(run: Path) -> dict[str, Any]:
+    """What a finished run says of itself: seconds, hardware, records, data hash, configuration.
+
+    Raises:
+        ConfigError: it is missing or damaged.
+    """
+    file = run / RUN_INFO
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        info = None
+    if not isinstance(info, dict):
+        raise ConfigError(f"{file}: missing or damaged; expected a finished run")
+    return info
 
 
 class BucketSampler(Sampler[int]):
@@ -123,12 +148,22 @@ class Collator:
         }
 
 
-class TriageTrainer(Trainer):
-    """The Trainer with bucketed batches and layer-wise learning rates."""
+class TriageTrainer(Trainer):  # type: ignore[misc]
+    """The Trainer with bucketed batches, layer-wise learning rates and a clock in its log.
+
+    Attributes:
+        started_s: `time.monotonic()` at which training would have begun without interruptions.
+    """
 
     def __init__(self, config: Config, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.config = config
+        self.optimizer: torch.optim.Optimizer | None
+        self.started_s = time.monotonic()
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log, with the seconds of training until now."""
+        super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> BucketSampler:
         data = train_dataset if train_dataset is not None else self.train_dataset
@@ -194,7 +229,8 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     settings = config.training
     drawn = len(BucketSampler(dataset["length"], dataset["source"], settings, config.seed))
     steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation))
-    console.print(f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {sum(dataset['length']) / len(dataset):.0f} tokens each on average; {config.encoder.source}")
+    tokens = sum(dataset["length"]) / len(dataset)
+    console.print(f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {tokens:.0f} tokens each on average; {config.encoder.source}")
     on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(output),
@@ -208,7 +244,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         bf16=on_gpu,
         use_cpu=not on_gpu,
         seed=config.seed,
-        logging_steps=25,
+        logging_steps=min(25, settings.save_steps),
         save_steps=settings.save_steps,
         save_total_limit=2,
         report_to=["tensorboard"],
@@ -220,32 +256,57 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     unknown = tokenizer.token_to_id("[MASK]")
     collator = Collator(settings, unknown if unknown is not None else 0, special_below=999 if unknown is not None else 1 << 30)
     trainer = TriageTrainer(config, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
-    started = time.monotonic()
+    trainer.started_s = time.monotonic() - _earlier_seconds(checkpoint)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"torch|transformers|accelerate")
         trainer.train(resume_from_checkpoint=checkpoint)
-    seconds = time.monotonic() - started + _earlier_seconds(output, resume)
+    seconds = time.monotonic() - trainer.started_s
     if not trainer.is_world_process_zero():
         return output / WEIGHTS
-    with console.status("sparse head") as status:
-        model.sparse = fit_sparse_head(splits["train"], taxonomy, config, lambda axis: status.update(f"sparse head: {axis}"))
-    weights = {name: value.contiguous() for name, value in model.state_dict().items()}
-    save_file(weights, output / WEIGHTS)
     info = {
         "training_seconds": round(seconds, 1),
         "hardware": torch.cuda.get_device_name() if on_gpu else f"CPU, {torch.get_num_threads()} threads",
         "records": {split: len(members) for split, members in splits.items()},
-        "data_sha256": data_sha256([record for split in ("train", "validation") for record in splits[split]]),
+        "data_sha256": _trained_on(splits),
         "config": config.model_dump(mode="json"),
     }
-    (output / RUN_INFO).write_text(json.dumps(info, indent=1) + "\n", encoding="utf-8")
+    return _fit_sparse_and_save(model, splits, config, output, info, console)
+
+
+def refit_sparse(config: Config, output: Path, console: Console | None = None) -> Path:
+    """Fit the sparse head of a finished run anew: minutes instead of hours when annotations were added. The encoder stays as it is.
+
+    Returns:
+        The weights' file.
+
+    Raises:
+        ConfigError: `output` holds no finished run.
+        CorpusError: the data is not valid.
+    """
+    taxonomy = config.load_taxonomy()
+    model = load_trained(output, config, taxonomy)
+    info = load_run_info(output)
+    return _fit_sparse_and_save(model, load_split_records(config, taxonomy), config, output, info, console or Console(stderr=True))
+
+
+def _fit_sparse_and_save(
+    model: TriageModel, splits: Mapping[str, Sequence[Record]], config: Config, output: Path, info: Mapping[str, Any], console: Console
+) -> Path:
+    with console.status("sparse head") as status:
+        model.sparse = fit_sparse_head(splits["train"], config.load_taxonomy(), config, lambda axis: status.update(f"sparse head: {axis}"))
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, output / WEIGHTS)
+    sparse = {"sparse_records": len(splits["train"]), "sparse_data_sha256": _trained_on(splits)}
+    (output / RUN_INFO).write_text(json.dumps({**info, **sparse}, indent=1) + "\n", encoding="utf-8")
     return output / WEIGHTS
 
 
-def _earlier_seconds(output: Path, resume: bool) -> float:
+def _trained_on(splits: Mapping[str, Sequence[Record]]) -> str:
+    return data_sha256([record for split in ("train", "validation") for record in splits[split]])
+
+
+def _earlier_seconds(checkpoint: str | None) -> float:
     """Seconds of training before an interruption, from the checkpoint's own log; 0 for a fresh run."""
-    checkpoint = get_last_checkpoint(str(output)) if resume else None
     if checkpoint is None:
         return 0.0
     state = json.loads((Path(checkpoint) / "trainer_state.json").read_text(encoding="utf-8"))
-    return float(next((entry["train_runtime"] for entry in reversed(state["log_history"]) if "train_runtime" in entry), 0.0))
+    return float(next((entry[ELAPSED_S] for entry in reversed(state["log_history"]) if ELAPSED_S in entry), 0.0))

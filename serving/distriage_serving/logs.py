@@ -1,0 +1,55 @@
+"""The log: one JSON object a line on standard output. Holds no text of a report, not even inside an exception's message."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+LOGGER: Final = logging.getLogger("distriage_serving")
+_FIELDS: Final = "fields"
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON.
+
+    Of an exception come its type and frames: messages quote the values that they complain of, and those may be a reporter's words.
+    For the same reason only our own records and uvicorn's keep their text.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, without its end."""
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
+        if record.name.partition(".")[0] in {LOGGER.name, "uvicorn"}:
+            line["event"] = record.getMessage()
+        line.update(getattr(record, _FIELDS, {}))
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__name__
+            line["frames"] = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(record.exc_info[2])]
+        return json.dumps(line, ensure_ascii=True)
+
+
+def log(level: int, event: str, exception: BaseException | None = None, **fields: object) -> None:
+    """Write one line.
+
+    Args:
+        event: What happened, one of a few constant names.
+        exception: Adds its type and frames.
+        fields: Figures and short names; never text of a report.
+    """
+    LOGGER.log(level, event, exc_info=exception, extra={_FIELDS: fields})
+
+
+def configure_logging(level: str) -> None:
+    """Send all logging of this process through `JsonFormatter`."""
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)

@@ -1,0 +1,66 @@
+"""Runs the application with uvicorn until a signal ends it. Listens on a port."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import uvicorn
+
+from distriage.bundle import find_bundle
+from distriage.errors import BundleError, ConfigError
+from distriage_serving.app import create_app
+from distriage_serving.engine import Engine
+from distriage_serving.logs import configure_logging, log
+from distriage_serving.settings import Settings
+
+
+def run_server(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way are finished first.
+
+    Raises:
+        BundleError: the model is missing or fails verification.
+        ConfigError: the address cannot be listened on.
+    """
+    find_bundle(settings.model)  # a wrong name ends here, not after the port is open
+    listener = _listen(settings.host, settings.port)
+    configure_logging(settings.log_level)
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # ours has the request id
+        server_header=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=settings.shutdown_timeout_s,
+    )
+    server = uvicorn.Server(config)
+    engine: Engine = app.state.engine
+
+    def stop() -> None:
+        server.should_exit = True
+
+    engine.on_load_error = stop
+    host, port = listener.getsockname()[:2]
+    log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
+    if not settings.api_keys and not _is_loopback(host):
+        log(logging.WARNING, "open_to_the_network_without_keys", host=host)
+    with listener:
+        server.run(sockets=[listener])
+    if engine.load_error is not None:
+        raise (
+            engine.load_error if isinstance(engine.load_error, BundleError) else BundleError(f"the model cannot be loaded: {type(engine.load_error).__name__}")
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "::1" or host.startswith("127.")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server((str(address[0]), port), family=family, backlog=2048)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"{host}:{port}: cannot listen there: {getattr(error, 'strerror', None) or error}") from None

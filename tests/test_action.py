@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import REPOSITORY, FakeGitHub
+from distriage_serving import workflow_commands
+from distriage_serving.action import Inputs, run_action
+from github_double import GitHubDouble, Trouble
+
+TITLE, BODY = "Training hangs", "It hangs and hangs after a timeout.\ntorch 2.3.0"  # the toy model hears: hang, tuning
+LABELS = ["symptom: hang"]
+
+
+@pytest.fixture
+def double() -> Iterator[GitHubDouble]:
+    github = GitHubDouble()
+    github.open("owner/repo#1", TITLE, BODY)
+    yield github
+    github.close()
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: GitHubDouble) -> Path:
+    """A folder with the runner's files; `event.json` is an opened issue."""
+    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("GITHUB_API_URL", double.url)
+    write_event(tmp_path, {})
+    return tmp_path
+
+
+def write_event(folder: Path, changes: dict[str, Any]) -> None:
+    """A minimal `issues` event."""
+    person = {"login": "octocat", "type": "User"}
+    issue = {"number": 1, "title": TITLE, "body": BODY, "user": person}
+    event = {"action": "opened", "issue": issue, "repository": {"full_name": "owner/repo"}, "sender": person, **changes}
+    (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
+
+
+Act = Callable[..., int]
+
+
+@pytest.fixture
+def act(runner: Path, keyword_bundle: Path) -> Act:
+    """Runs the action in this process."""
+
+    def run(strict: str = "", **changes: Any) -> int:
+        values = {"token": GitHubDouble.token, "event_path": str(runner / "event.json"), "model": str(keyword_bundle), "max_wait_s": 3.0, **changes}
+        return run_action(Inputs(**values), strict=strict)
+
+    return run
+
+
+def outputs(folder: Path) -> dict[str, str]:
+    """GITHUB_OUTPUT as the runner reads it."""
+    lines = (folder / "GITHUB_OUTPUT").read_text(encoding="utf-8").split("\n")
+    found, position = {}, 0
+    while position < len(lines) - 1:
+        name, delimiter = lines[position].split("<<")
+        end = lines.index(delimiter, position + 1)
+        found[name] = "\n".join(lines[position + 1 : end])
+        position = end + 1
+    return found
+
+
+def summary(folder: Path) -> str:
+    return (folder / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+
+
+def test_a_new_issue_is_labelled(double: GitHubDouble, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    assert act() == 0
+    assert double.labels("owner/repo#1") == LABELS
+    assert json.loads(outputs(runner)["labels-added"]) == LABELS
+    assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["label"] == "hang"
+    assert "| Symptom | `hang` |" in summary(runner) and "**Labels** to add: `symptom: hang` (new)" in summary(runner)
+    assert TITLE not in capsys.readouterr().out
+
+
+def test_a_dry_run_makes_no_write(double: GitHubDouble, runner: Path, act: Act) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "comment: true\nneeds-triage: true\n"
+    assert act(dry_run="true") == 0
+    assert double.requests and {request.method for request in double.requests} == {"GET"}
+    assert double.written == [] and double.labels("owner/repo#1") == []
+    assert "would be added (dry run)" in summary(runner) and outputs(runner)["labels-added"] == "[]"
+
+
+def test_the_configuration_s_dry_run_holds_too(double: GitHubDouble, act: Act) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "dry-run: true\n"
+    assert act(dry_run="false") == 0
+    assert double.written == []
+
+
+def test_an_issue_may_be_named(double: GitHubDouble, runner: Path, act: Act) -> None:
+    double.open("owner/repo#7", "Memory exhausted", "memory exhausted exhausted")
+    write_event(runner, {"issue": None, "action": None})
+    assert act(issue_number="7") == 0
+    assert double.labels("owner/repo#7") == ["symptom: oom"] and double.labels("owner/repo#1") == []
+
+
+def test_the_configuration_maps_names_and_mode(double: GitHubDouble, act: Act) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "mode: best\naxes:\n  symptom: {labels: {hang: stuck}}\n  fix: {mode: precise, prefix: 'how/'}\n"
+    assert act() == 0
+    assert double.labels("owner/repo#1") == ["stuck", "how/tuning"]
+
+
+def test_a_bot_s_event_is_ignored(double: GitHubDouble, runner: Path, act: Act) -> None:
+    write_event(runner, {"sender": {"login": "x[bot]", "type": "Bot"}})
+    assert act() == 0
+    assert double.written == [] and "a bot caused the event" in summary(runner)
+
+
+def test_hostile_text_stays_text(double: GitHubDouble, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    title = "hangs hangs\n::error::x | @octocat <b>`[a](b)\nlabels-added<<EOF"
+    double.open("owner/repo#1", title, "hangs\ndistriage_0\n::set-output name=a::b")
+    assert act() == 0
+    assert not re.search(r"^::(?!warning)", capsys.readouterr().out, re.M)
+    assert "`hangs hangs ::error::x ¦ @octocat <b>ˋ[a](b) labels-added<<EOF`" in summary(runner)
+    assert set(outputs(runner)) == {"labels-added", "prediction"}
+
+
+PREDICTABLE: dict[str, Callable[[GitHubDouble, Path], dict[str, Any]]] = {
+    "bad token": lambda _d, _r: {"token": "ghp_wrong"},
+    "no issue in the event": lambda _d, r: write_event(r, {"issue": None}) or {},  # type: ignore[func-returns-value]
+    "event that is not JSON": lambda _d, r: ((r / "event.json").write_text("{") and {}) or {},
+    "no event file": lambda _d, r: {"event_path": str(r / "none.json")},
+    "issue number that is none": lambda _d, _r: {"issue_number": "1; rm -rf /"},
+    "repository that is none": lambda _d, _r: {"repository": "../../x"},
+    "mode that is none": lambda _d, _r: {"mode": "fast"},
+    "dry-run that is none": lambda _d, _r: {"dry_run": "perhaps"},
+    "no such model": lambda _d, _r: {"model": "no-such-model"},
+    "configuration with an unknown key": lambda d, _r: d.files.update({"owner/repo/.github/distriage.yml": "\nmod: x\n"}) or {},  # type: ignore[func-returns-value]
+    "no such configuration": lambda _d, _r: {"configuration_path": "none.yml"},
+    "issue that was deleted": lambda d, _r: d.gone.add("owner/repo#1") or {},  # type: ignore[func-returns-value]
+    "empty issue": lambda d, _r: d.open("owner/repo#1", " ", "") and {},
+    "rate limit": lambda d, _r: d.troubles.append(Trouble("GET", FakeGitHub.rate_limit(4_000_000_000), times=99)) or {},  # type: ignore[func-returns-value]
+    "unreachable GitHub": lambda d, _r: d.troubles.append(Trouble("", reset=True, times=99)) or {},  # type: ignore[func-returns-value]
+}
+
+
+@pytest.mark.parametrize("name", PREDICTABLE)
+def test_what_can_be_foreseen_is_a_warning_and_no_failure(double: GitHubDouble, runner: Path, act: Act, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    changes = PREDICTABLE[name](double, runner)
+    assert act(**changes) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("::warning title=Distriage::")
+    assert act("true", **changes) == 2
+    assert double.labels("owner/repo#1") == [] and "ghp_" not in lines[0]
+
+
+def test_a_refused_write_is_a_warning_that_the_summary_shows(double: GitHubDouble, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    double.troubles.append(Trouble("POST .*1/labels$", GitHubDouble.integration()))
+    assert act("true") == 0
+    assert "issues: write" in capsys.readouterr().out and "**Warning**" in summary(runner)
+
+
+def test_what_cannot_be_foreseen_shows_no_text(act: Act, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret\n::error::x")
+
+    monkeypatch.setattr("distriage_serving.action.judge", fail)
+    assert act() == 0
+    out = capsys.readouterr().out
+    assert out.startswith("::warning title=Distriage::unexpected RuntimeError at test_action.py:") and "secret" not in out
+    assert act("true") == 1
+
+
+def test_a_summary_stays_below_a_mebibyte(runner: Path) -> None:
+    workflow_commands.write_summary("é" * 400_000)
+    workflow_commands.write_summary("é" * 400_000)
+    assert 1_000_000 < (runner / "GITHUB_STEP_SUMMARY").stat().st_size < 1 << 20
+    assert "cut here" in summary(runner)
+
+
+# ---------------------------------------------------------------- the whole, as a process
+
+
+def process(runner: Path, double: GitHubDouble, bundle: Path, event: Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    """`distriage action` as action.yml calls it."""
+    environment = {
+        **os.environ,
+        "GITHUB_TOKEN": double.token,
+        "GITHUB_API_URL": double.url,
+        "GITHUB_EVENT_PATH": str(event),
+        "DISTRIAGE_MODEL": str(bundle),
+        **dict.fromkeys(("DISTRIAGE_ISSUE_NUMBER", "DISTRIAGE_MODE", "DISTRIAGE_STRICT", "DISTRIAGE_DRY_RUN"), ""),
+        "DISTRIAGE_CONFIGURATION_PATH": ".github/distriage.yml",
+        **changes,
+    }
+    environment.pop("GITHUB_REPOSITORY", None)
+    del runner
+    return subprocess.run([sys.executable, "-m", "distriage", "action"], env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_end_to_end(double: GitHubDouble, runner: Path, keyword_bundle: Path) -> None:
+    dry = process(runner, double, keyword_bundle, runner / "event.json", DISTRIAGE_DRY_RUN="true")
+    assert (dry.returncode, dry.stderr, double.written) == (0, "", [])
+    done = process(runner, double, keyword_bundle, runner / "event.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert double.labels("owner/repo#1") == LABELS
+    assert summary(runner).count("### Distriage: `owner/repo#1`") == 2
+
+
+@pytest.fixture(scope="session")
+def recorded_event(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """GitHub's own payload of an opened issue, from the npm package @octokit/webhooks-examples."""
+    folder = tmp_path_factory.mktemp("octokit")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    packed = subprocess.run([npm, "pack", "--silent", "@octokit/webhooks-examples@7"], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    archives = list(folder.glob("*.tgz"))
+    if packed.returncode != 0 or not archives:
+        pytest.skip("npm pack @octokit/webhooks-examples: no network")
+    with tarfile.open(archives[0]) as archive:
+        stream = archive.extractfile("package/api.github.com/index.json")
+        assert stream is not None
+        events = json.load(stream)
+    examples = next(event["examples"] for event in events if event["name"] == "issues")
+    found: dict[str, Any] = next(example for example in examples if example["action"] == "opened" and example["issue"]["body"])
+    return found
+
+
+def test_end_to_end_with_a_recorded_payload(double: GitHubDouble, runner: Path, keyword_bundle: Path, recorded_event: dict[str, Any]) -> None:
+    event = runner / "recorded.json"
+    event.write_text(json.dumps(recorded_event), encoding="utf-8")
+    issue = recorded_event["issue"]
+    reference = f"{recorded_event['repository']['full_name']}#{issue['number']}"
+    double.issues[reference] = {**issue, "body": f"{issue['body']} hangs hangs"}
+    double.define(reference.partition("#")[0], *(label["name"] for label in issue["labels"]))
+    before = double.labels(reference)
+    done = process(runner, double, keyword_bundle, event)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert double.labels(reference) == [*before, *LABELS]
+    assert all(write.method == "POST" for write in double.written)
+
+
+# ---------------------------------------------------------------- action.yml
+
+
+def test_action_yml_is_as_the_command_expects() -> None:
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+    assert set(action["inputs"]) >= {"repo-token", "configuration-path", "issue-number", "dry-run", "strict", "mode"}
+    assert set(action["outputs"]) == {"labels-added", "prediction"}
+    assert action["runs"]["using"] == "composite"
+    for step in action["runs"]["steps"]:
+        assert "${{" not in step.get("run", ""), "an expression in a program"
+        if "uses" in step:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"]), "not pinned"
+        else:
+            assert step["shell"] == "bash"
+    label = action["runs"]["steps"][-1]["env"]
+    expected = {f"DISTRIAGE_{name.upper().replace('-', '_')}" for name in action["inputs"] if name != "repo-token"}
+    assert {name for name in label if name.startswith("DISTRIAGE_")} == expected
+
+
+def test_the_lock_holds_the_core_and_nothing_of_the_extras() -> None:
+    lock = (REPOSITORY / "requirements-action.txt").read_text(encoding="utf-8")
+    names = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
+    assert {"numpy", "onnxruntime", "tokenizers", "pydantic", "httpx", "typer", "rich", "pyyaml", "hatchling"} <= names
+    assert names.isdisjoint({"torch", "transformers", "fastapi", "starlette", "uvicorn"})
+    blocks = [block for block in re.split(r"\n(?=[a-z])", lock) if "==" in block and not block.startswith("#")]
+    assert len(blocks) > 20 and all("--hash=sha256:" in block for block in blocks)

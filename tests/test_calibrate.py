@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from distriage_training.calibrate import (
+    MIN_LABEL_REPORTS,
+    TARGETS,
+    all_thresholds,
+    family_thresholds,
+    fit_axis,
+    label_thresholds,
+    negative_log_likelihood,
+    threshold_for,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from distriage.classifier import softmax
+from distriage.taxonomy import default_taxonomy
+
+TAXONOMY = default_taxonomy()
+
+
+def draw(logits: NDArray[np.floating], seed: int = 0) -> NDArray[np.int64]:
+    """Labels drawn from the probabilities that logits stand for."""
+    probabilities = softmax(logits.astype(np.float32), 1.0).astype(float)
+    cumulated = probabilities.cumsum(1) / probabilities.sum(1, keepdims=True)
+    return (np.random.default_rng(seed).random((len(logits), 1)) > cumulated[:, :-1]).sum(1)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0, 3.0])
+def test_the_temperature_is_recovered(temperature: float) -> None:
+    honest = np.random.default_rng(1).normal(0, 1.5, (6000, 5))
+    truth = draw(honest)
+    fit = fit_axis(honest * temperature, np.zeros_like(honest), truth)
+    assert fit.temperature == pytest.approx(temperature, rel=0.08)
+    assert fit.mix == 0.0
+
+
+@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
+def test_the_weight_of_the_sparse_head_is_recovered(mix: float) -> None:
+    rng = np.random.default_rng(2)
+    encoder, sparse = rng.normal(0, 1.5, (6000, 4)), rng.normal(0, 1.5, (6000, 4))
+    fit = fit_axis(encoder, sparse, draw(encoder + mix * sparse))
+    assert fit.mix == pytest.approx(mix, abs=0.11)
+    assert fit.temperature == pytest.approx(1.0, rel=0.1)
+
+
+def test_the_fit_is_no_worse_than_doing_nothing() -> None:
+    rng = np.random.default_rng(3)
+    encoder, sparse, truth = rng.normal(0, 3, (50, 4)), rng.normal(0, 3, (50, 4)), rng.integers(0, 4, 50)
+    fit = fit_axis(encoder, sparse, truth)
+    assert negative_log_likelihood(encoder + fit.mix * sparse, truth, fit.temperature) < negative_log_likelihood(encoder, truth, 1.0)
+
+
+def test_negative_log_likelihood_by_hand() -> None:
+    logits = np.log(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    assert negative_log_likelihood(logits, np.array([0, 1]), 1.0) == pytest.approx(-(np.log(0.5) + np.log(0.8)) / 2, rel=1e-5)
+    assert negative_log_likelihood(logits, np.array([0, 1]), 0.5) == pytest.approx(-(np.log(0.5) + np.log(0.64 / 0.68)) / 2, rel=1e-5)
+
+
+def test_a_threshold_by_hand() -> None:
+    confidence = np.array([0.9, 0.5, 0.8, 0.7, 0.6, 0.4])
+    right = np.array([True, False, True, True, False, True])
+    # sorted: right right right wrong wrong right; with one wrong added: 1/2 2/3 3/4 3/5 3/6 4/7
+    assert threshold_for(confidence, right, 0.75) == 0.7
+    assert threshold_for(confidence, right, 0.6) == 0.6
+    assert threshold_for(confidence, right, 0.55) == 0.4
+    assert threshold_for(confidence, right, 0.76) is None
+
+
+def test_two_lucky_reports_make_no_threshold() -> None:
+    assert threshold_for(np.array([0.99, 0.98]), np.array([True, True]), 0.8) is None
+    assert threshold_for(np.array([]), np.array([], bool), 0.5) is None
+
+
+def test_reports_of_one_confidence_stand_or_fall_together() -> None:
+    confidence = np.full(10, 0.9)
+    assert threshold_for(confidence, np.array([True] * 5 + [False] * 5), 0.5) is None
+    assert threshold_for(confidence, np.array([False] * 5 + [True] * 5), 0.45) == 0.9
+
+
+VERDICTS = st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=60)
+
+
+@settings(derandomize=True, deadline=None)
+@given(verdicts=VERDICTS, target=st.sampled_from([0.5, 0.8, 0.9, 0.95]))
+def test_a_threshold_keeps_its_precision_and_no_lower_one_does(verdicts: list[tuple[int, bool]], target: float) -> None:
+    confidence = np.array([level / 10 for level, _ in verdicts])
+    right = np.array([good for _, good in verdicts])
+
+    def kept(threshold: float) -> bool:
+        rows = confidence >= threshold
+        return bool(right[rows].sum() / (rows.sum() + 1) >= target)
+
+    threshold = threshold_for(confidence, right, target)
+    if threshold is not None:
+        assert kept(threshold)
+    assert not any(kept(level) for level in confidence if threshold is None or level < threshold)
+
+
+def random_axis(seed: int, count: int, labels: int, sharpness: float) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    logits = np.random.default_rng(seed).normal(0, sharpness, (count, labels))
+    logits[:, 0] += sharpness / 2
+    return softmax(logits.astype(np.float32), 1.0), draw(logits, seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("target", [0.5, 0.8, 0.9])
+def test_label_thresholds_keep_their_precision(seed: int, target: float) -> None:
+    labels = ["a", "b", "c", "d"]
+    probabilities, truth = random_axis(seed, 600, 4, 2.5)
+    thresholds = label_thresholds(probabilities, truth, labels, target)
+    assert list(thresholds) == labels
+    top, confidence = probabilities.argmax(1), probabilities.max(1)
+    for number, label in enumerate(labels):
+        assert (top == number).sum() >= MIN_LABEL_REPORTS
+        threshold = thresholds[label]
+        if threshold is not None:
+            rows = (top == number) & (confidence >= threshold)
+            assert (truth[rows] == number).sum() / (rows.sum() + 1) >= target
+            assert threshold == round(threshold, 4)
+
+
+def test_rare_labels_share_the_threshold_of_their_axis() -> None:
+    probabilities, truth = random_axis(7, 400, 3, 2.0)
+    top = probabilities.argmax(1)
+    rows = np.concatenate([np.flatnonzero(top == 0), np.flatnonzero(top == 2)[: MIN_LABEL_REPORTS - 1]])
+    probabilities, truth = probabilities[rows], truth[rows]
+    top, confidence = probabilities.argmax(1), np.floor(probabilities.max(1).astype(float) * 1e4) / 1e4
+    thresholds = label_thresholds(probabilities, truth, ["a", "b", "c"], 0.6)
+    shared = threshold_for(confidence, top == truth, 0.6)
+    assert shared is not None
+    assert (top == 1).sum() == 0
+    assert (top == 2).sum() == MIN_LABEL_REPORTS - 1 < (top == 0).sum()
+    assert thresholds["b"] == thresholds["c"] == shared
+    assert thresholds["a"] == threshold_for(confidence[top == 0], truth[top == 0] == 0, 0.6)
+
+
+def test_a_label_that_is_never_right_enough_has_no_threshold() -> None:
+    probabilities = np.tile(np.array([[0.9, 0.1], [0.1, 0.9]], np.float32), (40, 1))
+    truth = np.zeros(80, int)  # verdict "a" is always right, "b" never
+    assert label_thresholds(probabilities, truth, ["a", "b"], 0.9) == {"a": 0.8999, "b": None}
+
+
+def test_families_sum_probability() -> None:
+    axis = TAXONOMY.axes["cause"]
+    assert axis.families
+    probabilities, truth = random_axis(5, 500, len(axis.label_ids), 3.0)
+    numbers = {label: i for i, label in enumerate(axis.label_ids)}
+    thresholds = family_thresholds(probabilities, truth, axis, 0.8)
+    assert list(thresholds) == list(axis.families)
+    members = [[numbers[label] for label in labels] for labels in axis.families.values()]
+    summed = np.stack([probabilities[:, group].sum(1) for group in members], 1)
+    family_of = np.array([next(i for i, group in enumerate(members) if int(t) in group) for t in truth])
+    assert any(value is not None for value in thresholds.values())
+    for number, threshold in enumerate(thresholds.values()):
+        rows = (summed.argmax(1) == number) & (summed.max(1) >= (2.0 if threshold is None else threshold))
+        if threshold is not None and (summed.argmax(1) == number).sum() >= MIN_LABEL_REPORTS:
+            assert (family_of[rows] == number).sum() / (rows.sum() + 1) >= 0.8
+
+
+def test_an_axis_without_families_has_no_family_thresholds() -> None:
+    axis = TAXONOMY.axes["kind"]
+    assert not axis.families
+    probabilities, truth = random_axis(6, 100, len(axis.label_ids), 2.0)
+    assert family_thresholds(probabilities, truth, axis, 0.8) == {}
+    labels, families = all_thresholds(probabilities, truth, axis)
+    assert (set(labels), families) == (set(TARGETS), {})
+
+
+def test_all_thresholds_rise_with_the_target() -> None:
+    axis = TAXONOMY.axes["symptom"]
+    probabilities, truth = random_axis(8, 800, len(axis.label_ids), 4.0)
+    labels, families = all_thresholds(probabilities, truth, axis)
+    for table in (labels, families):
+        assert list(table) == list(TARGETS)
+        for lower, higher in pairwise(TARGETS):
+            for label, threshold in table[higher].items():
+                assert threshold is None or (table[lower][label] or 1) <= threshold
+    assert any(value is not None for value in labels["0.90"].values())

@@ -1,0 +1,45 @@
+"""schemathesis: requests made up from our own OpenAPI document, against a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'distriage[serve]'")
+pytest.importorskip("schemathesis", reason="needs schemathesis: pip install 'distriage[dev]'")
+
+import schemathesis
+from schemathesis import GenerationMode
+from serving_server import Running, running
+
+from distriage.classifier import Classifier
+
+PATHS = ["/v1/classify", "/v1/taxonomy", "/v1/models", "/livez", "/readyz", "/metrics"]
+
+
+@pytest.fixture(scope="module")
+def server(keyword_classifier: Classifier) -> Iterator[Running]:
+    with running(lambda: keyword_classifier) as started:
+        yield started
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_every_answer_is_documented_and_none_is_a_5xx(server: Running, path: str, mode: GenerationMode) -> None:
+    if mode is GenerationMode.NEGATIVE and path != "/v1/classify":
+        pytest.skip("has no input that could be wrong")
+    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/openapi.json")
+    assert set(schema.raw_schema["paths"]) == set(PATHS)
+    operation = schema[path]["POST" if path == "/v1/classify" else "GET"]
+    statuses: set[int] = set()
+
+    # Hypothesis is imported by itself: schemathesis' own pytest plugin wants one test function a schema.
+    @settings(max_examples=30 if path == "/v1/classify" else 3, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def call(case: schemathesis.Case) -> None:
+        statuses.add(case.call_and_validate(timeout=60).status_code)
+
+    call()
+    assert statuses == {200} or mode is GenerationMode.NEGATIVE, statuses

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from conftest import REPOSITORY, make_report
+from pydantic import ValidationError
+
+from distriage.classifier import Classifier
+from distriage.policy import Mode
+from distriage.types import IssueReport
+from distriage.verdict import FailedRecord, LabelProbability, Verdict, make_verdict, verdict_schema
+
+SCHEMA_FILE = REPOSITORY / "schemas" / "verdict.schema.json"
+
+
+def verdict_of(classifier: Classifier, report: IssueReport, mode: Mode = Mode.BALANCED, *, with_evidence: bool = False) -> Verdict:
+    return make_verdict(classifier, report, classifier.predict([report])[0], mode, with_evidence=with_evidence)
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return dict(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+def test_the_published_schema_is_the_generated_one(schema: dict[str, Any]) -> None:
+    assert schema == verdict_schema(), "after a change of the models: python -m distriage.verdict > schemas/verdict.schema.json"
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("with_evidence", [False, True])
+def test_a_verdict_is_valid_by_the_published_schema(tiny_classifier: Classifier, schema: dict[str, Any], mode: Mode, with_evidence: bool) -> None:
+    verdict = verdict_of(tiny_classifier, make_report(), mode, with_evidence=with_evidence)
+    document = json.loads(verdict.model_dump_json())
+    jsonschema.validate(document, schema)
+    jsonschema.validate([document, json.loads(FailedRecord(id="x", error="y").model_dump_json())], schema)
+    assert Verdict.model_validate(document) == verdict
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.pop("schema_version"),
+        lambda document: document.update(schema_version=2),
+        lambda document: document.update(colour="red"),
+        lambda document: document["axes"]["symptom"].update(outcome="maybe"),
+        lambda document: document["axes"]["symptom"].update(probability=1.5),
+        lambda document: document["axes"]["symptom"].pop("family"),
+    ],
+)
+def test_the_schema_refuses_what_is_no_verdict(keyword_classifier: Classifier, schema: dict[str, Any], change: Any) -> None:
+    document = json.loads(verdict_of(keyword_classifier, make_report()).model_dump_json())
+    jsonschema.validate(document, schema)
+    change(document)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+def test_scores_decisions_facts_and_questions_are_put_together(keyword_classifier: Classifier) -> None:
+    verdict = verdict_of(keyword_classifier, IssueReport(" It\n hangs ", "segfault, and it hangs with a timeout on 8 A100, torch 2.3.0", "owner/repo#5"))
+    assert (verdict.id, verdict.title, verdict.model, verdict.taxonomy_version, verdict.mode) == ("owner/repo#5", "It hangs", "toy", "1", "balanced")
+    assert verdict.environment == {"torch": "2.3.0", "gpu_model": "A100", "gpu_count": 8}
+    assert [item.fact for item in verdict.missing] == ["framework_version"]
+    symptom = verdict.axes["symptom"]
+    assert (symptom.outcome, symptom.label, symptom.family, symptom.advice, symptom.evidence) == ("apply", "hang", None, None, None)
+    assert [item.label for item in symptom.top] == ["hang", "crash", "oom"]
+    assert symptom.top[0].probability == symptom.probability
+    assert symptom.family_probability is not None and symptom.probability < symptom.family_probability <= 1
+    assert (verdict.axes["fix"].label, verdict.axes["fix"].advice) == ("tuning", "Look at the settings.")
+    assert verdict.axes["fix"].family_probability is None
+
+
+def test_the_family_is_named_where_siblings_share_the_mass(keyword_classifier: Classifier) -> None:
+    symptom = verdict_of(keyword_classifier, IssueReport("", "memory memory memory")).axes["symptom"]
+    assert symptom.outcome == "suggest"
+    assert (symptom.family, symptom.probability, symptom.family_probability) == ("memory", 0.4763, 0.9526)
+
+
+def test_a_question_is_not_asked_back_and_has_no_symptom(keyword_classifier: Classifier) -> None:
+    verdict = verdict_of(keyword_classifier, IssueReport("how", "how to resume"), with_evidence=True)
+    assert verdict.axes["kind"].label == "question"
+    assert verdict.missing == []
+    assert (verdict.axes["symptom"].outcome, verdict.axes["symptom"].reason, verdict.axes["symptom"].evidence) == ("not-applicable", "kind is question", None)
+    assert verdict.axes["kind"].evidence is not None
+
+
+def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifier) -> None:
+    assert verdict_of(keyword_classifier, IssueReport("slow", "It is slow.")).missing[0].fact == "error"
+    assert "error" not in {item.fact for item in verdict_of(keyword_classifier, make_report()).missing}
+
+
+def test_a_sure_stage_decides_what_is_asked_for(shipped_bundle: Any) -> None:
+    report = IssueReport("cannot build", "```\nfatal error: cuda_runtime.h: No such file or directory\n```\npip install deepspeed fails")
+    verdict = verdict_of(Classifier(shipped_bundle, threads=1), report, Mode.BEST)
+    assert verdict.axes["stage"].label == "build-import"
+    assert [item.fact for item in verdict.missing] == ["framework_version", "torch", "cuda", "os"]
+
+
+def test_evidence_comes_only_when_it_is_wanted(keyword_classifier: Classifier) -> None:
+    report = IssueReport("Trouble", "first\nit hangs")
+    assert all(axis.evidence is None for axis in verdict_of(keyword_classifier, report).axes.values())
+    evidence = verdict_of(keyword_classifier, report, with_evidence=True).axes["symptom"].evidence
+    assert evidence is not None
+    assert [(item.line, item.weight) for item in evidence] == [("it hangs", 3.0)]
+
+
+def test_the_mode_decides_the_outcome(keyword_classifier: Classifier) -> None:
+    report = IssueReport("", "it hangs")  # p = 0.87: above 0.70 and below 0.90
+    outcomes = {mode: verdict_of(keyword_classifier, report, mode).axes["symptom"].outcome for mode in Mode}
+    assert outcomes == {Mode.BEST: "apply", Mode.BALANCED: "apply", Mode.PRECISE: "suggest"}
+
+
+def test_lone_surrogates_do_not_break_the_json(keyword_classifier: Classifier) -> None:
+    """JSON input may bring them into a title, and a file's name that is not UTF-8 into the id."""
+    verdict = verdict_of(keyword_classifier, IssueReport("hang \ud83d", "it hangs \udcff", "report-\udcff.md"), with_evidence=True)
+    document = json.loads(verdict.model_dump_json())
+    assert (document["title"], document["id"]) == ("hang ?", "report-?.md")
+    assert json.loads(FailedRecord(id="\udcff", error="\udcff: empty").model_dump_json()) == {"schema_version": 1, "id": "?", "error": "?: empty"}
+
+
+def test_verdicts_are_frozen_and_strict() -> None:
+    item = LabelProbability(label="bug", probability=0.5)
+    with pytest.raises(ValidationError):
+        item.probability = 0.6  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        LabelProbability(label="bug", probability=1.01)
