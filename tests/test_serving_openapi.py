@@ -12,6 +12,7 @@ pytest.importorskip("schemathesis", reason="needs schemathesis: pip install 'dis
 
 import schemathesis
 from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from serving_server import Running, running
 
 from distriage.classifier import Classifier
@@ -25,11 +26,14 @@ def server(keyword_classifier: Classifier) -> Iterator[Running]:
         yield started
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+# A report of blanks is refused, and a bad record of a batch is marked in its place: no schema can say either.
+NOT_SAID_BY_THE_SCHEMA = [positive_data_acceptance, negative_data_rejection]
+# Only one route has an input that could be wrong.
+CASES = [*((path, GenerationMode.POSITIVE) for path in PATHS), ("/v1/classify", GenerationMode.NEGATIVE)]
+
+
+@pytest.mark.parametrize(("path", "mode"), CASES)
 def test_every_answer_is_documented_and_none_is_a_5xx(server: Running, path: str, mode: GenerationMode) -> None:
-    if mode is GenerationMode.NEGATIVE and path != "/v1/classify":
-        pytest.skip("has no input that could be wrong")
     schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/openapi.json")
     assert set(schema.raw_schema["paths"]) == set(PATHS)
     operation = schema[path]["POST" if path == "/v1/classify" else "GET"]
@@ -39,7 +43,7 @@ def test_every_answer_is_documented_and_none_is_a_5xx(server: Running, path: str
     @settings(max_examples=30 if path == "/v1/classify" else 3, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def call(case: schemathesis.Case) -> None:
-        statuses.add(case.call_and_validate(timeout=60).status_code)
+        statuses.add(case.call_and_validate(timeout=60, excluded_checks=NOT_SAID_BY_THE_SCHEMA).status_code)
 
     call()
-    assert statuses == {200} or mode is GenerationMode.NEGATIVE, statuses
+    assert statuses <= {200, 422}, statuses

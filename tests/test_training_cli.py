@@ -18,14 +18,14 @@ from distriage.bundle import Bundle
 COMMANDS = ("train", "pretrain", "export", "evaluate")
 TAXONOMY = """name = "toys"
 version = "1"
-[axis.type]
-[[type]]
+[axis.request]
+[[request]]
 id = "hang"
 definition = "Waits for ever."
-[[type]]
+[[request]]
 id = "memory"
 definition = "Takes too much."
-[[type]]
+[[request]]
 id = "slow"
 definition = "Takes too long."
 """
@@ -137,7 +137,7 @@ def test_axes_of_ones_own_from_tables_to_figures(place: Path, command: Command) 
         "format": "csv",
         "train": "train.csv",
         "test": "test.csv",
-        "label_columns": {"type": "label"},
+        "label_columns": {"request": "label"},
         "group_column": "repo",
         "validation_fraction": 0.3,
         "limit": None,
@@ -163,18 +163,18 @@ def test_axes_of_ones_own_from_tables_to_figures(place: Path, command: Command) 
     assert done.code == 0, done.err
     assert "bundle: models/own-axes" in done.err
     bundle = Bundle(place / "models" / "own-axes")
-    assert bundle.manifest.axes["type"].labels == ("hang", "memory", "slow")
+    assert bundle.manifest.axes["request"].labels == ("hang", "memory", "slow")
     assert bundle.manifest.provenance.records == json.loads((run / RUN_INFO).read_text(encoding="utf-8"))["records"]
     done = command("evaluate", "run.toml", "--split", "test", "--record")
     assert done.code == 0, done.err
     assert "# own-axes, split test (18 reports)" in done.out
     assert "| Other system (published) | 0.500 |" in done.out
     document = json.loads((place / "runs" / "own-axes-test" / "metrics.json").read_text(encoding="utf-8"))
-    groups = {key: row for key, row in document["groups"]["type"].items() if key.startswith("group ")}
+    groups = {key: row for key, row in document["groups"]["request"].items() if key.startswith("group ")}
     assert set(groups) == {"group o/r0", "group o/r1"}
-    assert document["group_macro_f1_mean"]["type"] == pytest.approx(sum(row["macro_f1"] for row in groups.values()) / 2)
-    assert document["axes"]["type"]["accuracy"] > 0.9  # three words tell the labels apart
-    assert document["axes"]["type"]["majority"]["accuracy"] == pytest.approx(1 / 3)
+    assert document["group_macro_f1_mean"]["request"] == pytest.approx(sum(row["macro_f1"] for row in groups.values()) / 2)
+    assert document["axes"]["request"]["accuracy"] > 0.9  # three words tell the labels apart
+    assert document["axes"]["request"]["majority"]["accuracy"] == pytest.approx(1 / 3)
     assert "## Evaluation (test split)" in (Bundle(place / "models" / "own-axes").path / "README.md").read_text(encoding="utf-8")
     done = command("classify", "--model", "models/own-axes", "-", stdin=b"all_reduce 7\n\nall_reduce watchdog timeout, ranks wait")
     assert done.code == 0, done.err

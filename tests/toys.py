@@ -72,7 +72,7 @@ def write_config(path: Path, **tables: Mapping[str, Any]) -> Path:
     top = {"name": "tiny", **settings.pop("top", {})}
     lines = [f"{key} = {_toml(value)}" for key, value in top.items()]
     for table, keys in settings.items():
-        lines += [f"[{table}]", *(f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None)]
+        lines += [f"[{table}]", *(f"{json.dumps(key)} = {_toml(value)}" for key, value in keys.items() if value is not None)]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers.utils import logging
 
 from distriage.bundle import sha256_of
 from distriage.errors import ConfigError
@@ -58,6 +60,8 @@ def load_encoder(config: EncoderConfig, relative_to: Path, *, pretrained: bool =
     Raises:
         ConfigError: there is no such model, or it is smaller than `max_tokens` or `layers`.
     """
+    if not sys.stderr.isatty():
+        logging.disable_progress_bar()  # of the weights being loaded: one line is all that a log should get
     place = locate(config.source, relative_to)
     off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "attention_dropout": 0.0, "embedding_dropout": 0.0, "mlp_dropout": 0.0}
     try:

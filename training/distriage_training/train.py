@@ -214,10 +214,10 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
     taxonomy = config.load_taxonomy()
     set_seed(config.seed)
-    splits = load_split_records(config, taxonomy)
     tokenizer = load_tokenizer(config.encoder, config.path.parent)
+    model = build_model(config, taxonomy)  # before the data: a wrong setting shows at once
+    splits = load_split_records(config, taxonomy)
     dataset = tokenize(splits["train"], tokenizer, taxonomy, config)
-    model = build_model(config, taxonomy)
     if config.encoder.freeze_embeddings:
         for parameter in model.encoder.get_input_embeddings().parameters():
             parameter.requires_grad = False
