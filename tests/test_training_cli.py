@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'
 
 from conftest import Command, assert_one_line
 from distriage_training.train import RUN_INFO, WEIGHTS
-from toys import write_config
+from toys import annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.bundle import Bundle
 
@@ -56,6 +56,7 @@ def test_help_names_the_commands(command: Command) -> None:
         ('name = "a"\n[training]\nepochs = 0\n', "run.toml: training.epochs: Input should be greater than 0, found 0"),
         ('name = "a"\n[encoder]\nlayers = "two"\n', "run.toml: encoder.layers: Input should be a valid integer, found 'two'"),
     ],
+    ids=["missing", "not TOML", "unknown key", "out of range", "wrong type"],
 )
 def test_a_bad_configuration_ends_in_one_line(place: Path, command: Command, name: str, content: str | None, message: str) -> None:
     if content is not None:
@@ -108,8 +109,12 @@ def test_an_unknown_split_is_a_usage_error(place: Path, command: Command) -> Non
     assert "expected validation or test" in " ".join(done.err.replace("│", " ").split())
 
 
-@pytest.mark.usefixtures("place")
-def test_import_from_no_folder(command: Command) -> None:
+def test_import_counts_what_it_brought(place: Path, command: Command) -> None:
+    write_corpus(place / "corpus", map(annotation, ("a/b#1", "a/b#2")))
+    write_lines(place / "given" / "texts.jsonl", texts(["a/b#1", "c/d#1"]))
+    done = command("corpus", "import", "given", "--corpus", "corpus", "--texts", "local/texts.jsonl")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "1 texts of annotated reports in local/texts.jsonl; 1 unlabelled reports beside it; 1 annotated reports without a text\n"
     assert_one_line(command("corpus", "import", "nowhere"), "nowhere: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
 
 
