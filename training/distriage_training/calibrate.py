@@ -6,11 +6,12 @@ Nothing here may see the test split.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom
 
 from distriage.classifier import softmax
 from distriage.taxonomy import Axis
@@ -19,17 +20,11 @@ Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
 TARGETS = ("0.50", "0.80", "0.90", "0.95")
-MIN_LABEL_REPORTS = 25  # fewer validation reports with this verdict: the label shares the threshold of its axis
+MIN_LABEL_REPORTS = 25  # with fewer validation verdicts a label shares the threshold of its axis
+RISK = 0.3  # chance that a threshold is set although its precision falls short of the target; smaller ones cost more coverage than they gain precision (LOG.md)
+CONTRADICTION = 0.1  # significance at which a label's own verdicts speak against the shared threshold
 MIXES = np.linspace(0.0, 6.0, 25)
-TEMPERATURES = np.geomspace(0.4, 10.0, 48)
-
-
-@dataclass(frozen=True, slots=True)
-class AxisFit:
-    """The result for one axis; `mix` is the weight of the sparse logits."""
-
-    temperature: float
-    mix: float
+TEMPERATURES = (0.2, 20.0)
 
 
 def negative_log_likelihood(logits: Floats, truth: Ints, temperature: float) -> float:
@@ -38,36 +33,65 @@ def negative_log_likelihood(logits: Floats, truth: Ints, temperature: float) -> 
     return float(-np.log(np.maximum(probabilities[np.arange(len(truth)), truth], 1e-9)).mean())
 
 
-def fit_axis(encoder: Floats, sparse: Floats, truth: Ints) -> AxisFit:
-    """Temperature and sparse weight of least negative log-likelihood, on a grid: two numbers from a few hundred reports, no optimizer to tune.
+def confidence_loss(logits: Floats, truth: Ints, temperature: float) -> float:
+    """Mean negative log-likelihood, in nats, of the likeliest label being right or wrong, at its probability."""
+    probabilities = softmax(logits.astype(np.float32), temperature)
+    confidence = probabilities.max(1)
+    chance = np.where(probabilities.argmax(1) == truth, confidence, 1 - confidence)
+    return float(-np.log(np.maximum(chance, 1e-6)).mean())
+
+
+def fit_mix(encoder: Floats, sparse: Floats, truth: Ints) -> float:
+    """Weight of the sparse logits of least negative log-likelihood, each at its best temperature.
 
     Args:
         encoder, sparse: Logits of both heads, [n, labels].
         truth: Label numbers [n].
     """
-    scores = {
-        (temperature, mix): negative_log_likelihood(encoder + mix * sparse, truth, temperature)
-        for temperature, mix in product(map(float, TEMPERATURES), map(float, MIXES))
-    }
-    temperature, mix = min(scores, key=lambda pair: scores[pair])
-    return AxisFit(round(temperature, 4), round(mix, 4))
+
+    def loss(mix: float) -> float:
+        logits = encoder + mix * sparse
+        return float(
+            minimize_scalar(lambda log_t: negative_log_likelihood(logits, truth, float(np.exp(log_t))), bounds=np.log(TEMPERATURES), method="bounded").fun
+        )
+
+    best = min((float(mix) for mix in MIXES), key=loss)
+    return round(best, 4)
+
+
+def fit_temperature(logits: Floats, truth: Ints) -> float:
+    """Temperature at which the likeliest label's probability says best whether it is right (top-label calibration, Gupta & Ramdas, 2022).
+
+    That probability is the one that is shown and compared with thresholds; the likelihood of all labels instead left it too high on validation (LOG.md).
+    """
+    fitted = minimize_scalar(lambda log_t: confidence_loss(logits, truth, float(np.exp(log_t))), bounds=np.log(TEMPERATURES), method="bounded")
+    return round(float(np.exp(fitted.x)), 4)
 
 
 def threshold_for(confidence: Floats, right: NDArray[np.bool_], target: float) -> float | None:
-    """Least confidence at and above which at least `target` of the verdicts were right; None where none is.
-
-    One pseudo-report that is wrong is added, so that two lucky reports make no threshold.
-    """
+    """Least confidence at and above which verdicts are right in at least `target` of the cases, by an exact binomial test at `RISK`; None where none is."""
     order = np.argsort(-confidence, kind="stable")
     ordered = confidence[order]
-    precision = np.cumsum(right[order]) / (np.arange(1, len(order) + 1) + 1)
+    wrong = np.cumsum(~right[order])
+    counts = np.arange(1, len(order) + 1)
     last_of_equals = np.append(ordered[1:] < ordered[:-1], True)[: len(order)]  # a threshold takes all verdicts of one confidence, or none
-    enough = np.flatnonzero((precision >= target) & last_of_equals)
+    enough = np.flatnonzero((binom.cdf(wrong, counts, 1 - target) <= RISK) & last_of_equals)
     return float(ordered[enough[-1]]) if len(enough) else None
 
 
+def raised(threshold: float | None, confidence: Floats, right: NDArray[np.bool_], target: float) -> float | None:
+    """The shared threshold for one label: raised until the label's own verdicts no longer contradict it; None where they always do."""
+    if threshold is None:
+        return None
+    for candidate in (threshold, *np.unique(confidence[confidence > threshold])):
+        rows = confidence >= candidate
+        if binom.sf(np.sum(~right[rows]) - 1, rows.sum(), 1 - target) > CONTRADICTION:
+            return float(candidate)
+    return None
+
+
 def label_thresholds(probabilities: Floats, truth: Ints, labels: Sequence[str], target: float) -> dict[str, float | None]:
-    """Threshold per label: its own where validation holds enough verdicts of it, else that of the whole axis."""
+    """Threshold per label: its own where validation holds enough verdicts of it for one, else that of the whole axis, unless they contradict it."""
     top = probabilities.argmax(1)
     confidence = np.floor(probabilities.max(1).astype(np.float64) * 1e4) / 1e4  # cut, not rounded: at or above a threshold of four places means the same
     right = top == truth
@@ -75,7 +99,8 @@ def label_thresholds(probabilities: Floats, truth: Ints, labels: Sequence[str], 
     thresholds: dict[str, float | None] = {}
     for number, label in enumerate(labels):
         rows = top == number
-        thresholds[label] = threshold_for(confidence[rows], right[rows], target) if rows.sum() >= MIN_LABEL_REPORTS else shared
+        own = threshold_for(confidence[rows], right[rows], target) if rows.sum() >= MIN_LABEL_REPORTS else None
+        thresholds[label] = own if own is not None else raised(shared, confidence[rows], right[rows], target)
     return thresholds
 
 
@@ -92,7 +117,13 @@ def family_thresholds(probabilities: Floats, truth: Ints, axis: Axis, target: fl
 
 
 def all_thresholds(probabilities: Floats, truth: Ints, axis: Axis) -> tuple[Mapping[str, dict[str, float | None]], Mapping[str, dict[str, float | None]]]:
-    """Thresholds of labels and of families for every target of `TARGETS`."""
+    """Thresholds of labels and of families for every target of `TARGETS`; a higher target never has a lower threshold."""
     labels = {target: label_thresholds(probabilities, truth, axis.label_ids, float(target)) for target in TARGETS}
     families = {target: family_thresholds(probabilities, truth, axis, float(target)) for target in TARGETS} if axis.families else {}
+    for table in (labels, families):
+        for higher, lower in pairwise(list(table)[::-1]):
+            for name, threshold in table[higher].items():
+                own = table[lower][name]
+                if threshold is not None and (own is None or own > threshold):  # what is good enough for the higher target is so for the lower
+                    table[lower][name] = threshold
     return labels, families

@@ -80,6 +80,13 @@ def load_encoder(config: EncoderConfig, relative_to: Path, *, pretrained: bool =
     return encoder.float()
 
 
+def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write encoder and tokenizer in Hugging Face's form, so that `encoder.source` of another run can name the folder."""
+    encoder.save_pretrained(folder)
+    tokenizer.no_truncation()
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
 def weights_sha256(config: EncoderConfig, relative_to: Path) -> str:
     """SHA-256 of the base model's safetensors file, or an empty string where it lies in the hub's cache."""
     file = Path(locate(config.source, relative_to)) / "model.safetensors"

@@ -21,7 +21,7 @@ from distriage.errors import ConfigError, CorpusError
 from distriage.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus import read_texts
-from distriage_training.encoder import load_encoder, load_tokenizer
+from distriage_training.encoder import load_encoder, load_tokenizer, save_encoder
 
 IGNORED = -100
 
@@ -126,7 +126,5 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
     )
     trainer.train(resume_from_checkpoint=checkpoint)
     folder = output / "encoder"
-    encoder.save_pretrained(folder)
-    tokenizer.no_truncation()
-    tokenizer.save(str(folder / "tokenizer.json"))
+    save_encoder(encoder, tokenizer, folder)
     return folder
