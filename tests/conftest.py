@@ -17,11 +17,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import github_shapes
 import keyword_model
 import pytest
+from databases import clock, database_url, postgresql_server, store  # noqa: F401  # fixtures
 from hypothesis import HealthCheck, settings
 
-from distriage.bundle import DEFAULT_MODEL, MANIFEST
+from distriage.bundle import MANIFEST, default_model
 from distriage.classifier import Classifier
 from distriage.cli import main
 from distriage.types import IssueReport
@@ -163,32 +165,7 @@ class FakeGitHub:
     def add(self, reference: str, title: str, body: str | None = "", **changes: Any) -> dict[str, Any]:
         """Store an issue, in the shape of GET /repos/{owner}/{repo}/issues/{number}, and return it."""
         repository, _, number = reference.partition("#")
-        user = {"login": "octocat", "id": 583231, "node_id": "MDQ6VXNlcjU4MzIzMQ==", "type": "User", "site_admin": False}
-        self.issues[reference] = {
-            "url": f"https://api.github.com/repos/{repository}/issues/{number}",
-            "repository_url": f"https://api.github.com/repos/{repository}",
-            "html_url": f"https://github.com/{repository}/issues/{number}",
-            "id": 2_000_000_000 + int(number),
-            "node_id": "I_kwDOABC",
-            "number": int(number),
-            "title": title,
-            "user": user,
-            "labels": [{"id": 1, "node_id": "LA_1", "name": "bug", "color": "d73a4a", "default": True, "description": None}],
-            "state": "open",
-            "locked": False,
-            "assignee": None,
-            "assignees": [],
-            "milestone": None,
-            "comments": 0,
-            "created_at": "2024-05-01T10:00:00Z",
-            "updated_at": "2024-05-01T10:00:00Z",
-            "closed_at": None,
-            "author_association": "NONE",
-            "body": body,
-            "reactions": {"total_count": 0},
-            "state_reason": None,
-            **changes,
-        }
+        self.issues[reference] = {**github_shapes.issue(repository, int(number), title, body, ("bug",)), **changes}
         return self.issues[reference]
 
     @staticmethod
@@ -251,13 +228,16 @@ class FakeGitHub:
 
         return Handler
 
+    def _is_known(self, request: Request) -> bool:
+        return request.headers.get("authorization") == f"Bearer {self.token}"
+
     def _answer(self, request: Request) -> Fault:
         parts = request.path.split("/")  # "", "repos", owner, repository, "issues", number
         if len(parts) != 6 or parts[1] != "repos" or parts[4] != "issues":
             return Fault(404, _message("Not Found", 404))
         reference = f"{parts[2]}/{parts[3]}#{parts[5]}"
         given = request.headers.get("authorization")
-        if given is not None and given != f"Bearer {self.token}":
+        if given is not None and not self._is_known(request):
             return self.bad_credentials()
         if reference in self.gone:
             return Fault(410, _message("This issue was deleted", 410))
@@ -276,6 +256,15 @@ def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
     monkeypatch.setenv("GITHUB_API_URL", fake.url)
     yield fake
     fake.close()
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> Path:
+    """npm packages that ours is held against: `npm ci` in .ci/npm brings them."""
+    folder = REPOSITORY / ".ci" / "npm" / "node_modules"
+    if not (folder / "@octokit").is_dir():
+        pytest.skip("needs the npm packages of GitHub's own descriptions: npm ci --prefix .ci/npm")
+    return folder
 
 
 # ---------------------------------------------------------------- models
@@ -317,9 +306,9 @@ def tiny_classifier(tiny_bundle: Path) -> Classifier:
 @pytest.fixture(scope="session")
 def shipped_bundle() -> Path:
     """The default model of the checkout."""
-    folder = REPOSITORY / "models" / DEFAULT_MODEL
+    folder = REPOSITORY / "models" / default_model()
     if not (folder / MANIFEST).is_file():
-        pytest.skip(f"models/{DEFAULT_MODEL} is not in this checkout")
+        pytest.skip(f"models/{folder.name} is not in this checkout")
     return folder
 
 
@@ -335,6 +324,17 @@ def keyword_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def keyword_classifier(keyword_bundle: Path) -> Classifier:
     """The toy model, loaded."""
     return Classifier(keyword_bundle, threads=1)
+
+
+@pytest.fixture(scope="session")
+def indexed_bundle(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy model with an index of known issues; see `known_issues.py`."""
+    for name in ("sklearn", "datasets"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"needs {name}: pip install 'distriage[train]'")
+    import known_issues
+
+    return known_issues.build(keyword_bundle, tmp_path_factory.mktemp("indexed") / "toy")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, disable_created_metrics, generate_latest
@@ -38,6 +39,10 @@ class Metrics:
         self.refused = Counter("distriage_queue_full_total", "Requests refused because the queue was full.", ["queue"], registry=self.registry)
         self.wait_seconds = Histogram("distriage_queue_wait_seconds", "Time in the queue.", ["queue"], buckets=_SECONDS, registry=self.registry)
         self.batch_reports = Histogram("distriage_batch_reports", "Reports of one batch.", ["queue"], buckets=_REPORTS, registry=self.registry)
+        self._work = {
+            "deliveries": Gauge("distriage_deliveries", "Webhook deliveries by state.", ["state"], registry=self.registry),
+            "jobs": Gauge("distriage_jobs", "What is to be done on GitHub, by state.", ["state"], registry=self.registry),
+        }
         self.batch_seconds = Histogram("distriage_batch_duration_seconds", "Time of one batch.", ["queue"], buckets=_SECONDS, registry=self.registry)
 
     def loaded(self, bundle: Bundle) -> None:
@@ -55,6 +60,13 @@ class Metrics:
         self.reports.labels("classified").inc()
         for axis, said in verdict.axes.items():
             self.decisions.labels(axis, said.outcome).inc()
+
+    def stored(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Show `Store.counts`; without any, because the database is gone, show no old ones."""
+        for table, gauge in self._work.items():
+            gauge.clear()
+            for state, count in counts.get(table, {}).items():
+                gauge.labels(state).set(count)
 
     def text(self) -> bytes:
         """All of it, in Prometheus' text format 0.0.4."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import asyncio
+from typing import Final, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
@@ -11,6 +12,10 @@ from starlette.responses import Response
 
 from distriage_serving.engine import Engine
 from distriage_serving.metrics import MEDIA_TYPE, Metrics
+from distriage_serving.problem import unavailable
+from distriage_serving.store import Store, UnavailableError
+
+DATABASE_RETRY_AFTER_S: Final = 5
 
 router = APIRouter()
 
@@ -24,7 +29,7 @@ class Alive(BaseModel):
 
 
 class Ready(BaseModel):
-    """The model is loaded."""
+    """The model is loaded, and the database, where there is one, answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,11 +43,18 @@ async def livez() -> Alive:
     return Alive()
 
 
-@router.get("/readyz", summary="Is the model loaded?")
+@router.get("/readyz", summary="Can it do its work?")
 async def readyz(request: Request) -> Ready:
-    """Send requests only while this succeeds; before the model is loaded it is a 503."""
+    """Send requests only while this succeeds; before the model is loaded, or while the database of bot and queue cannot be reached, it is a 503."""
     engine: Engine = request.app.state.engine
-    return Ready(model=engine.classifier.bundle.manifest.name)
+    name = engine.classifier.bundle.manifest.name
+    store: Store | None = request.app.state.store
+    if store is not None:
+        try:
+            await asyncio.to_thread(store.check)
+        except UnavailableError:
+            raise unavailable("not-ready", "the database cannot be reached", DATABASE_RETRY_AFTER_S) from None
+    return Ready(model=name)
 
 
 @router.get(
@@ -51,4 +63,10 @@ async def readyz(request: Request) -> Ready:
 async def metrics(request: Request) -> Response:
     """Text format 0.0.4. Holds no name and no text of a report."""
     counters: Metrics = request.app.state.metrics
+    store: Store | None = request.app.state.store
+    if store is not None:
+        try:
+            counters.stored(await asyncio.to_thread(store.counts))
+        except UnavailableError:
+            counters.stored({})
     return Response(counters.text(), media_type=MEDIA_TYPE)

@@ -1,0 +1,59 @@
+"""Column types that give the same answer on SQLite and PostgreSQL, whatever users write. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
+
+from distriage.verdict import Verdict
+
+BIG_INTEGER: Final = BigInteger().with_variant(Integer(), "sqlite")  # SQLite's INTEGER has 64 bits, and only it can be a row id
+_NOT_STORABLE: Final = re.compile("[\0\ud800-\udfff]")
+
+
+class PlainText(TypeDecorator[str]):
+    """Text. NUL, which PostgreSQL refuses, and lone surrogates, which UTF-8 has no bytes for, become U+FFFD."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return value if value is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+
+
+class RepositoryName(PlainText):
+    """`owner/name` in lower case, as GitHub compares it; also where it is searched for."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return value if value is None else super().process_bind_param(value.lower(), dialect)
+
+
+class JsonText(TypeDecorator[Any]):
+    """A JSON value as ASCII text, so that every string of it comes back as it was."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:  # noqa: ARG002
+        return json.dumps(value, allow_nan=False)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
+        return None if value is None else json.loads(value)
+
+
+class VerdictText(TypeDecorator[Verdict]):
+    """A `distriage.verdict.Verdict` as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Verdict | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else json.dumps(value.model_dump())
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Verdict | None:  # noqa: ARG002
+        return None if value is None else Verdict.model_validate(json.loads(value))

@@ -1,0 +1,106 @@
+"""Lists of issues: filters, orders, and cursors for paging by key. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeVarTuple
+
+from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
+from distriage.errors import InputError
+from distriage_serving.store.schema import Issue, IssueState, IssueStatus, Prediction, PredictionAxis
+
+Sort = Literal["needs", "newest", "oldest"]
+Columns = TypeVarTuple("Columns")
+_MAX_INTEGER: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class IssueFilter:
+    """Which issues; all conditions hold.
+
+    Attributes:
+        repositories: None: all; empty: none.
+        labels: Axis -> label of the latest prediction.
+        outcome: At least one axis of the latest prediction has it: `apply`, `suggest`, `abstain`, `not-applicable`.
+        status: None: any.
+        state: On GitHub; None: any.
+    """
+
+    repositories: Collection[str] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    outcome: str | None = None
+    status: IssueStatus | None = "open"
+    state: IssueState | None = "open"
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """For WHERE on `issues`."""
+        wanted: list[ColumnElement[bool]] = []
+        if self.repositories is not None:
+            names = list(self.repositories)
+            wanted.append(Issue.repository == names[0] if len(names) == 1 else Issue.repository.in_(names))
+        if self.status is not None:
+            wanted.append(Issue.status == self.status)
+        if self.state is not None:
+            wanted.append(Issue.state == self.state)
+        said = PredictionAxis.prediction_id == Issue.prediction_id
+        wanted += [exists().where(said, PredictionAxis.axis == axis, PredictionAxis.label == label) for axis, label in self.labels.items()]
+        if self.outcome is not None:
+            wanted.append(exists().where(said, PredictionAxis.outcome == self.outcome))
+        return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list.
+
+    Attributes:
+        items: Issues without their bodies, each with its latest prediction.
+        next: Cursor of the next part; None: this is the last.
+    """
+
+    items: list[tuple[Issue, Prediction | None]]
+    next: str | None
+
+
+def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backwards: bool = False) -> Select[*Columns]:
+    """Sort by key, the rest of the list behind a cursor.
+
+    Args:
+        backwards: The list from its end, or what stands before the cursor, the nearest first.
+
+    Raises:
+        InputError: the cursor is not one of this order.
+    """
+    key = _key(sort)
+    ascending = (sort == "oldest") != backwards
+    if after is not None:
+        place = tuple_(*_read_cursor(after, sort))
+        query = query.where(tuple_(*key) > place if ascending else tuple_(*key) < place)
+    order: list[UnaryExpression[Any]] = [column.asc() if ascending else column.desc() for column in key]
+    return query.order_by(*order)
+
+
+def cursor(issue: Issue, sort: Sort) -> str:
+    """Points behind an issue; letters, digits, `-` and `_`."""
+    place = [sort, *(getattr(issue, column.key) for column in _key(sort))]
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def _key(sort: Sort) -> tuple[InstrumentedAttribute[float], InstrumentedAttribute[str], InstrumentedAttribute[int]]:
+    return (Issue.needs if sort == "needs" else Issue.created_at, Issue.repository, Issue.number)
+
+
+def _read_cursor(token: str, sort: Sort) -> tuple[float, str, int]:
+    try:
+        match json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))):
+            case [str(order), float(value), str(repository), int(number)] if order == sort and math.isfinite(value) and 0 <= number <= _MAX_INTEGER:
+                return value, repository, number
+    except (ValueError, RecursionError):
+        pass
+    raise InputError(f"cursor {token[:80]!r}: expected the `next` of a page sorted by {sort!r}")

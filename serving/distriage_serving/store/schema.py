@@ -1,0 +1,268 @@
+"""The tables, and the objects that go in and come out: frozen in meaning, detached from the database, safe to hand between threads. Pure.
+
+All times are UTC epoch seconds, names `*_at`. Repositories are `owner/name` in lower case. A change here needs a migration; a test compares both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+
+from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
+
+from distriage.verdict import Verdict
+from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
+
+WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
+JobKind = Literal["triage", "verdict", "command", "check", "sweep"]
+IssueState = Literal["open", "closed", "deleted", "transferred"]
+IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
+How = Literal["queue", "command", "label", "unlabel"]
+
+WORK_STATES: Final[tuple[WorkState, ...]] = get_args(WorkState)
+Name = Annotated[str, mapped_column(RepositoryName)]
+JsonValue = Annotated[Any, mapped_column(JsonText)]
+Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)]
+
+WAITING: Final = text("state = 'waiting'")
+LEASED: Final = text("state = 'leased'")
+_NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
+
+
+class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
+    """Of all tables."""
+
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        int: BIG_INTEGER,
+        float: Double,
+        str: PlainText,
+        Verdict: VerdictText,
+        **dict.fromkeys((WorkState, JobKind, IssueState, IssueStatus, How), PlainText),
+    }
+
+
+class Delivery(Base):
+    """A webhook delivery: the inbox.
+
+    Attributes:
+        id: GitHub's X-GitHub-Delivery.
+        repository: Empty where the event is of none.
+        body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under another one.
+        payload: The request's body, JSON text.
+        state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
+        attempts: How often a worker took it, deferrals not counted.
+        due_at: A worker may take it from then on; while leased, the end of the lease; None once finished.
+        lease_owner: The worker that has it, while leased.
+        last_error: One line: why it was put off, or given up.
+    """
+
+    __tablename__ = "deliveries"
+    __table_args__ = (Index("deliveries_due", "due_at"), Index("deliveries_state", "state", "received_at"))
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    event: Mapped[str]
+    payload: Mapped[str] = mapped_column(repr=False)
+    received_at: Mapped[float]
+    body_sha256: Mapped[str | None] = mapped_column(default=None, unique=True)
+    action: Mapped[str] = mapped_column(default="")
+    repository: Mapped[Name] = mapped_column(default="")
+    issue: Mapped[int | None] = mapped_column(default=None)
+    installation_id: Mapped[int | None] = mapped_column(default=None)
+    state: Mapped[WorkState] = mapped_column(default="waiting")
+    attempts: Mapped[int] = mapped_column(default=0)
+    due_at: Mapped[float | None] = mapped_column(default=None)
+    lease_owner: Mapped[str | None] = mapped_column(default=None)
+    last_error: Mapped[str | None] = mapped_column(default=None)
+    finished_at: Mapped[float | None] = mapped_column(default=None)
+
+
+class Job(Base):
+    """Something to do on GitHub: the outbox. The fields that a `Delivery` has too mean the same.
+
+    Attributes:
+        key: At most one waiting job has it; see `Store.put_job`.
+        lane: Of the jobs of a lane only one is leased at a time: `owner/name#12`, or the key where there is no issue.
+        argument: A JSON value, whatever `kind` needs.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index("jobs_due", "due_at"),
+        Index("jobs_state", "state", "created_at"),
+        Index("jobs_lane_due", "lane", "due_at"),
+        Index("jobs_key_waiting", "key", unique=True, sqlite_where=WAITING, postgresql_where=WAITING),
+        Index("jobs_lane_leased", "lane", unique=True, sqlite_where=LEASED, postgresql_where=LEASED),
+        _NEVER_REUSE_IDS,
+    )
+
+    id: Mapped[Number] = mapped_column(init=False)
+    key: Mapped[str]
+    lane: Mapped[str]
+    kind: Mapped[JobKind]
+    repository: Mapped[Name]
+    created_at: Mapped[float]
+    issue: Mapped[int | None] = mapped_column(default=None)
+    installation_id: Mapped[int | None] = mapped_column(default=None)
+    argument: Mapped[JsonValue] = mapped_column(default=None)
+    state: Mapped[WorkState] = mapped_column(default="waiting")
+    attempts: Mapped[int] = mapped_column(default=0)
+    due_at: Mapped[float | None] = mapped_column(default=None)
+    lease_owner: Mapped[str | None] = mapped_column(default=None)
+    last_error: Mapped[str | None] = mapped_column(default=None)
+    finished_at: Mapped[float | None] = mapped_column(default=None)
+
+
+class Write(Base):
+    """A request that changed something on GitHub, kept for an hour; see `Pace`."""
+
+    __tablename__ = "writes"
+    __table_args__ = (Index("writes_at", "installation_id", "at"), _NEVER_REUSE_IDS)
+
+    id: Mapped[Number] = mapped_column(init=False)
+    installation_id: Mapped[int]
+    at: Mapped[float]
+
+
+class Repository(Base):
+    """A repository that the App is, or was, installed on.
+
+    Attributes:
+        display_name: The name as GitHub writes it.
+        enabled: False once the App was taken off it.
+        config: The merged configuration as JSON; None: the default one.
+        config_error: One line: why `.github/distriage.yml` cannot be read; None: it can.
+        config_sha: Of the file on the default branch.
+        seen_at: Of the last event.
+    """
+
+    __tablename__ = "repositories"
+
+    name: Mapped[Name] = mapped_column(primary_key=True)
+    display_name: Mapped[str]
+    seen_at: Mapped[float]
+    installation_id: Mapped[int | None] = mapped_column(default=None)
+    enabled: Mapped[bool] = mapped_column(default=True)
+    config: Mapped[JsonValue] = mapped_column(default=None, repr=False)
+    config_error: Mapped[str | None] = mapped_column(default=None)
+    config_sha: Mapped[str | None] = mapped_column(default=None)
+
+
+class Issue(Base):
+    """An issue as last seen, and where its triage stands.
+
+    Attributes:
+        body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
+        state: On GitHub.
+        labels: Names as last seen.
+        digest: Of title and body; filled in by the store.
+        needs: How much it needs a person, larger is more; see `needs.py`. Filled in by the store.
+        status: What people made of the prediction; `open`: nobody looked. Filled in by the store.
+        prediction_id: The latest prediction; None: not classified yet. Filled in by the store.
+    """
+
+    __tablename__ = "issues"
+    __table_args__ = (
+        Index("issues_needs", "state", "status", "needs", "repository", "number"),
+        Index("issues_created", "state", "status", "created_at", "repository", "number"),
+        Index("issues_of_repository", "repository", "state", "status", "needs", "number"),
+    )
+
+    repository: Mapped[Name] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    title: Mapped[str]
+    body: Mapped[str] = mapped_column(repr=False)
+    author: Mapped[str]
+    url: Mapped[str]
+    created_at: Mapped[float]
+    updated_at: Mapped[float]
+    state: Mapped[IssueState] = mapped_column(default="open")
+    is_bot: Mapped[bool] = mapped_column(default=False)
+    labels: Mapped[JsonValue] = mapped_column(default_factory=list)
+    digest: Mapped[str] = mapped_column(init=False, default="")
+    needs: Mapped[float] = mapped_column(init=False, default=0.0)
+    status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
+    prediction_id: Mapped[int | None] = mapped_column(init=False, default=None)
+
+
+class Prediction(Base):
+    """What a model said of an issue, and what was planned.
+
+    Attributes:
+        digest: `report_digest` of the title and body that the model read.
+        verdict: Schema in `schemas/verdict.schema.json`.
+        plan: A JSON object: `labels`, `left_out`, `dry_run`.
+        week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
+        carried_out_at: When the plan was; None: not yet.
+    """
+
+    __tablename__ = "predictions"
+    __table_args__ = (
+        ForeignKeyConstraint(["repository", "number"], ["issues.repository", "issues.number"], ondelete="CASCADE"),
+        Index("predictions_issue", "repository", "number"),
+        Index("predictions_made", "made_at"),
+        _NEVER_REUSE_IDS,
+    )
+
+    id: Mapped[Number] = mapped_column(init=False)
+    repository: Mapped[Name]
+    number: Mapped[int]
+    model: Mapped[str]
+    taxonomy_version: Mapped[str]
+    digest: Mapped[str]
+    verdict: Mapped[Verdict] = mapped_column(repr=False)
+    made_at: Mapped[float]
+    plan: Mapped[JsonValue] = mapped_column(default=None, repr=False)
+    week_at: Mapped[int] = mapped_column(init=False, default=0)
+    carried_out_at: Mapped[float | None] = mapped_column(default=None)
+
+
+class PredictionAxis(Base):
+    """One axis of a prediction, for filters and charts; written with it."""
+
+    __tablename__ = "prediction_axes"
+    prediction_id: Mapped[int] = mapped_column(ForeignKey("predictions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+    axis: Mapped[str] = mapped_column(primary_key=True)
+    label: Mapped[str]
+    probability: Mapped[float]
+    outcome: Mapped[str]
+
+
+class PersonVerdict(Base):
+    """What a person said of one axis of an issue. Outlives the issue.
+
+    Attributes:
+        label: The right label; None: none of them, or dismissed.
+        predicted_label, probability, model: What the model had said; None where nothing was.
+        who: Login.
+        how: `queue`, `command` (`/triage`), `label` or `unlabel` (set or took off a label on GitHub).
+        at: One person has one verdict on an axis at one time: a second one is the same event, seen twice.
+        undone_at: None: it stands.
+    """
+
+    __tablename__ = "verdicts"
+    __table_args__ = (
+        UniqueConstraint("repository", "number", "axis", "who", "how", "at", name="verdicts_event"),
+        Index("verdicts_at", "at"),
+        _NEVER_REUSE_IDS,
+    )
+
+    id: Mapped[Number] = mapped_column(init=False)
+    repository: Mapped[Name]
+    number: Mapped[int]
+    axis: Mapped[str]
+    label: Mapped[str | None]
+    who: Mapped[str]
+    how: Mapped[How]
+    at: Mapped[float]
+    predicted_label: Mapped[str | None] = mapped_column(default=None)
+    probability: Mapped[float | None] = mapped_column(default=None)
+    model: Mapped[str | None] = mapped_column(default=None)
+    prediction_id: Mapped[int | None] = mapped_column(default=None)
+    note: Mapped[str] = mapped_column(default="")
+    undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
+
+
+def report_digest(title: str, body: str) -> str:
+    """SHA-256 of title and body, 64 hexadecimal digits."""
+    return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "replace")).hexdigest()
