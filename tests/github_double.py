@@ -9,14 +9,16 @@ import socket
 import struct
 import time
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
+import github_shapes
 from conftest import FakeGitHub, Fault, Request, _message
 
-BOT = {"login": "github-actions[bot]", "id": 41898282, "type": "Bot"}
-PERSON = {"login": "maintainer", "id": 7, "type": "User"}
+BOT = github_shapes.account("github-actions[bot]", 41898282, "Bot")
+PERSON = github_shapes.account("maintainer", 7)
 WRITES = frozenset({"POST", "PATCH", "PUT", "DELETE"})
 
 
@@ -59,6 +61,7 @@ class GitHubDouble(FakeGitHub):
         written: All writes that arrived, also those that failed.
         troubles: What goes wrong next.
         page_items: Largest page.
+        bot: Whom the token belongs to.
     """
 
     def __init__(self) -> None:
@@ -69,6 +72,7 @@ class GitHubDouble(FakeGitHub):
         self.written: list[Written] = []
         self.troubles: list[Trouble] = []
         self.page_items = 100
+        self.bot = BOT
         self._next_id = 100
 
     # ------------------------------------------------------------ what people do
@@ -84,23 +88,26 @@ class GitHubDouble(FakeGitHub):
     def define(self, repository: str, *names: str) -> None:
         """Labels of a repository."""
         for name in names:
-            self.repository_labels.setdefault(repository, {})[name.casefold()] = {"name": name, "color": "ededed", "description": None}
+            self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
 
     def label(self, reference: str, name: str, actor: dict[str, Any] | None) -> None:
         """Put a label on an issue; without `actor`, by an account that is deleted since."""
-        self.define(reference.partition("#")[0], *([] if name.casefold() in self.repository_labels.get(reference.partition("#")[0], {}) else [name]))
+        repository = reference.partition("#")[0]
+        if name.casefold() not in self.repository_labels.get(repository, {}):
+            self.define(repository, name)
         if name.casefold() not in map(str.casefold, self.labels(reference)):
-            self.issues[reference]["labels"].append({"name": name})
-            self._event(reference, {"event": "labeled", "actor": actor, "label": {"name": name, "color": "ededed"}})
+            self.issues[reference]["labels"].append(self.repository_labels[repository][name.casefold()])
+            self._happened(reference, github_shapes.label_event(repository, self._new_id(), "labeled", actor, name))
 
     def unlabel(self, reference: str, name: str, actor: dict[str, Any] | None) -> None:
         """Take a label off."""
         self.issues[reference]["labels"] = [label for label in self.issues[reference]["labels"] if label["name"] != name]
-        self._event(reference, {"event": "unlabeled", "actor": actor, "label": {"name": name, "color": "ededed"}})
+        self._happened(reference, github_shapes.label_event(reference.partition("#")[0], self._new_id(), "unlabeled", actor, name))
 
     def comment(self, reference: str, body: str, actor: dict[str, Any]) -> dict[str, Any]:
         """Write a comment."""
-        return self._event(reference, {"event": "commented", "actor": actor, "user": actor, "body": body})
+        repository, _, number = reference.partition("#")
+        return self._happened(reference, github_shapes.comment(repository, int(number), self._new_id(), actor, body))
 
     def labels(self, reference: str) -> list[str]:
         """Names of an issue's labels."""
@@ -110,9 +117,12 @@ class GitHubDouble(FakeGitHub):
         """Texts of an issue's comments."""
         return [event["body"] for event in self.timelines.get(reference, []) if event["event"] == "commented"]
 
-    def _event(self, reference: str, event: dict[str, Any]) -> dict[str, Any]:
+    def _new_id(self) -> int:
         self._next_id += 1
-        event = {"id": self._next_id, **event}
+        return self._next_id
+
+    def _happened(self, reference: str, event: dict[str, Any]) -> dict[str, Any]:
+        event["created_at"] = (datetime.fromisoformat(github_shapes.TIME) + timedelta(seconds=event["id"])).isoformat().replace("+00:00", "Z")
         self.timelines.setdefault(reference, []).append(event)
         return event
 
@@ -192,7 +202,7 @@ class GitHubDouble(FakeGitHub):
     def _reply(self, request: Request, body: bytes) -> Fault:
         parts = urlsplit(request.path)
         steps = [unquote(step) for step in parts.path.split("/")[1:]]
-        if request.headers.get("authorization") != f"Bearer {self.token}":
+        if not self._is_known(request):
             return self.bad_credentials()
         if steps == ["user"]:
             return self.integration()
@@ -208,13 +218,31 @@ class GitHubDouble(FakeGitHub):
             if request.method == "GET":
                 return self._page(list(self.repository_labels.get(repository, {}).values()), page, parts.path)
             return self._create_label(repository, data)
+        if steps[3:] == ["issues"]:
+            return self._list(repository, parse_qs(parts.query), parts.path)
         if kind == "issues" and steps[4] == "comments" and request.method == "PATCH":
             return self._edit_comment(repository, int(steps[5]), data)
         if kind != "issues":
             return self.status(404)
         if len(steps) == 5:
             return self._answer(request)
+        if request.method == "DELETE" and steps[5:6] == ["labels"]:
+            return self._take_off(f"{repository}#{steps[4]}", steps[6])
         return self._issue(f"{repository}#{steps[4]}", steps[5], request.method, data, page, parts.path)
+
+    def _list(self, repository: str, query: dict[str, list[str]], path: str) -> Fault:
+        """Issues and pull requests, paged by a cursor as GitHub pages long lists."""
+        asked = {"state": "open", "direction": "desc", "since": "", "per_page": "30", "after": "0", **{key: values[0] for key, values in query.items()}}
+        found = [
+            issue
+            for reference, issue in self.issues.items()
+            if reference.startswith(f"{repository}#") and asked["state"] in {issue["state"], "all"} and issue["updated_at"] >= asked["since"]
+        ]
+        found.sort(key=lambda issue: (issue["created_at"], issue["number"]), reverse=asked["direction"] == "desc")
+        start = int(asked["after"])
+        end = start + min(int(asked["per_page"]), self.page_items)
+        link = f'<{self.url}{path}?{urlencode({**asked, "after": end})}>; rel="next"'
+        return Fault(200, json.dumps(found[start:end]), {"Link": link} if end < len(found) else {})
 
     def _issue(self, reference: str, what: str, method: str, data: dict[str, Any], page: int, path: str) -> Fault:
         if reference in self.gone:
@@ -229,22 +257,28 @@ class GitHubDouble(FakeGitHub):
             return self._page([event for event in self.timelines.get(reference, []) if event["event"] == "commented"], page, path)
         if (method, what) == ("POST", "labels"):
             for name in data["labels"]:
-                self.label(reference, name, BOT)
+                self.label(reference, name, self.bot)
             return Fault(200, json.dumps(self.issues[reference]["labels"]))
         if (method, what) == ("POST", "comments"):
             if self.issues[reference]["locked"]:
                 return self.locked()
-            return Fault(201, json.dumps(self.comment(reference, data["body"], BOT)))
+            return Fault(201, json.dumps(self.comment(reference, data["body"], self.bot)))
         return self.status(404)
+
+    def _take_off(self, reference: str, name: str) -> Fault:
+        if reference not in self.issues or name not in self.labels(reference):
+            return self.status(404)
+        self.unlabel(reference, name, self.bot)
+        return Fault(200, json.dumps(self.issues[reference]["labels"]))
 
     def _create_label(self, repository: str, data: dict[str, Any]) -> Fault:
         labels = self.repository_labels.setdefault(repository, {})
         if data["name"].casefold() in labels:
-            body = {"message": "Validation Failed", "errors": [{"resource": "Label", "code": "already_exists", "field": "name"}]}
-            return Fault(422, json.dumps(body))
+            errors = [{"resource": "Label", "code": "already_exists", "field": "name"}]
+            return Fault(422, json.dumps({"message": "Validation Failed", "errors": errors, "documentation_url": "https://docs.github.com/rest"}))
         assert re.fullmatch("[0-9a-f]{6}", data["color"]) and len(data["name"]) <= 50 and len(data["description"]) <= 100
-        labels[data["name"].casefold()] = data
-        return Fault(201, json.dumps(data))
+        labels[data["name"].casefold()] = github_shapes.label(repository, **data)
+        return Fault(201, json.dumps(labels[data["name"].casefold()]))
 
     def _edit_comment(self, repository: str, number: int, data: dict[str, Any]) -> Fault:
         for reference, events in self.timelines.items():

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from distriage.bundle import FORMAT, MANIFEST, REQUIRED_FILES, Provenance, sha256_of
-from distriage.features import HASH_BUCKETS
+from distriage.features import HASH_BUCKETS, VIEWS
 from distriage.taxonomy import parse_taxonomy
 from distriage.text import RECIPE_VERSION
 
@@ -114,7 +114,7 @@ def write_graph(file: Path, widths: Mapping[str, int]) -> None:
     from onnx import TensorProto, checker, helper, numpy_helper, save
 
     columns = sum(widths.values())
-    weights = np.zeros((HASH_BUCKETS, columns), np.float32)
+    weights = np.zeros((VIEWS * HASH_BUCKETS, columns), np.float32)
     for word, logits in WORDS.items():
         for column, logit in logits.items():
             if column < columns:
@@ -150,11 +150,11 @@ def write_graph(file: Path, widths: Mapping[str, int]) -> None:
     save(model, file)
 
 
-def seal(folder: Path, manifest: Mapping[str, Any] | None = None) -> Path:
+def seal(folder: Path, manifest: Mapping[str, Any] | None = None, extra: Sequence[str] = ()) -> Path:
     """Write `bundle.json` with the sizes and checksums of the files as they are; default: the manifest that is there."""
     place = folder / MANIFEST
     content = dict(manifest) if manifest is not None else json.loads(place.read_text(encoding="utf-8"))
-    content["files"] = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)} for name in REQUIRED_FILES}
+    content["files"] = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)} for name in (*REQUIRED_FILES, *extra)}
     place.unlink(missing_ok=True)
     place.write_text(json.dumps(content), encoding="utf-8")
     return folder

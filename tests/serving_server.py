@@ -15,6 +15,7 @@ import httpx
 import uvicorn
 from distriage_serving.app import create_app
 from distriage_serving.settings import Settings
+from distriage_serving.store import Store
 from fastapi import FastAPI
 
 from distriage.classifier import Classifier
@@ -33,10 +34,10 @@ class Running:
 
 
 @contextmanager
-def running(load: Callable[[], Classifier], *, wait: bool = True, **settings: Any) -> Iterator[Running]:
+def running(load: Callable[[], Classifier], *, wait: bool = True, store: Store | None = None, **settings: Any) -> Iterator[Running]:
     """Start a server with these settings, wait until the model is loaded, and stop it at the end."""
     listener = socket.create_server(("127.0.0.1", 0))
-    app = create_app(Settings(**settings), load)
+    app = create_app(Settings(**settings), load, store)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="on", timeout_graceful_shutdown=5))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -9,7 +9,7 @@ import pytest
 from conftest import rewrite
 from keyword_model import WIDTHS, seal, write_graph
 
-from distriage.bundle import DEFAULT_MODEL, MANIFEST, REQUIRED_FILES, Bundle, find_bundle
+from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle, default_model, find_bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
 from distriage.taxonomy import default_taxonomy
@@ -25,14 +25,14 @@ def test_the_exported_bundle_loads(tiny_bundle: Path) -> None:
     bundle = Bundle(tiny_bundle)
     assert bundle.manifest.name == "tiny"
     assert bundle.taxonomy == default_taxonomy()
-    assert set(bundle.manifest.files) == set(REQUIRED_FILES)
-    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES}
+    assert set(bundle.manifest.files) == {*REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
     assert bundle.manifest.provenance.records["train"] == 96
 
 
 def test_the_shipped_bundle_loads(shipped_bundle: Path) -> None:
     bundle = Bundle(shipped_bundle)
-    assert (bundle.manifest.name, bundle.taxonomy) == (DEFAULT_MODEL, default_taxonomy())
+    assert (bundle.manifest.name, bundle.taxonomy) == (default_model(), default_taxonomy())
 
 
 def test_a_bundle_may_have_a_taxonomy_of_its_own(keyword_bundle: Path) -> None:
@@ -92,8 +92,8 @@ def drop_label(manifest: dict[str, Any]) -> None:
         (lambda m: m["taxonomy"].update(version="0.9.0"), "taxonomy distriage 0.9.0, but taxonomy.toml beside it is distriage 1.0.0"),
         (lambda m: m["taxonomy"].update(name="other"), "taxonomy other 1.0.0, but taxonomy.toml beside it is distriage 1.0.0"),
         (lambda m: m.update(format=2), "format 2; this Distriage reads 1"),
-        (lambda m: m.update(recipe_version=99), "recipe_version 99; this Distriage reads 1"),
-        (lambda m: m.update(hash_buckets=1024), "hash_buckets 1024; this Distriage reads 65536"),
+        (lambda m: m.update(recipe_version=99), "recipe_version 99; this Distriage reads 2"),
+        (lambda m: m.update(hash_buckets=1024), "hash_buckets 1024; this Distriage reads 131072"),
         (lambda m: m.update(numeric_format="int4"), "numeric_format: Input should be 'fp32' or 'int8'"),
         (lambda m: m.update(max_tokens=0), "max_tokens: Input should be greater than or equal to 8"),
         (lambda m: m.update(colour="red"), "colour: Extra inputs are not permitted"),
@@ -179,7 +179,7 @@ def test_a_model_is_found_by_its_folder_and_by_its_name(tiny_bundle: Path) -> No
 
 def test_the_shipped_model_is_the_default(shipped_bundle: Path) -> None:
     found = find_bundle()
-    assert found == find_bundle(DEFAULT_MODEL) and found.name == DEFAULT_MODEL
+    assert found == find_bundle(default_model()) and found.name == default_model()
     assert Bundle(found).manifest == Bundle(shipped_bundle).manifest
 
 

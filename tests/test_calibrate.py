@@ -44,11 +44,12 @@ def test_the_temperature_is_recovered(temperature: float) -> None:
     assert fit_temperature(honest * temperature, truth) == pytest.approx(temperature, rel=0.08)
 
 
-@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
-def test_the_weight_of_the_sparse_head_is_recovered(mix: float) -> None:
+@pytest.mark.parametrize("mix", [(0.0, 0.0), (0.5, 1.5), (1.0, 0.0)])
+def test_the_weights_of_the_sparse_head_are_recovered(mix: tuple[float, float]) -> None:
     rng = np.random.default_rng(2)
-    encoder, sparse = rng.normal(0, 1.5, (6000, 4)), rng.normal(0, 1.5, (6000, 4))
-    assert fit_mix(encoder, sparse, draw(encoder + mix * sparse)) == pytest.approx(mix, abs=0.26)
+    encoder, sparse = rng.normal(0, 1.5, (6000, 4)), rng.normal(0, 1.5, (6000, 2, 4))
+    truth = draw(encoder + mix[0] * sparse[:, 0] + mix[1] * sparse[:, 1])
+    assert fit_mix(3 * encoder, 3 * sparse, truth) == pytest.approx(mix, abs=0.1)
 
 
 def test_the_temperature_makes_the_likeliest_label_honest_even_where_the_others_are_not() -> None:

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from distriage.classifier import BATCH_SIZE, MAX_REPORT_BYTES, Classifier, check_report, encode, softmax
 from distriage.errors import InputError
-from distriage.features import hashed_features
+from distriage.features import all_features
 from distriage.text import ModelInput, prepare
 from distriage.types import IssueReport, Prediction
 
@@ -58,7 +58,7 @@ def test_a_batch_is_padded_with_zeros_to_its_longest(keyword_bundle: Path) -> No
     batch = encode(tokenizer, [short, long])
     assert batch["attention_mask"].tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
     assert batch["input_ids"].shape == (2, 4)
-    ids, counts = hashed_features(long)
+    ids, counts = all_features(long)
     assert batch["feature_ids"][1].tolist() == ids and batch["feature_counts"][1].tolist() == counts
     assert batch["feature_counts"][0].tolist() == [1.0] + [0.0] * (len(ids) - 1)
 

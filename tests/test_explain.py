@@ -5,64 +5,85 @@ from conftest import make_report
 
 from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage.explain import MAX_LINES, explain
-from distriage.text import prepare
+from distriage.explain import MAX_LINES, explain, lines_of, with_lines
+from distriage.text import ModelInput, prepare
 from distriage.types import IssueReport
 
 
 def test_the_line_that_carries_the_verdict_is_found_with_its_weight(keyword_classifier: Classifier) -> None:
     """`hangs` adds 3 to one logit of four: without its line the log-odds fall by exactly 3 nats."""
-    evidence = explain(keyword_classifier, IssueReport("Trouble", "I start the job.\nThen it hangs.\nThanks a lot."), "symptom")
+    evidence = explain(keyword_classifier, IssueReport("Trouble", "I start the job.\nThen it hangs.\nThanks a lot."), ["symptom"])["symptom"]
     assert [(item.line, round(item.weight, 3)) for item in evidence] == [("Then it hangs.", 3.0)]
 
 
 def test_lines_come_heaviest_first_and_at_most_so_many(keyword_classifier: Classifier) -> None:
     report = IssueReport("Trouble", "a timeout\nit hangs\nhangs again with a timeout\nnothing here")
-    weights = {item.line: item.weight for item in explain(keyword_classifier, report, "symptom", top=10)}
+    weights = {item.line: item.weight for item in explain(keyword_classifier, report, ["symptom"], top=10)["symptom"]}
     assert list(weights) == ["hangs again with a timeout", "it hangs", "a timeout"]
     assert weights["it hangs"] == pytest.approx(3, abs=1e-3)
     assert weights["a timeout"] == pytest.approx(1, abs=1e-3)
-    assert [item.line for item in explain(keyword_classifier, report, "symptom", top=1)] == ["hangs again with a timeout"]
+    assert [item.line for item in explain(keyword_classifier, report, ["symptom"], top=1)["symptom"]] == ["hangs again with a timeout"]
 
 
 def test_the_title_can_carry_the_verdict(keyword_classifier: Classifier) -> None:
-    evidence = explain(keyword_classifier, IssueReport("segfault at start", "It is bad."), "symptom")
+    evidence = explain(keyword_classifier, IssueReport("segfault at start", "It is bad."), ["symptom"])["symptom"]
     assert [item.line for item in evidence] == ["segfault at start"]
 
 
 def test_a_line_that_speaks_against_the_verdict_is_not_shown(keyword_classifier: Classifier) -> None:
     report = IssueReport("", "it hangs\nit hangs on\na segfault")
-    assert [item.line for item in explain(keyword_classifier, report, "symptom")] == ["it hangs", "it hangs on"]
+    assert [item.line for item in explain(keyword_classifier, report, ["symptom"])["symptom"]] == ["it hangs", "it hangs on"]
 
 
 def test_each_axis_has_its_own_evidence(keyword_classifier: Classifier) -> None:
     report = IssueReport("", "how do I mend this\nit hangs")
-    assert [item.line for item in explain(keyword_classifier, report, "kind")] == ["how do I mend this"]
-    assert [item.line for item in explain(keyword_classifier, report, "symptom")] == ["it hangs"]
+    assert [item.line for item in explain(keyword_classifier, report, ["kind"])["kind"]] == ["how do I mend this"]
+    assert [item.line for item in explain(keyword_classifier, report, ["symptom"])["symptom"]] == ["it hangs"]
+
+
+def test_all_axes_share_the_passes(keyword_classifier: Classifier) -> None:
+    report = IssueReport("", "how do I mend this\nit hangs")
+    together = explain(keyword_classifier, report, ["kind", "symptom"])
+    assert together == {axis: explain(keyword_classifier, report, [axis])[axis] for axis in ("kind", "symptom")}
+
+
+def test_a_report_is_put_together_from_its_lines() -> None:
+    whole = ModelInput(title="title", errors=("error 1", "error 2"), prose="first\n\nthird")
+    assert lines_of(whole) == ["title", "error 1", "error 2", "first", "", "third"]
+    assert with_lines(whole, range(6)) == whole
+    assert with_lines(whole, {0, 2, 5}) == ModelInput("title", ("error 2",), "third")
+    assert with_lines(whole, ()).text == ""
+    untitled = ModelInput(title="", errors=("error",), prose="prose")
+    assert with_lines(untitled, {0}) == ModelInput("", ("error",), "")
+    assert lines_of(ModelInput("", (), "")) == []
 
 
 def test_a_report_of_one_line_has_nothing_to_compare_with(keyword_classifier: Classifier) -> None:
-    assert explain(keyword_classifier, IssueReport("it hangs", ""), "symptom") == []
+    assert explain(keyword_classifier, IssueReport("it hangs", ""), ["symptom"])["symptom"] == []
+    assert explain(keyword_classifier, IssueReport("", "it hangs"), ["symptom"])["symptom"] == []
 
 
 def test_only_the_first_lines_are_tried(keyword_classifier: Classifier) -> None:
     lines = [f"line {chr(97 + i // 26)}{chr(97 + i % 26)} is dull" for i in range(MAX_LINES + 5)]
     late = [*lines, "all is exhausted"]
-    assert explain(keyword_classifier, IssueReport("", "\n".join(late)), "symptom") == []
-    assert [item.line for item in explain(keyword_classifier, IssueReport("", "\n".join(late[::-1])), "symptom")] == ["all is exhausted"]
+    assert explain(keyword_classifier, IssueReport("", "\n".join(late)), ["symptom"])["symptom"] == []
+    assert [item.line for item in explain(keyword_classifier, IssueReport("", "\n".join(late[::-1])), ["symptom"])["symptom"]] == ["all is exhausted"]
 
 
 def test_an_empty_report_is_refused(keyword_classifier: Classifier) -> None:
     with pytest.raises(InputError, match="empty"):
-        explain(keyword_classifier, IssueReport(" ", ""), "symptom")
+        explain(keyword_classifier, IssueReport(" ", ""), ["symptom"])["symptom"]
 
 
 def test_evidence_is_lines_that_the_model_read(tiny_classifier: Classifier) -> None:
     report = make_report()
     whole = prepare(report.title, report.body)
     read = {whole.title, *whole.errors, *whole.prose.split("\n")}
-    for axis in tiny_classifier.bundle.taxonomy.axes:
-        evidence = explain(tiny_classifier, report, axis)
+    axes = list(tiny_classifier.bundle.taxonomy.axes)
+    explained = explain(tiny_classifier, report, axes)
+    assert list(explained) == axes
+    for axis in axes:
+        evidence = explained[axis]
         assert len(evidence) <= 3 and {item.line for item in evidence} <= read
         weights = [item.weight for item in evidence]
         assert all(weight > 0 for weight in weights) and weights == sorted(weights, reverse=True)

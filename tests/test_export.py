@@ -13,6 +13,7 @@ pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'
 
 import numpy as np
 import onnx
+import torch
 from distriage_training import export as module
 from distriage_training import metrics
 from distriage_training.calibrate import TARGETS
@@ -45,7 +46,7 @@ from rich.console import Console
 from tokenizers import Tokenizer
 from toys import CORPUS, REPOSITORY, write_config
 
-from distriage.bundle import MANIFEST, REQUIRED_FILES, Bundle
+from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import BATCH_SIZE, Classifier, encode, softmax
 from distriage.errors import BundleError, ConfigError
 from distriage.taxonomy import default_taxonomy, default_taxonomy_text
@@ -79,7 +80,7 @@ def exported(tiny_run: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPat
     model = load_trained(tiny_run, config, TAXONOMY)
     weights = json.loads((tiny_bundle / "metrics.json").read_text(encoding="utf-8"))["sparse_weight"]
     for i, axis in enumerate(AXES):
-        model.mix[i] = weights[axis]
+        model.mix[i] = torch.tensor(weights[axis])
     tokenizer = load_tokenizer(config.encoder, CONFIG.parent)
     tokenizer.enable_truncation(config.encoder.max_tokens)
     fp32 = tmp_path_factory.mktemp("onnx") / "fp32.onnx"
@@ -104,7 +105,7 @@ def difference(one: dict[str, NDArray[np.float32]], other: dict[str, NDArray[np.
 
 def test_the_bundle_is_whole(tiny_bundle: Path) -> None:
     bundle = Bundle(tiny_bundle)
-    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES}
+    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
     assert oct(tiny_bundle.stat().st_mode)[-3:] == "755"
     manifest = bundle.manifest
     assert (manifest.name, manifest.max_tokens) == ("tiny", 48)
@@ -135,7 +136,7 @@ def test_the_sparse_weights_are_those_of_a_new_fit(exported: Exported) -> None:
     weights = exported.model.mix.clone()
     exported.model.mix.zero_()
     fit_calibration(exported.model, dense, sparse, exported.validation)
-    assert exported.model.mix.tolist() == pytest.approx(weights.tolist())
+    np.testing.assert_allclose(exported.model.mix.numpy(), weights.numpy(), rtol=1e-3)
     assert exported.model.mix.max() > 0
 
 
@@ -274,7 +275,9 @@ def test_joined_logits_add_both_heads(exported: Exported) -> None:
     dense, sparse = torch_logits(exported.model, exported.tokenizer, inputs)
     joined = joined_logits(exported.model, exported.tokenizer, inputs)
     for i, axis in enumerate(AXES):
-        np.testing.assert_allclose(joined[axis], dense[axis] + float(exported.model.mix[i]) * sparse[axis], rtol=1e-6)
+        weights = exported.model.mix[i].tolist()
+        expected = dense[axis] + sum(weight * sparse[axis][:, view] for view, weight in enumerate(weights))
+        np.testing.assert_allclose(joined[axis], expected, rtol=1e-5, atol=1e-5)
         assert np.abs(sparse[axis]).max() > 0
 
 
@@ -294,7 +297,7 @@ def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replac
     assert "fp32 ships" in out.getvalue()
     bundle = Bundle(output)
     assert bundle.manifest.numeric_format == "fp32"
-    assert {path.name for path in output.iterdir()} == {MANIFEST, *REQUIRED_FILES}
+    assert {path.name for path in output.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
     assert [path.name for path in output.parent.iterdir()] == ["tiny"]
     document = json.loads((output / "reference.json").read_text(encoding="utf-8"))
     for report in document["reports"]:

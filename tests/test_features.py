@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.features import HASH_BUCKETS, MAX_FEATURES, hashed_features, words
-from distriage.text import ModelInput
+from distriage.features import HASH_BUCKETS, MAX_FEATURES, VIEWS, all_features, filed_features, hashed_features, words
+from distriage.text import ModelInput, prepare
 
 
 def as_dict(report: ModelInput) -> dict[int, float]:
@@ -36,8 +36,8 @@ def test_buckets_are_distinct_ascending_and_in_range(title: str, errors: list[st
 
 
 def test_the_buckets_of_a_known_report() -> None:
-    """The model's weights are bound to these numbers: CRC-32 modulo 65,536, in every process and on every machine."""
-    assert as_dict(ModelInput("", (), "nccl timeout nccl")) == {16194: 2.0, 21092: 1.0, 30098: 1.0, 35897: 1.0}
+    """The model's weights are bound to these numbers: CRC-32 modulo 131,072, in every process and on every machine."""
+    assert as_dict(ModelInput("", (), "nccl timeout nccl")) == {16194: 2.0, 21092: 1.0, 35897: 1.0, 95634: 1.0}
 
 
 def test_a_word_counts_apart_in_title_errors_and_prose() -> None:
@@ -61,3 +61,20 @@ def test_of_too_many_features_the_most_frequent_stay() -> None:
 
 def test_nothing_gives_nothing() -> None:
     assert hashed_features(ModelInput("", (), "")) == ([], [])
+
+
+@given(st.text(max_size=500), st.text(max_size=500))
+def test_the_second_view_follows_the_first(prose: str, filed: str) -> None:
+    report = ModelInput("", (), prose, filed)
+    ids, counts = all_features(report)
+    assert ids == sorted(set(ids)) and len(ids) == len(counts)
+    assert all(0 <= number < VIEWS * HASH_BUCKETS for number in ids)
+    cleaned, whole = hashed_features(report), filed_features(report)
+    assert list(zip(ids, counts, strict=True)) == [*zip(*cleaned, strict=True), *((HASH_BUCKETS + i, n) for i, n in zip(*whole, strict=True))]
+
+
+def test_the_second_view_reads_what_the_recipe_drops() -> None:
+    report = prepare("hang", "### Environment\nubuntu version: 22.04\n")
+    assert as_dict(report).keys().isdisjoint(as_dict(ModelInput("", (), "ubuntu")))
+    ids, _ = filed_features(report)
+    assert set(as_dict(ModelInput("", (), "ubuntu"))) <= set(ids)

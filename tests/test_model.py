@@ -148,35 +148,52 @@ def test_the_sparse_head_equals_scikit_learn() -> None:
     fitted = LogisticRegression(C=10).fit(tfidf.transform(counts), labels)
     head = SparseHead(BUCKETS, 4)
     head.idf.copy_(torch.from_numpy(tfidf.idf_))
-    head.weight.copy_(torch.from_numpy(fitted.coef_.T))
-    head.bias.copy_(torch.from_numpy(fitted.intercept_))
+    head.set_weights(0, torch.from_numpy(fitted.coef_.T).float())
+    head.bias[0] = torch.from_numpy(fitted.intercept_)
     expected = fitted.decision_function(tfidf.transform(counts))
     assert np.ptp(expected) > 1
     for width in (BUCKETS, BUCKETS + 13):  # the rest is padding
-        np.testing.assert_allclose(head(*padded_features(counts, width)).numpy(), expected, atol=1e-2)
+        np.testing.assert_allclose(head(*padded_features(counts, width))[:, 0].numpy(), expected, atol=2e-2)
+
+
+def test_each_view_is_a_regression_of_its_own() -> None:
+    one, two = SparseHead(BUCKETS, 3), SparseHead(BUCKETS, 3)
+    both = SparseHead(BUCKETS, 3, views=2)
+    for view, head in enumerate((one, two)):
+        weight = torch.randn(BUCKETS, 3)
+        head.set_weights(0, weight)
+        both.set_weights(view, weight)
+        head.idf.copy_(torch.rand(BUCKETS) + 1)
+        head.bias.copy_(torch.randn(1, 3))
+        both.idf[view * BUCKETS : (view + 1) * BUCKETS] = head.idf
+        both.bias[view] = head.bias[0]
+    ids, counts = padded_features(counts_matrix()[:5], BUCKETS)
+    joined = both(torch.cat([ids, BUCKETS + ids], 1), torch.cat([counts, 2 * counts], 1))
+    torch.testing.assert_close(joined[:, 0], one(ids, counts)[:, 0])
+    torch.testing.assert_close(joined[:, 1], two(ids, 2 * counts)[:, 0])
 
 
 def test_a_report_without_features_gets_the_bias() -> None:
     head = SparseHead(BUCKETS, 3)
     head.idf.fill_(2.0)
-    head.weight.fill_(1.0)
-    head.bias.copy_(torch.tensor([0.5, -1.0, 0.0]))
+    head.weight.fill_(1)
+    head.bias[0] = torch.tensor([0.5, -1.0, 0.0])
     logits = head(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, 1))
-    assert logits.tolist() == [[0.5, -1.0, 0.0]]
+    assert logits.tolist() == [[[0.5, -1.0, 0.0]]]
 
 
 def test_the_exported_graph_adds_the_sparse_logits_axis_by_axis() -> None:
     model = build().eval()
     torch.nn.init.normal_(model.sparse.idf)
-    model.sparse.weight.copy_(torch.randn(BUCKETS, 8))
-    model.mix.copy_(torch.tensor([0.0, 0.7]))
+    model.sparse.set_weights(0, torch.randn(BUCKETS, 8))
+    model.mix.copy_(torch.tensor([[0.0], [0.7]]))
     features = padded_features(counts_matrix()[:4], BUCKETS)
     with torch.inference_mode():
         dense = model.encode(*batch())
         sparse = model.sparse(*features)
         kind, cause = ExportedModel(model)(*batch(), *features)
     assert torch.equal(kind, dense[0])
-    torch.testing.assert_close(cause, dense[1] + 0.7 * sparse[:, 3:])
+    torch.testing.assert_close(cause, dense[1] + 0.7 * sparse[:, 0, 3:])
     assert not torch.allclose(cause, dense[1], atol=1e-3)
 
 
@@ -184,4 +201,4 @@ def test_sparse_weights_are_not_trained() -> None:
     model = build()
     assert not [name for name, _ in model.named_parameters() if name.startswith("sparse")]
     assert {"sparse.idf", "sparse.weight", "sparse.bias", "mix"} <= set(model.state_dict())
-    assert model.mix.tolist() == [0.0, 0.0]
+    assert model.mix.tolist() == [[0.0], [0.0]]

@@ -49,6 +49,29 @@ def test_labels_that_exist_are_not_created_whatever_their_case() -> None:
     assert [definition.name for definition in made.create] == ["stage: training-evaluation"]
 
 
+def test_a_person_s_decision_replaces_our_label_and_nobody_else_s() -> None:
+    ours, theirs = "symptom: runtime-hang", "symptom: setup-hang"
+    on_it = {"labels": frozenset({ours, theirs}), "labels_by_us": frozenset({ours})}
+    made = plan(decided={"symptom": "device-out-of-memory"}, **on_it)
+    assert (made.take_off, made.labels[1:]) == ((ours,), ("symptom: device-out-of-memory",)) and made.writes
+    made = plan(decided={"symptom": None}, **on_it)
+    assert (made.take_off, made.labels) == ((ours,), ("stage: training-evaluation",)) and "no label of it fits" in why(made, "symptom")
+    made = plan(decided={"symptom": "runtime-hang"}, removed=frozenset({ours}), **on_it)
+    assert (made.take_off, made.labels) == ((), ("stage: training-evaluation",))
+    assert ours in plan(decided={"symptom": "runtime-hang"}, removed=frozenset({ours})).labels  # the decision is newer
+
+
+def test_a_decision_that_no_longer_holds_takes_its_label_along() -> None:
+    was = frozenset({"symptom: device-out-of-memory"})
+    withdrawn = {"symptom": frozenset({"device-out-of-memory"})}
+    made = plan(labels=was, labels_by_us=was, withdrawn=withdrawn)
+    assert made.take_off == tuple(was) and "symptom: runtime-hang" in made.labels
+    assert plan(labels=was, withdrawn=withdrawn).take_off == ()  # a person set it
+    made = plan(make_verdict(axis_verdict("symptom", "device-out-of-memory")), labels=was, labels_by_us=was, withdrawn=withdrawn)
+    assert made.take_off == ()  # the model says so, too
+    assert not plan(text="dry-run: true", labels=was, labels_by_us=was, withdrawn=withdrawn).writes
+
+
 def test_without_permission_to_create_only_existing_labels_are_added() -> None:
     made = plan(text="create-labels: false", repository_labels=frozenset({"symptom: runtime-hang"}))
     assert (made.labels, made.create) == (("symptom: runtime-hang",), ())

@@ -170,3 +170,16 @@ def test_a_chinese_report_is_shown(keyword_classifier: Classifier) -> None:
     lines = shown(verdict, keyword_classifier.bundle.taxonomy).splitlines()
     assert lines[0] == "训练卡住"
     assert "Environment  gpu model A100, gpu count 8" in lines
+
+
+def test_similar_issues_stand_with_their_labels_a_line_each() -> None:
+    known = [
+        {"id": "a/b#1", "url": "https://github.com/a/b/issues/1", "title": "It waits", "labels": {"kind": "bug", "symptom": "runtime-hang"}, "similarity": 0.5},
+        {"id": "a/b#2\x1b[31m", "url": "", "title": "x" * 300 + "\x1b]0;evil\x07[bold]", "labels": {}, "similarity": 0.25},
+    ]
+    lines = shown(a_verdict(similar=known), default_taxonomy()).split("\n")
+    start = lines.index("Similar issues, with stage, symptom, root cause, fix pattern:")
+    assert lines[start + 1 : start + 3] == ["  0.50  a/b#1  It waits", "        -, runtime-hang, -, -"]
+    assert "\x1b" not in "".join(lines) and len(lines[start + 3]) == 100
+    assert "https://github.com/a/b/issues/1" in shown(a_verdict(similar=known), default_taxonomy(), colour=True)
+    assert "Similar" not in shown(a_verdict(similar=[]), default_taxonomy()) + shown(a_verdict(), default_taxonomy())

@@ -25,6 +25,7 @@ from serving_server import GatedClassifier, Running, running, until
 
 from distriage.classifier import Classifier
 from distriage.policy import Mode
+from distriage.similar import Similar
 from distriage.types import IssueReport
 from distriage.verdict import Verdict, make_verdict
 
@@ -132,6 +133,22 @@ def test_explain_names_lines(server: Running, keyword_classifier: Classifier) ->
     assert response.json() == expected(keyword_classifier, REPORTS[0], explain=True)
     assert response.json()["axes"]["symptom"]["evidence"]
     assert post(server.client, REPORTS[0]).json()["axes"]["symptom"]["evidence"] is None
+
+
+def test_similar_names_known_issues(indexed_bundle: Path) -> None:
+    classifier = Classifier(indexed_bundle, threads=1)
+    known = {**REPORTS[0], "similar": True}
+    with running(lambda: classifier) as server:
+        (prediction,) = classifier.predict([IssueReport("It hangs", "The job hangs.", "1")])
+        nearest = Similar(classifier).nearest(IssueReport("It hangs", "The job hangs.", "1"), 5, prediction)
+        assert [item["id"] for item in post(server.client, known).json()["similar"]] == [item.id for item in nearest]
+        assert post(server.client, REPORTS[0]).json()["similar"] is None
+        batch = post(server.client, {"reports": REPORTS, "similar": True}).json()["verdicts"]
+        assert all(len(verdict["similar"]) == len(nearest) for verdict in batch)
+
+
+def test_a_model_without_an_index_refuses_to_name_similar_issues(server: Running) -> None:
+    assert_problem(post(server.client, {**REPORTS[0], "similar": True}), 422, "invalid-request")
 
 
 def test_taxonomy_and_models_are_those_of_the_bundle(server: Running, keyword_classifier: Classifier) -> None:

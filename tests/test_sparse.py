@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from toys import write_config
 
-from distriage.features import HASH_BUCKETS, hashed_features
+from distriage.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.taxonomy import default_taxonomy, parse_taxonomy
 from distriage.text import prepare
 
@@ -51,21 +51,21 @@ def config(tmp_path: Path) -> Config:
 
 
 def outputs(head: SparseHead, records: list[Record]) -> dict[str, NDArray[np.float32]]:
-    """Logits per axis, through the graph's own padded inputs."""
-    features = [hashed_features(prepare(one.title, one.body)) for one in records]
+    """Mean logits of the views per axis, through the graph's own padded inputs."""
+    features = [all_features(prepare(one.title, one.body)) for one in records]
     width = max(len(ids) for ids, _ in features)
     ids, counts = torch.zeros(len(records), width, dtype=torch.long), torch.zeros(len(records), width)
     for row, (one, values) in enumerate(features):
         ids[row, : len(one)], counts[row, : len(one)] = torch.tensor(one), torch.tensor(values)
-    parts = head(ids, counts).split([len(axis.label_ids) for axis in TAXONOMY.axes.values()], dim=1)
+    parts = head(ids, counts).mean(1).split([len(axis.label_ids) for axis in TAXONOMY.axes.values()], dim=1)
     return {axis: part.numpy() for axis, part in zip(TAXONOMY.axes, parts, strict=True)}
 
 
 def test_the_feature_matrix_holds_the_hashed_counts() -> None:
     matrix = feature_matrix(RECORDS[:3])
-    assert matrix.shape == (3, HASH_BUCKETS)
+    assert matrix.shape == (3, VIEWS * HASH_BUCKETS)
     for row, one in enumerate(RECORDS[:3]):
-        ids, counts = hashed_features(prepare(one.title, one.body))
+        ids, counts = all_features(prepare(one.title, one.body))
         assert dict(zip(ids, counts, strict=True)) == {int(i): float(matrix[row, i]) for i in matrix[row].indices}
 
 
@@ -81,9 +81,9 @@ def test_the_head_equals_scikit_learn_on_the_same_features(config: Config) -> No
         found = logits[axis][:, fitted.classes_]
         assert np.ptp(scores) > 1
         if scores.ndim == 1:
-            np.testing.assert_allclose(found[:, 1] - found[:, 0], scores, atol=1e-2)
+            np.testing.assert_allclose(found[:, 1] - found[:, 0], scores, atol=2e-2)
         else:
-            np.testing.assert_allclose(found, scores, atol=1e-2)
+            np.testing.assert_allclose(found, scores, atol=2e-2)
 
 
 def test_labels_without_an_example_stay_far_below(config: Config) -> None:
@@ -119,7 +119,7 @@ def test_unlabelled_and_weightless_records_do_not_count(config: Config, tmp_path
 def test_progress_names_each_axis(config: Config) -> None:
     seen: list[str] = []
     fit_sparse_head(RECORDS, TAXONOMY, config, seen.append)
-    assert seen == list(TAXONOMY.axes)
+    assert seen == [f"{axis}, view {view} of 2" for view in (1, 2) for axis in TAXONOMY.axes]
 
 
 def test_many_labels_and_few_records_are_no_warning(config: Config) -> None:
@@ -127,7 +127,7 @@ def test_many_labels_and_few_records_are_no_warning(config: Config) -> None:
     records = [record(n, "runtime-hang", labels={axis.id: axis.label_ids[n % len(axis.label_ids)] for axis in taxonomy.axes.values()}) for n in range(24)]
     config = config.model_copy(update={"sparse": SparseConfig(max_iterations=1)})
     head = fit_sparse_head(records, taxonomy, config)  # warnings are errors here
-    assert head.weight.shape == (HASH_BUCKETS, sum(len(axis.label_ids) for axis in taxonomy.axes.values()))
+    assert head.weight.shape == (VIEWS * HASH_BUCKETS, sum(len(axis.label_ids) for axis in taxonomy.axes.values()))
 
 
 def test_stopping_at_the_last_iteration_is_no_warning(tmp_path: Path) -> None:

@@ -72,19 +72,17 @@ def test_normalize_is_idempotent(text: str) -> None:
     assert all(len(line) <= MAX_LINE_CHARS for line in once.split("\n"))
 
 
-@given(st.text(st.characters(exclude_categories=("M",)), max_size=400))
+@given(st.text(st.characters(exclude_categories=()), max_size=400))
 def test_normalize_is_idempotent_on_any_characters(text: str) -> None:
     once = normalize(text)
     assert normalize(once) == once
 
 
-@pytest.mark.xfail(reason="recipe 1 composes (NFC) before it removes mark-up; what then meets a combining mark is not composed again", raises=AssertionError)
 def test_normalize_is_idempotent_where_removed_markup_stood_before_a_combining_mark() -> None:
     once = normalize("a\x1b[1m\u0300")
     assert normalize(once) == once
 
 
-@pytest.mark.xfail(reason="recipe 1 cuts before it composes; some characters grow threefold under NFC", raises=AssertionError)
 def test_normalize_is_bounded_where_characters_grow_under_nfc() -> None:
     assert len(normalize(("\ufb2c" * 133 + "\n") * 1400)) <= MAX_INPUT_CHARS
 
@@ -215,9 +213,14 @@ numpy==1.26.3
     assert report.prose == "I call initialize."
 
 
-@pytest.mark.xfail(reason="recipe 1 shortens the dots before it looks for ds_report's table, so the table stays", raises=AssertionError)
 def test_the_op_table_of_ds_report_goes() -> None:
     assert prepare("t", "I call initialize.\nasync_io ............... [NO] ....... [OKAY]").prose == "I call initialize."
+    table = """op name ................ installed .. compatible
+\x1b[92mninja\x1b[0m .................. \x1b[92m[OKAY]\x1b[0m
+transformer_inference .. [NO] ....... [OKAY]
+stochastic_transformer . [YES] ...... [OKAY]"""
+    assert prepare("t", f"I call initialize.\n{table}").prose == "I call initialize."
+    assert "[FAIL]" in prepare("t", f"{table}\nninja .................. [FAIL]").text
 
 
 def test_fence_markers_go_and_what_follows_an_unclosed_fence_stays() -> None:

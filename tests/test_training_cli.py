@@ -15,7 +15,7 @@ from toys import annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.bundle import Bundle
 
-COMMANDS = ("train", "pretrain", "export", "evaluate")
+COMMANDS = ("train", "pretrain", "export", "index", "evaluate")
 TAXONOMY = """name = "toys"
 version = "1"
 [axis.request]
@@ -65,7 +65,7 @@ def test_a_bad_configuration_ends_in_one_line(place: Path, command: Command, nam
     assert [path.name for path in place.iterdir()] == ([] if content is None else ["run.toml"])
 
 
-@pytest.mark.parametrize("name", COMMANDS[:3])
+@pytest.mark.parametrize("name", COMMANDS[:4])
 def test_a_configuration_is_needed(command: Command, name: str) -> None:
     done = command(name)
     assert done.code == 2

@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from distriage.errors import MissingExtraError
+from distriage_serving import loop_cli
+from distriage_serving.bot import cli as bot_cli
 
 
 def register(app: typer.Typer) -> None:
     """Add the serving commands to the command line."""
     app.command()(serve)
+    bot_cli.register(app)
+    loop_cli.register(app)
 
 
 def serve(

@@ -11,12 +11,13 @@ from typing import Final
 
 from distriage.classifier import Classifier
 from distriage.policy import Mode
+from distriage.similar import Similar
 from distriage.types import IssueReport
 from distriage.verdict import Verdict, make_verdict
 from distriage_serving.batching import Batcher, BatchReport, ClosedError, QueueFullError
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
-from distriage_serving.problem import unavailable
+from distriage_serving.problem import InvalidPart, ProblemError, pointer, unavailable
 from distriage_serving.settings import Settings
 
 LOADING_RETRY_AFTER_S: Final = 2
@@ -29,6 +30,7 @@ class Task:
     report: IssueReport
     mode: Mode
     explain: bool
+    similar: bool
 
 
 class Engine:
@@ -44,6 +46,7 @@ class Engine:
         self._metrics = metrics
         self._load = load or (lambda: Classifier(settings.model, threads=settings.threads))
         self._classifier: Classifier | None = None
+        self._similar: Similar | None = None
         self.load_error: Exception | None = None
         self.on_load_error: Callable[[], None] = lambda: None
 
@@ -71,15 +74,23 @@ class Engine:
     async def _load_model(self) -> None:
         started_s = time.perf_counter()
         try:
-            self._classifier = await asyncio.to_thread(self._load)
+            classifier = await asyncio.to_thread(self._load)
+            if Similar.available(classifier.bundle):
+                self._similar = await asyncio.to_thread(Similar, classifier)
+            self._classifier = classifier
         except Exception as error:
             self.load_error = error
             log(logging.ERROR, "model_not_loaded", error)
             self.on_load_error()
             return
-        bundle = self._classifier.bundle
+        bundle = classifier.bundle
         self._metrics.loaded(bundle)
         log(logging.INFO, "ready", model=bundle.manifest.name, taxonomy_version=bundle.taxonomy.version, load_s=round(time.perf_counter() - started_s, 3))
+
+    async def loaded(self) -> Classifier | None:
+        """Wait for the model; None: it could not be loaded."""
+        await asyncio.wait({self._loading})
+        return self._classifier
 
     async def close(self) -> None:
         """Finish what is queued and end the threads."""
@@ -97,19 +108,23 @@ class Engine:
             raise unavailable("not-ready", "the model is being loaded", LOADING_RETRY_AFTER_S)
         return self._classifier
 
-    async def classify(self, reports: Sequence[IssueReport], mode: Mode, *, explain: bool) -> list[Verdict]:
+    async def classify(self, reports: Sequence[IssueReport], mode: Mode, *, explain: bool, similar: bool = False) -> list[Verdict]:
         """Classify reports that `check_report` has let pass.
 
         Returns:
             One verdict a report, in order.
 
         Raises:
-            ProblemError: the model is not loaded, the queue is full, or the server is shutting down (503 each).
+            ProblemError: the model is not loaded, the queue is full, or the server is shutting down (503 each); `similar` is
+                asked of a model without an index (422).
         """
         _ = self.classifier
+        if similar and self._similar is None:
+            what = "this server's model has no index of known issues"
+            raise ProblemError(422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["similar"]), detail=what)])
         lane, name = (self._explained, "explain") if explain else (self._plain, "plain")
         try:
-            verdicts = await lane.submit([Task(report, mode, explain) for report in reports])
+            verdicts = await lane.submit([Task(report, mode, explain, similar) for report in reports])
         except QueueFullError as full:
             self._metrics.refused.labels(name).inc()
             raise unavailable("queue-full", "more reports are waiting than the queue holds", full.retry_after_s) from None
@@ -126,6 +141,6 @@ class Engine:
         classifier = self.classifier
         predictions = classifier.predict([task.report for task in tasks])
         return [
-            make_verdict(classifier, task.report, prediction, task.mode, with_evidence=task.explain)
+            make_verdict(classifier, task.report, prediction, task.mode, with_evidence=task.explain, similar=self._similar if task.similar else None)
             for task, prediction in zip(tasks, predictions, strict=True)
         ]

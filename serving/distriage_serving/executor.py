@@ -1,12 +1,13 @@
 """Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
 
-First labels that the repository lacks are created, then labels are added, then the comment is written. What GitHub refuses for good (the issue is
+First labels that the repository lacks are created, then labels are added and taken off, then the comment is written. What GitHub refuses for good (the issue is
 gone or locked, the token may not write) becomes a warning; the rest of the plan goes on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from distriage.errors import GitHubError
 from distriage_serving.github_rest import MAX_ATTEMPTS, Client, LostAnswerError, RefusedError
@@ -21,12 +22,14 @@ class Execution:
     Attributes:
         labels_created: Names of labels that did not exist in the repository.
         labels_added: Names of labels that the issue has now by this plan.
+        labels_taken_off: Names of labels that the issue has no more by this plan.
         comment: `written`, `edited` or None.
         warnings: What GitHub refused, one sentence each.
     """
 
     labels_created: list[str] = field(default_factory=list)
     labels_added: list[str] = field(default_factory=list)
+    labels_taken_off: list[str] = field(default_factory=list)
     comment: str | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -54,6 +57,14 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
             done.warnings.append(_explain(error, "the labels could not be added"))
         else:
             done.labels_added = labels
+    for name in plan.take_off:
+        try:
+            client.write("DELETE", f"{base}/issues/{plan.number}/labels/{quote(name, safe='')}", None, repeatable=True)
+        except RefusedError as error:
+            if error.status != 404:  # else it is off already
+                done.warnings.append(_explain(error, f"the label {name!r} could not be taken off"))
+                continue
+        done.labels_taken_off.append(name)
     if plan.comment is not None:
         try:
             done.comment = _comment(client, plan, plan.comment)

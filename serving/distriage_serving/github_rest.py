@@ -10,7 +10,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -50,6 +50,8 @@ class Client:
         token: Sent as bearer token; None: unauthenticated.
         api: Base URL; default `GITHUB_API_URL`, else api.github.com.
         max_wait_s: Longest time that all requests together may wait for rate limits and between attempts.
+        login: The token's own account, where it is known; an App's token may not ask for it.
+        before_write: Called before each request that changes something; may raise.
         sleep, now: For tests.
 
     Raises:
@@ -63,6 +65,8 @@ class Client:
         *,
         max_wait_s: float = 300.0,
         timeout_s: float = TIMEOUT_S,
+        login: str | None = None,
+        before_write: Callable[[], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -72,6 +76,8 @@ class Client:
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
+        self.login = login
+        self._before_write = before_write
         self._patience_s = max_wait_s
         self._sleep = sleep
         self._now = now
@@ -88,8 +94,11 @@ class Client:
 
     # ---------------------------------------------------------------- reading
 
-    def get(self, path: str, *, accept: str | None = None, page: int | None = None) -> httpx.Response:
+    def get(self, path: str, *, accept: str | None = None, page: int | None = None, query: Mapping[str, str] | None = None) -> httpx.Response:
         """Read; redirects of moved repositories and transferred issues are followed.
+
+        Args:
+            query: Parameters of the request, beside those of `page`.
 
         Raises:
             NotFoundError: 404 or 410.
@@ -97,7 +106,7 @@ class Client:
             RateLimitError: the limit ends later than this client may wait.
             GitHubError: GitHub cannot be reached.
         """
-        params = {} if page is None else {"per_page": PAGE_ITEMS, "page": page}
+        params: dict[str, str | int] = {**(query or {}), **({} if page is None else {"per_page": PAGE_ITEMS, "page": page})}
         headers = {} if accept is None else {"Accept": accept}
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
@@ -144,10 +153,30 @@ class Client:
                 return
         raise GitHubError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
 
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[tuple[list[dict[str, Any]], dict[str, str] | None]]:
+        """Read a list of any length, a page at a time, as GitHub's `Link` headers lead: long lists are paged by cursor, not by number.
+
+        Returns:
+            Each page's objects, and the query of the next page, with which a later call can go on; None after the last one.
+
+        Raises:
+            GitHubError: as `get`, or an answer is not a list.
+        """
+        following: dict[str, str] | None = {"per_page": str(PAGE_ITEMS), **query}
+        while following is not None:
+            response = self.get(path, query=following)
+            value = _json(response)
+            if not isinstance(value, list):
+                raise GitHubError(f"GET {path}: GitHub's answer is not a list")
+            # Only the query of the link is taken: the token must not follow a link to another host.
+            link = response.links.get("next", {}).get("url")
+            following = dict(httpx.URL(link).params) if link else None
+            yield [item for item in value if isinstance(item, dict)], following
+
     # ---------------------------------------------------------------- writing
 
     def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
-        """Send a POST or PATCH and return the answer's JSON. Redirects are not followed: what moved is not what was looked at.
+        """Send a POST, PATCH or DELETE and return the answer's JSON. Redirects are not followed: what moved is not what was looked at.
 
         Args:
             repeatable: Sending it twice is the same as once. Otherwise a lost answer is the caller's to look into.
@@ -159,6 +188,8 @@ class Client:
             GitHubError: GitHub cannot be reached.
         """
         for attempt in range(1, MAX_ATTEMPTS + 1):
+            if self._before_write is not None:
+                self._before_write()
             try:
                 response = self._client.request(method, path, json=body)
             except httpx.HTTPError as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from urllib.parse import quote
 
 from distriage.errors import ConfigError, GitHubError, NotFoundError
@@ -20,19 +21,47 @@ _RAW = "application/vnd.github.raw+json"
 
 
 @dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """A label that was set or taken off.
+
+    Attributes:
+        added: Set; else taken off.
+        who: Login; `ghost` of a deleted account.
+        at: Unix time in seconds.
+    """
+
+    label: str
+    added: bool
+    by: Literal["us", "bot", "person"]
+    who: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class ReadIssue:
-    """An issue as it is now."""
+    """An issue as it is now.
+
+    Attributes:
+        created_at, updated_at: Unix time in seconds.
+        label_events: Oldest first.
+    """
 
     report: IssueReport
     state: IssueState
+    url: str
+    created_at: float
+    updated_at: float
+    label_events: tuple[LabelEvent, ...]
 
 
 def own_login(client: Client) -> str | None:
-    """Login of the token's own account; None of an App's token, GITHUB_TOKEN among them, which may not ask.
+    """Login of the token's own account; None where the client was not told it and may not ask, as with GITHUB_TOKEN.
 
     Raises:
         GitHubError: GitHub cannot be reached.
     """
+    if client.login is not None:
+        return client.login
     try:
         return _login(client.json("/user"))
     except (NotFoundError, RefusedError):
@@ -75,7 +104,14 @@ def read_issue(client: Client, repository: str, number: int, *, sender_is_bot: b
         own_comment=history.comment,
         comment_deleted=history.comment_deleted,
     )
-    return ReadIssue(IssueReport(title=issue["title"], body=issue.get("body") or "", id=f"{repository}#{number}"), state)
+    return ReadIssue(
+        report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=f"{repository}#{number}"),
+        state=state,
+        url=str(issue.get("html_url") or ""),
+        created_at=_time(issue.get("created_at")),
+        updated_at=_time(issue.get("updated_at")),
+        label_events=tuple(history.label_events),
+    )
 
 
 def find_own_comment(client: Client, repository: str, number: int) -> OwnComment | None:
@@ -97,6 +133,7 @@ class _History:
         self._login = login
         self.ours: set[str] = set()
         self.removed: set[str] = set()
+        self.label_events: list[LabelEvent] = []
         self.comment: OwnComment | None = None
         self.comment_deleted = False
 
@@ -104,6 +141,9 @@ class _History:
         kind = event.get("event")
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
+        if kind in {"labeled", "unlabeled"} and isinstance(label, str):
+            by: Literal["us", "bot", "person"] = "us" if self._is_us(actor) else "bot" if (actor or {}).get("type") == "Bot" else "person"
+            self.label_events.append(LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", _time(event.get("created_at"))))
         if kind == "labeled" and isinstance(label, str):
             (self.ours.add if self._is_us(actor) else self.ours.discard)(label.casefold())
         elif kind == "unlabeled" and isinstance(label, str):
@@ -122,6 +162,13 @@ class _History:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0
 
 
 def _login(user: object) -> str | None:
@@ -149,24 +196,38 @@ def read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
     if path.startswith("/") or ".." in path.split("/") or not path.isprintable() or not path.strip():
         raise ConfigError(f"configuration path {path!r}: expected a path inside the repository, such as {CONFIG_PATH}")
     owner = repository.split("/")[0]
-    own = _read_file(client, repository, path, taxonomy)
+    own = _read_config(client, repository, path, taxonomy)
     if own is None and path != CONFIG_PATH:
         raise ConfigError(f"{repository}: {path} is not on the default branch, or the token may not read it (permission `contents: read`)")
-    general = _read_file(client, f"{owner}/.github", CONFIG_PATH, taxonomy) if repository.casefold() != f"{owner}/.github".casefold() else None
+    general = _read_config(client, f"{owner}/.github", CONFIG_PATH, taxonomy) if repository.casefold() != f"{owner}/.github".casefold() else None
     if own is None or general is None:
         return own or general or RepositoryConfig()
     return merge_configs(general, own, taxonomy)
 
 
-def _read_file(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> RepositoryConfig | None:
+def _read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> RepositoryConfig | None:
+    text = read_file(client, repository, path)
+    return parse_config(text, f"{repository}/{path}", taxonomy) if text is not None else None
+
+
+def read_file(client: Client, repository: str, path: str, commit: str | None = None) -> str | None:
+    """A configuration file's text; None: there is no such file.
+
+    Args:
+        commit: Default: the last one of the default branch.
+
+    Raises:
+        ConfigError: it is too large, or not UTF-8.
+        GitHubError: GitHub cannot be reached or refuses.
+    """
     try:
-        content = client.get(f"/repos/{repository}/contents/{quote(path)}", accept=_RAW).content
+        content = client.get(f"/repos/{repository}/contents/{quote(path)}", accept=_RAW, query={"ref": commit} if commit else None).content
     except NotFoundError:
         return None
     place = f"{repository}/{path}"
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{place}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
     try:
-        return parse_config(content.decode("utf-8-sig"), place, taxonomy)
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place}: not valid UTF-8 at byte {error.start}") from None

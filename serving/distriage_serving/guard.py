@@ -20,6 +20,8 @@ from distriage_serving.problem import ProblemError, unavailable
 from distriage_serving.settings import Settings
 
 PROTECTED: Final = "/v1/"
+WEBHOOK: Final = "/github/webhook"
+MAX_WEBHOOK_BYTES: Final = 25 << 20  # GitHub sends no larger one
 ALWAYS: Final = frozenset({"/livez", "/readyz", "/metrics"})  # must answer above all when the server is overloaded
 LINGER_S: Final = 2.0  # a refused body is read on and thrown away for so long
 
@@ -43,7 +45,7 @@ class Guard:
         try:
             try:
                 self._check_head(scope, counted)
-                body = await self._read_body(receive)
+                body = await self._read_body(receive, self._limit(scope))
             except ProblemError as problem:
                 await _refuse(problem, scope, receive, send)
                 return
@@ -60,13 +62,14 @@ class Guard:
         if counted and self._under_way > self._settings.max_requests:
             raise unavailable("too-many-requests-at-once", f"more than {self._settings.max_requests} requests at the same time", 1)
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._settings.max_body_bytes:
-            raise self._too_large()
+        if length.isdigit() and int(length) > self._limit(scope):
+            raise _too_large(self._limit(scope))
 
-    def _too_large(self) -> ProblemError:
-        return ProblemError(413, "content-too-large", f"the body is larger than {self._settings.max_body_bytes:,} bytes; send fewer reports at a time")
+    def _limit(self, scope: Scope) -> int:
+        """Bytes that the body may have."""
+        return MAX_WEBHOOK_BYTES if scope["path"] == WEBHOOK else self._settings.max_body_bytes
 
-    async def _read_body(self, receive: Receive) -> bytes | None:
+    async def _read_body(self, receive: Receive, limit: int) -> bytes | None:
         """The whole body; None: the client went away."""
         chunks: list[bytes] = []
         size = 0
@@ -78,8 +81,8 @@ class Guard:
                         return None
                     chunk = message.get("body", b"")
                     size += len(chunk)
-                    if size > self._settings.max_body_bytes:
-                        raise self._too_large()
+                    if size > limit:
+                        raise _too_large(limit)
                     chunks.append(chunk)
                     if not message.get("more_body", False):
                         break
@@ -124,6 +127,10 @@ class Guard:
             await _cancel(gone)
             if problem is not None and not begun:
                 await problem.response(request_id_of(scope))(scope, receive, send)
+
+
+def _too_large(limit: int) -> ProblemError:
+    return ProblemError(413, "content-too-large", f"the body is larger than {limit:,} bytes; send fewer reports at a time")
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

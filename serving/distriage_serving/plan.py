@@ -1,7 +1,8 @@
 """Verdict + state of the issue + configuration -> Plan. Pure: reads nothing, writes nothing.
 
-Labels are added, never taken off and never replaced. A label that a person took off is not set again; on an axis that has a label already, whoever
-set it, nothing is added, except the label itself beside its own family that Distriage set before. There is at most one comment.
+Labels are added, never replaced, and taken off only where Distriage set them and a person decided otherwise by a command or in the queue. A label that a
+person took off is not set again; on an axis that has a label already, whoever set it, nothing is added, except the label itself beside its own family that
+Distriage set before. There is at most one comment.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import AxisVerdict, Verdict
@@ -32,6 +33,7 @@ class _Draft:
 
     labels: list[str] = field(default_factory=list)
     create: list[LabelDefinition] = field(default_factory=list)
+    take_off: list[str] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def leave(self, what: str, why: str) -> None:
@@ -62,6 +64,7 @@ def make_plan(verdict: Verdict, state: IssueState, config: RepositoryConfig, tax
         left_out=tuple(draft.left_out),
         dry_run=config.dry_run,
         summary="",
+        take_off=tuple(draft.take_off),
     )
     return render_summary(plan, verdict, state, taxonomy)
 
@@ -92,7 +95,7 @@ def _plan_labels(draft: _Draft, verdict: Verdict, state: IssueState, config: Rep
         said = verdict.axes.get(axis.id)
         if settings is None or said is None:
             continue
-        unsure = unsure or said.outcome in {"suggest", "abstain"}
+        unsure = unsure or (axis.id not in state.decided and said.outcome in {"suggest", "abstain"})
         has_label = has_label or not state_labels(state).isdisjoint(map(str.casefold, axis_names(axis, settings)))
         before = len(draft.labels)
         _plan_axis(draft, axis, settings, said, state, config)
@@ -115,6 +118,12 @@ def _folded(names: Collection[str]) -> frozenset[str]:
 
 
 def _plan_axis(draft: _Draft, axis: Axis, settings: AxisConfig, said: AxisVerdict, state: IssueState, config: RepositoryConfig) -> None:
+    withdrawn = _withdrawn(axis, settings, said, state)
+    draft.take_off.extend(sorted(withdrawn))
+    state = replace(state, labels=state.labels - withdrawn)
+    if axis.id in state.decided:
+        _plan_decided(draft, axis, settings, state.decided[axis.id], state, config)
+        return
     family = axis.label(said.label).family
     family_label = family_name(axis, settings, family).casefold() if family is not None else None
     names = _folded(list(axis_names(axis, settings)))
@@ -143,6 +152,27 @@ def _plan_axis(draft: _Draft, axis: Axis, settings: AxisConfig, said: AxisVerdic
         )
     else:
         draft.leave(axis.id, said.reason if said.outcome == "not-applicable" else f"not sure: {said.reason}")
+
+
+def _withdrawn(axis: Axis, settings: AxisConfig, said: AxisVerdict, state: IssueState) -> frozenset[str]:
+    """The labels of an axis that Distriage set and that a person's decision, or the end of one, contradicts."""
+    if axis.id in state.decided:
+        right = state.decided[axis.id]
+        wrong = _folded(list(axis_names(axis, settings))) - ({label_name(axis, settings, right).casefold()} if right is not None else set())
+    else:
+        wrong = _folded([label_name(axis, settings, label) for label in state.withdrawn.get(axis.id, ()) if (said.outcome, said.label) != ("apply", label)])
+    return frozenset(label for label in state.labels & state.labels_by_us if label.casefold() in wrong)
+
+
+def _plan_decided(draft: _Draft, axis: Axis, settings: AxisConfig, label: str | None, state: IssueState, config: RepositoryConfig) -> None:
+    if label is None:
+        draft.leave(axis.id, "a person decided that no label of it fits")
+    elif (name := label_name(axis, settings, label)).casefold() in state_labels(state):
+        draft.leave(axis.id, f"a person decided on {markdown.code(name)}, which is set")
+    else:  # whoever took it off before, the decision is newer
+        asked = replace(state, removed=frozenset(removed for removed in state.removed if removed.casefold() != name.casefold()))
+        own = settings.labels.get(label, LabelConfig())
+        _add(draft, name, own, asked, config, _colour(axis, settings), axis.label(label).definition)
 
 
 def _colour(axis: Axis, settings: AxisConfig) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class IssueState:
         removed: Names that a person took off the issue at any time.
         repository_labels: Names of all labels of the repository.
         comment_deleted: Some comment on the issue was deleted.
+        decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them.
+        withdrawn: Axis -> labels of such decisions that no longer hold.
     """
 
     repository: str
@@ -46,6 +49,8 @@ class IssueState:
     repository_labels: frozenset[str] = frozenset()
     own_comment: OwnComment | None = None
     comment_deleted: bool = False
+    decided: Mapping[str, str | None] = field(default_factory=dict)
+    withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def reference(self) -> str:
@@ -89,7 +94,8 @@ class Plan:
     """What to do about one issue.
 
     Attributes:
-        labels: Names to add; nothing is ever taken off.
+        labels: Names to add.
+        take_off: Names to take off: Distriage itself set them, and a person decided otherwise.
         create: Definitions of those of them that the repository lacks.
         comment: The one comment, or None.
         left_out: Everything that is not done, with the reason.
@@ -105,8 +111,9 @@ class Plan:
     left_out: tuple[LeftOut, ...]
     dry_run: bool
     summary: str
+    take_off: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        return not self.dry_run and bool(self.labels or self.comment)
+        return not self.dry_run and bool(self.labels or self.take_off or self.comment)

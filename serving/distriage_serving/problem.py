@@ -16,9 +16,11 @@ MAX_POINTER_CHARS: Final = 200
 TITLES: Final[Mapping[int, str]] = {
     400: "Bad Request",
     401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     408: "Request Timeout",
+    409: "Conflict",
     413: "Content Too Large",
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
@@ -29,9 +31,11 @@ TITLES: Final[Mapping[int, str]] = {
 Code = Literal[
     "bad-request",
     "unauthorized",
+    "forbidden",
     "not-found",
     "method-not-allowed",
     "body-timeout",
+    "conflict",
     "content-too-large",
     "unsupported-media-type",
     "invalid-request",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from contextlib import nullcontext
 
 import uvicorn
 
@@ -13,6 +14,7 @@ from distriage_serving.app import create_app
 from distriage_serving.engine import Engine
 from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings
+from distriage_serving.store import Store
 
 
 def run_server(settings: Settings) -> None:
@@ -20,12 +22,17 @@ def run_server(settings: Settings) -> None:
 
     Raises:
         BundleError: the model is missing or fails verification.
-        ConfigError: the address cannot be listened on.
+        ConfigError: the address cannot be listened on, the database not opened, or the bot's private key not read.
     """
     find_bundle(settings.model)  # a wrong name ends here, not after the port is open
+    with Store.open(settings.database) if settings.has_bot or settings.has_queue else nullcontext() as store:
+        _serve(settings, store)
+
+
+def _serve(settings: Settings, store: Store | None) -> None:
+    app = create_app(settings, store=store)
     listener = _listen(settings.host, settings.port)
     configure_logging(settings.log_level)
-    app = create_app(settings)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from distriage.classifier import BATCH_SIZE, MAX_REPORT_BYTES
@@ -36,6 +37,16 @@ class Settings(BaseSettings):
         request_timeout_s: Then the request must be answered within this time.
         shutdown_timeout_s: After SIGTERM, requests under way have this long to finish.
         log_level: Least level of the log.
+        database: Where the bot and the queue keep what they know: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        github_app_id: App ID or client ID of the GitHub App; with its private key and webhook secret, the bot is on.
+        github_private_key: In PEM; or `github_private_key_file`, a file with it.
+        github_webhook_secret: Deliveries that are not signed with it are refused.
+        workers: Threads of the bot in this process; 0: none, `distriage worker` does the work.
+        debounce_s: The bot looks at an edited issue once nobody has touched it for so long.
+        lease_s: So long after a worker's death another takes over what it had.
+        admin_token: Lets whoever knows it into the triage queue, all repositories of it.
+        github_client_id, github_client_secret: Of the GitHub App: lets people into the queue who have write access to a repository with the App.
+        public_url: Where people reach the server; needed for the login with GitHub. Cookies are marked Secure where it is https.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
@@ -56,6 +67,18 @@ class Settings(BaseSettings):
     request_timeout_s: float = Field(default=30, gt=0)
     shutdown_timeout_s: int = Field(default=30, ge=1)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    database: str = Field(default="sqlite:///distriage.db", min_length=1)
+    github_app_id: Annotated[str | None, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)] = Field(default=None, min_length=1)
+    github_private_key: SecretStr | None = None
+    github_private_key_file: Path | None = None
+    github_webhook_secret: SecretStr | None = None
+    workers: int = Field(default=1, ge=0, le=64)
+    debounce_s: float = Field(default=30, ge=0)
+    lease_s: float = Field(default=60, gt=0)
+    admin_token: SecretStr | None = None
+    github_client_id: str | None = Field(default=None, min_length=1)
+    github_client_secret: SecretStr | None = None
+    public_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+/?$")
 
     @field_validator("api_keys", mode="before")
     @classmethod
@@ -78,6 +101,20 @@ class Settings(BaseSettings):
                 )
         return keys
 
+    @field_validator("admin_token", "github_client_secret")
+    @classmethod
+    def _check_secret(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None and len(secret.get_secret_value()) < MIN_KEY_CHARS:
+            raise ValueError(f"has fewer than {MIN_KEY_CHARS} characters; e.g. `openssl rand -hex 32` makes a token")
+        return secret
+
+    @model_validator(mode="after")
+    def _check_github_login(self) -> Settings:
+        needed = (self.github_client_id, self.github_client_secret, self.public_url)
+        if (self.github_client_id is not None or self.github_client_secret is not None) and None in needed:
+            raise ValueError("the login with GitHub needs github_client_id, github_client_secret and public_url, all three")
+        return self
+
     @model_validator(mode="after")
     def _check_queues(self) -> Settings:
         if self.queue_reports < self.max_reports:
@@ -87,6 +124,47 @@ class Settings(BaseSettings):
                 f"queue_explained_reports is {self.queue_explained_reports}; expected at least max_explained_reports, {self.max_explained_reports}"
             )
         return self
+
+    @field_validator("github_webhook_secret")
+    @classmethod
+    def _check_webhook_secret(cls, secret: SecretStr | None) -> SecretStr | None:
+        if secret is not None and len(secret.get_secret_value()) < MIN_KEY_CHARS:
+            raise ValueError(f"has fewer than {MIN_KEY_CHARS} characters; e.g. `openssl rand -hex 32` makes one")
+        return secret
+
+    @model_validator(mode="after")
+    def _check_bot(self) -> Settings:
+        keys = [key for key in (self.github_private_key, self.github_private_key_file) if key is not None]
+        given = (self.github_app_id is not None, bool(keys), self.github_webhook_secret is not None)
+        if any(given) and not all(given):
+            raise ValueError("the bot needs github_app_id, github_private_key (or github_private_key_file) and github_webhook_secret, all three")
+        if len(keys) > 1:
+            raise ValueError("github_private_key and github_private_key_file are both given; expected one of them")
+        return self
+
+    @property
+    def has_bot(self) -> bool:
+        """Whether the GitHub App bot is on."""
+        return self.github_app_id is not None
+
+    def read_private_key(self) -> str:
+        """The App's private key, PEM.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        if self.github_private_key is not None:
+            return self.github_private_key.get_secret_value().replace("\\n", "\n")  # as it gets through an .env file
+        assert self.github_private_key_file is not None
+        try:
+            return self.github_private_key_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{PREFIX}GITHUB_PRIVATE_KEY_FILE: {self.github_private_key_file}: cannot be read: {error}") from None
+
+    @property
+    def has_queue(self) -> bool:
+        """Whether anybody can log in to the triage queue; without, there is none."""
+        return self.admin_token is not None or self.github_client_id is not None
 
 
 def load_settings(options: Mapping[str, Any] | None = None) -> Settings:

@@ -15,6 +15,8 @@ _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best gues
 def render_summary(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy) -> Plan:
     """The plan with its summary."""
     parts = [f"### Distriage: {code(state.reference)}", code(state.title, 256), _verdict_table(verdict, taxonomy), _labels(plan)]
+    if plan.take_off:
+        parts.append(f"**Labels** {'that would be taken off (dry run)' if plan.dry_run else 'to take off'}: {', '.join(map(code, plan.take_off))}")
     if plan.comment is not None:
         what = "edited" if plan.comment.replaces is not None else "written"
         parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")

@@ -77,24 +77,34 @@ _ENVIRONMENT = re.compile(
     r"^[-*•\s|`]*(?:" + _KEYS + r")(?: \(?version\)?| version\(s\)| info)?\s*(?:\([^)]{0,80}\)\s*)?(?:[:=：]\s*|\.{3,}\s*|\|\s*)(?P<value>.{0,400})$"
     r"|^\[(?:pip3?|conda)\] |^\|.*(?:MiB|\bOff\b|\bDefault\b|Persistence-M|GPU-Util|Driver Version).*\|?$|^\+[-=+]{3,}\+?$|^\|[-=+ ]{3,}\|$"
     r"|^GPU \d+: |^(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|^\s*X\s+= Self|^\s*(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
-    r"|^[\w-]+ \.{4,} |^[\w-]+ \.{4,}.*\[(?:YES|NO|OKAY|FAIL)"
+    r"|^[\w-]+ \.{4,} |^[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|^op name \.+ installed \.+ compatible$"
     r"|^/usr/(?:local/cuda-[\d.]+/targets/|lib)\S*libcudnn\S*$"
     r"|^[A-Za-z][\w.-]{1,40}==[\d.]+\S*$|^[A-Za-z][\w.-]{1,40}\s+\d+(?:\.\d+){1,3}\S*(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
     r"|^(?:LD_LIBRARY_PATH|CUDA_HOME|PYTORCH_NVML_BASED_CUDA_CHECK|TORCHINDUCTOR_\w+|NVIDIA_\w+|CUDA_VERSION|CUDA_MODULE_LOADING|OMP_NUM_THREADS|VLLM_\w+)=",
     re.I,
 )
-_FAILING_VALUE = re.compile(r"error|fail|not (?:found|supported)|mismatch|incompatib|crash|cannot|too old", re.I)
+_FAILING_VALUE = re.compile(
+    r"error|fail|not (?:found|supported)|mismatch|incompatib|crash|cannot|too old"
+    r"|\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|frozen|deadlocks?|killed|segfaults?|timed out|out of memory)\b",
+    re.I,
+)
+_ASSIGNMENT = re.compile(
+    r"^[-*•\s|`]*(?:model\s*="
+    r"|\w+\s*=(?!=)\s*(?:[\[({]|[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\.[A-Za-z_]|(?!\d+\.\d).*[,(\[{]$))",
+    re.I,
+)
 
 
 def is_environment_line(line: str) -> bool:
     """Whether a stripped line is one entry of an environment listing.
 
-    A line whose value reports a failure is kept, whatever its key: `CUDA: version mismatch, 11.8 against 12.1`.
+    Kept, whatever the key, are a line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`) and an
+    assignment in code (`model = deepspeed.initialize(model)`).
     """
     if len(line) > 500:
         return line.startswith("Flags:")
     match = _ENVIRONMENT.match(line)
     if match is None:
         return False
-    value = match.group("value") or ""
-    return len(value) <= 160 and not _FAILING_VALUE.search(value)
+    value = match.group("value")
+    return value is None or (len(value) <= 160 and not _FAILING_VALUE.search(value) and not _ASSIGNMENT.match(line))

@@ -6,11 +6,15 @@ models/<name>/bundle.json      what it is: labels, calibration, sizes and checks
               taxonomy.toml    the axes and labels that the outputs stand for
               reference.json   golden reports with the logits they must give
               metrics.json, README.md
+              index.npz        known issues, for `similar.py`; may be missing
+              trained-on.txt   `thread_digest` of each record that the weights were fitted on; may be missing
+models/DEFAULT                 name of the default model; `distriage promote` writes it
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -24,10 +28,12 @@ from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.text import RECIPE_VERSION
 
 FORMAT = 1
-DEFAULT_MODEL = "minilm-v1"
+DEFAULT_FILE = "DEFAULT"
+TRAINED_ON = "trained-on.txt"
 MANIFEST = "bundle.json"
 PRECISION_TARGETS = ("0.50", "0.80", "0.90")  # that `policy.py` asks for; a bundle may hold more
 REQUIRED_FILES = ("model.onnx", "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
+INDEX = "index.npz"  # has a format number of its own; readers that know nothing of it still check its SHA-256
 
 
 class _Strict(BaseModel):
@@ -105,6 +111,7 @@ class Bundle:
         path: Its directory.
         manifest: The content of `bundle.json`.
         taxonomy: The bundle's own taxonomy.
+        trained_on: `thread_digest` of each record that the weights were fitted on; None: the bundle does not say.
     """
 
     def __init__(self, path: Path) -> None:
@@ -126,6 +133,7 @@ class Bundle:
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
         self._check_labels()
+        self.trained_on = _read_trained_on(path) if TRAINED_ON in self.manifest.files else None
 
     def _check_labels(self) -> None:
         place = self.path / MANIFEST
@@ -196,6 +204,40 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def thread_digest(identifier: str) -> str:
+    """Stands for an issue in `trained-on.txt`, which must not name issues of private repositories: 16 hexadecimal digits of `owner/repo#12`."""
+    return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _read_trained_on(path: Path) -> frozenset[str]:
+    try:
+        return frozenset((path / TRAINED_ON).read_text(encoding="ascii").split())
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{path / TRAINED_ON}: not ASCII at byte {error.start}; expected one digest a line") from None
+
+
+def model_folders() -> tuple[Path, Path]:
+    """Where shipped models may lie: inside the package (a wheel), beside `src` (a checkout)."""
+    package = Path(str(resources.files("distriage")))
+    return package / "models", package.parent.parent / "models"
+
+
+def default_model() -> str:
+    """Name of the default model, from `models/DEFAULT`.
+
+    Raises:
+        BundleError: there is no such file, or it holds no name.
+    """
+    for folder in model_folders():
+        file = folder / DEFAULT_FILE
+        if file.is_file():
+            name = file.read_text(encoding="utf-8", errors="replace").strip()
+            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
+                raise BundleError(f"{file}: {name!r:.60}; expected the name of a model beside it")
+            return name
+    raise BundleError(f"no default model: {' and '.join(str(folder / DEFAULT_FILE) for folder in model_folders())} are missing")
+
+
 def find_bundle(model: str | Path | None = None) -> Path:
     """The directory of a bundle.
 
@@ -207,10 +249,8 @@ def find_bundle(model: str | Path | None = None) -> Path:
     """
     if model is not None and Path(model).is_dir():
         return Path(model)
-    name = str(model) if model is not None else DEFAULT_MODEL
-    package = Path(str(resources.files("distriage")))
-    # In a wheel the models lie inside the package; in a checkout beside `src`.
-    candidates = (package / "models" / name, package.parent.parent / "models" / name)
+    name = str(model) if model is not None else default_model()
+    candidates = [folder / name for folder in model_folders()]
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from distriage.bundle import Bundle, find_bundle
 from distriage.errors import BundleError, InputError
-from distriage.features import hashed_features
+from distriage.features import all_features
 from distriage.text import ModelInput, prepare
 from distriage.types import AxisScores, IssueReport, Prediction
 
@@ -37,7 +37,7 @@ def encode(tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> dict[str, NDAr
         `input_ids` and `attention_mask` [batch, tokens], `feature_ids` and `feature_counts` [batch, features]; padded with zeros to the longest.
     """
     encodings = tokenizer.encode_batch([item.text for item in inputs])
-    features = [hashed_features(item) for item in inputs]
+    features = [all_features(item) for item in inputs]
     tokens = max(len(encoding.ids) for encoding in encodings)
     width = max(1, max(len(ids) for ids, _ in features))
     input_ids = np.zeros((len(inputs), tokens), np.int64)

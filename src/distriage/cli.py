@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from distriage.classifier import Classifier
     from distriage.policy import Mode
     from distriage.reading import BadRecord
+    from distriage.similar import Similar
     from distriage.types import IssueReport
     from distriage.verdict import FailedRecord, Verdict
 
@@ -57,12 +58,14 @@ def classify(
         str, typer.Option(help="How sure a label must be: best (always the likeliest), balanced (right in about 80 %), precise (90 %).")
     ] = "balanced",
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
+    similar: Annotated[bool, typer.Option("--similar", help="Name the known issues that are most similar, with what fixed them.")] = False,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
     """Say stage, symptom, root cause, fix pattern and kind of issue reports, or that it is not sure."""
     from distriage.classifier import Classifier
     from distriage.policy import Mode
     from distriage.reading import is_batch
+    from distriage.similar import Similar
 
     if mode not in list(Mode):
         raise InputError(f"--mode {mode!r}: expected one of {', '.join(Mode)}")
@@ -72,8 +75,10 @@ def classify(
     if title is not None and (len(sources) != 1 or is_batch(sources[0])):
         raise InputError("--title goes with one FILE that holds a body")
     classifier = Classifier(model)
+    known_issues = Similar(classifier) if similar else None
     batch = any(map(is_batch, sources))
-    verdicts = _verdicts(classifier, _reports(sources, issue or [], title, tolerant=batch), Mode(mode), explain, show_progress=batch)
+    reports = _reports(sources, issue or [], title, tolerant=batch)
+    verdicts = _verdicts(classifier, reports, Mode(mode), with_evidence=explain, similar=known_issues, show_progress=batch)
     if json_:
         answers = list(verdicts)
         typer.echo(
@@ -128,7 +133,7 @@ def _reports(sources: list[str], issues: list[str], title: str | None, *, tolera
 
 
 def _verdicts(
-    classifier: Classifier, reports: Iterator[IssueReport | BadRecord], mode: Mode, explain: bool, *, show_progress: bool
+    classifier: Classifier, reports: Iterator[IssueReport | BadRecord], mode: Mode, *, with_evidence: bool, similar: Similar | None, show_progress: bool
 ) -> Iterator[Verdict | FailedRecord]:
     """Classify in chunks, in order; failed records keep their place."""
     from distriage.reading import BadRecord
@@ -147,7 +152,7 @@ def _verdicts(
                 if isinstance(item, BadRecord):
                     yield FailedRecord(id=item.id, error=item.error)
                 else:
-                    yield make_verdict(classifier, item, next(predictions), mode, with_evidence=explain)
+                    yield make_verdict(classifier, item, next(predictions), mode, with_evidence=with_evidence, similar=similar)
             progress.advance(task, len(part))
 
 

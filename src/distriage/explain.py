@@ -7,7 +7,8 @@ Networks through Representation Erasure").
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from distriage.classifier import Classifier, check_report
 from distriage.text import ModelInput, prepare
@@ -29,36 +30,58 @@ class Evidence:
     weight: float
 
 
-def explain(classifier: Classifier, report: IssueReport, axis: str, top: int = 3) -> list[Evidence]:
-    """The lines that carried the likeliest label of one axis.
+def explain(classifier: Classifier, report: IssueReport, axes: Iterable[str], top: int = 3) -> dict[str, list[Evidence]]:
+    """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
 
     Returns:
-        At most `top` lines that speak for the label, the heaviest first.
+        Axis -> at most `top` lines that speak for its label, the heaviest first; none where the report is a single line.
 
     Raises:
         InputError: the report cannot be classified.
     """
     check_report(report)
     whole = prepare(report.title, report.body)
-    pieces = _without_each_line(whole)
-    predictions = classifier.predict_inputs([whole, *(shorter for _, shorter in pieces)])
-    label, probability = predictions[0].scores[axis].ranked()[0]
-    evidence = [
-        Evidence(line, _log_odds(probability) - _log_odds(prediction.scores[axis].probabilities[label]))
-        for (line, _), prediction in zip(pieces, predictions[1:], strict=True)
-    ]
-    evidence.sort(key=lambda item: -item.weight)
-    return [item for item in evidence[:top] if item.weight > 0]
+    found = {}
+    lines = lines_of(whole)
+    for axis, weights in occlusion(classifier, whole, axes).items():
+        evidence = sorted((Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight)
+        found[axis] = [item for item in evidence[:top] if item.weight > 0]
+    return found
 
 
-def _without_each_line(whole: ModelInput) -> list[tuple[str, ModelInput]]:
-    pieces = [(whole.title, replace(whole, title=""))] if whole.title and (whole.errors or whole.prose) else []
-    for i, line in enumerate(whole.errors):
-        pieces.append((line, replace(whole, errors=whole.errors[:i] + whole.errors[i + 1 :])))
-    lines = whole.prose.split("\n") if whole.prose else []
+def lines_of(whole: ModelInput) -> list[str]:
+    """The lines that the model reads: title, error lines, prose."""
+    return [*([whole.title] if whole.title else []), *whole.errors, *(whole.prose.split("\n") if whole.prose else [])]
+
+
+def with_lines(whole: ModelInput, kept: Collection[int]) -> ModelInput:
+    """The report with only some of its lines, by their places in `lines_of`; what was cut out is cut out of the report as filed too, where it stands there."""
+    lines = lines_of(whole)
+    filed = whole.filed
     for i, line in enumerate(lines):
-        pieces.append((line, replace(whole, prose="\n".join(lines[:i] + lines[i + 1 :]))))
-    return pieces[:MAX_LINES]
+        if i not in kept:
+            filed = filed.replace(line, "", 1)
+    errors_at = 1 if whole.title else 0
+    prose_at = errors_at + len(whole.errors)
+    return ModelInput(
+        title=whole.title if errors_at and 0 in kept else "",
+        errors=tuple(lines[i] for i in range(errors_at, prose_at) if i in kept),
+        prose="\n".join(lines[i] for i in range(prose_at, len(lines)) if i in kept),
+        filed=filed,
+    )
+
+
+def occlusion(classifier: Classifier, whole: ModelInput, axes: Iterable[str]) -> dict[str, list[float]]:
+    """Axis -> weight of each of the first `MAX_LINES` lines, in order; empty where the report is a single line."""
+    count = len(lines_of(whole))
+    tried = min(count, MAX_LINES) if count > 1 else 0
+    shorter = [with_lines(whole, set(range(count)) - {i}) for i in range(tried)]
+    complete, *others = classifier.predict_inputs([whole, *shorter])
+    weights = {}
+    for axis in axes:
+        label, probability = complete.scores[axis].ranked()[0]
+        weights[axis] = [_log_odds(probability) - _log_odds(other.scores[axis].probabilities[label]) for other in others]
+    return weights
 
 
 def _log_odds(probability: float) -> float:

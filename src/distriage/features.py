@@ -13,8 +13,9 @@ from itertools import pairwise
 
 from distriage.text import ModelInput
 
-HASH_BUCKETS = 1 << 16
-MAX_FEATURES = 2048  # per report; the most frequent are kept
+HASH_BUCKETS = 1 << 17
+MAX_FEATURES = 2048  # per report and view; the most frequent are kept
+VIEWS = 2  # of a report: cleaned, and as filed
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]", re.I)
 
@@ -36,6 +37,24 @@ def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
         tokens = words(text)
         counts.update(_bucket(field + token) for token in tokens)
         counts.update(_bucket(f"{field}{a} {b}") for a, b in pairwise(tokens))
+    return _most_frequent(counts)
+
+
+def filed_features(report: ModelInput) -> tuple[list[int], list[float]]:
+    """The same of the report as filed, without fields."""
+    tokens = words(report.filed)
+    counts = Counter(map(_bucket, tokens))
+    counts.update(_bucket(f"{a} {b}") for a, b in pairwise(tokens))
+    return _most_frequent(counts)
+
+
+def all_features(report: ModelInput) -> tuple[list[int], list[float]]:
+    """Both views as the model takes them: the buckets of the second follow those of the first, in `range(VIEWS * HASH_BUCKETS)`."""
+    cleaned, filed = hashed_features(report), filed_features(report)
+    return cleaned[0] + [HASH_BUCKETS + bucket for bucket in filed[0]], cleaned[1] + filed[1]
+
+
+def _most_frequent(counts: Counter[int]) -> tuple[list[int], list[float]]:
     kept = sorted(bucket for bucket, _ in counts.most_common(MAX_FEATURES))
     return kept, [float(counts[bucket]) for bucket in kept]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.verdict import AxisVerdict, Verdict
+from distriage.verdict import AxisVerdict, SimilarIssue, Verdict
 
 _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-applicable": "dim"}
 
@@ -23,6 +26,8 @@ def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> Non
         if axis.evidence:
             parts.append(Text(f"Why {taxonomy.axes[axis_id].name.lower()} {axis.label}:", style="bold"))
             parts.extend(Text(f"  {item.weight:+.2f}  {_printable(item.line)[:160]}", overflow="ellipsis", no_wrap=True) for item in axis.evidence)
+    if verdict.similar:
+        parts += _similar(verdict.similar, taxonomy)
     parts.append(Text(f"{verdict.model}, taxonomy {verdict.taxonomy_version}, mode {verdict.mode}", style="dim"))
     console.print(Group(*parts))
 
@@ -64,6 +69,17 @@ def _notes(verdict: Verdict) -> Table:
     if verdict.missing:
         notes.add_row("Ask for", Text("; ".join(item.question for item in verdict.missing[:4])))
     return notes
+
+
+def _similar(issues: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[RenderableType]:
+    # What depends on another axis says how it failed and what mended it.
+    axes = [axis for axis in taxonomy.axes.values() if axis.requires] or list(taxonomy.axes.values())
+    parts: list[RenderableType] = [Text(f"Similar issues, with {', '.join(axis.name.lower() for axis in axes)}:", style="bold")]
+    for issue in issues:
+        style = Style(link=issue.url or None)
+        parts.append(Text(f"  {issue.similarity:.2f}  {_printable(f'{issue.id}  {issue.title}')}", style=style, overflow="ellipsis", no_wrap=True))
+        parts.append(Text("        " + ", ".join(issue.labels.get(axis.id, "-") for axis in axes), style="dim", overflow="ellipsis", no_wrap=True))
+    return parts
 
 
 def _facts(verdict: Verdict) -> str:

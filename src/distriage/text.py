@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 from distriage.boilerplate import is_environment_line, is_template_line
 
-RECIPE_VERSION = 1
+RECIPE_VERSION = 2
 
 MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 characters of a body; the rest of a larger text is cut out of its middle
 MAX_LINE_CHARS = 400
 MAX_TITLE_CHARS = 300
-MAX_TEXT_CHARS = 24_000  # of `ModelInput.text`; beyond every encoder's window, enough for the sparse features
+MAX_TEXT_CHARS = 24_000  # of `ModelInput.text` and of `filed`; beyond every encoder's window, enough for the sparse features
 MAX_ERROR_CHARS = 600
 MAX_ERROR_LINES = 8
 MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
@@ -38,11 +38,14 @@ class ModelInput:
         title: Cleaned title, one line.
         errors: Decisive error lines, in the order of the report.
         prose: The rest of the cleaned body, folded.
+        filed: Title and body as filed, cut to length: the sparse features read it beside the cleaned parts, since template and environment
+            tell apart what a product is used for.
     """
 
     title: str
     errors: tuple[str, ...]
     prose: str
+    filed: str = ""
 
     @property
     def text(self) -> str:
@@ -74,10 +77,8 @@ def normalize(text: str) -> str:
 
     Idempotent, never raises, linear in the length of the input; the result has at most `MAX_INPUT_CHARS` characters.
     """
-    if len(text) > MAX_INPUT_CHARS:  # a report's first and last part matter; the middle of a long log does not
-        text = text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]
-    text = text.encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
-    text = unicodedata.normalize("NFC", text)
+    text = _cut(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
+    text = _cut(unicodedata.normalize("NFC", text))  # some characters are threefold after it
     for _ in range(4):
         before = text
         text = _normalize_once(text)
@@ -87,7 +88,14 @@ def normalize(text: str) -> str:
     return _normalize_once(re.sub(r"[<>\[\]()!\\/:\x1b+=_~*#|.-]", " ", text))
 
 
+def _cut(text: str) -> str:
+    if len(text) <= MAX_INPUT_CHARS:
+        return text
+    return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # the middle of a long log matters least
+
+
 def _normalize_once(text: str) -> str:
+    text = unicodedata.normalize("NFC", text)  # what the last pass removed may have stood before a combining mark
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _ANSI.sub("", text)
     text = _CONTROL.sub(" ", text)
@@ -238,6 +246,7 @@ def prepare(title: str, body: str) -> ModelInput:
     Returns:
         The cleaned parts. Never raises; time is linear in the input, `ModelInput.text` at most `MAX_TEXT_CHARS` characters.
     """
+    filed = f"{title[:MAX_TITLE_CHARS]}\n{body[:MAX_TEXT_CHARS]}"[:MAX_TEXT_CHARS]
     title = " ".join(normalize(title[: MAX_TITLE_CHARS * 4]).split())[:MAX_TITLE_CHARS]
     prose: list[str] = []
     log: list[str] = []
@@ -275,4 +284,4 @@ def prepare(title: str, body: str) -> ModelInput:
     errors = _error_lines(log) or _error_lines(prose)
     shown = set(errors)
     rest = "\n".join(line for line in prose if line not in shown)
-    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS])
+    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=filed)

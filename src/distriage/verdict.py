@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from distriage.classifier import Classifier
 from distriage.environment import find_facts, missing_facts
-from distriage.explain import explain
+from distriage.explain import Evidence, explain
 from distriage.policy import Mode, decide
+from distriage.similar import Neighbour, Similar
 from distriage.text import prepare
 from distriage.types import Decision, IssueReport, Outcome, Prediction
 
 SCHEMA_VERSION: Final = 1
+SIMILAR_ISSUES: Final = 5  # in a verdict
 
 # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
 _Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]
@@ -61,6 +63,16 @@ class MissingFact(_Model):
     question: str
 
 
+class SimilarIssue(_Model):
+    """A known issue like the report, with the labels that its whole thread led to."""
+
+    id: str
+    url: str = Field(description="Empty where unknown.")
+    title: str = Field(description="Empty where it is not ours to publish; show the id instead.")
+    labels: Mapping[str, str] = Field(description="Axis -> label; an axis that was not annotated is absent.")
+    similarity: float = Field(ge=0, le=1, description="For ordering; not a probability.")
+
+
 class Verdict(_Model):
     """The answer to one report."""
 
@@ -73,6 +85,7 @@ class Verdict(_Model):
     axes: Mapping[str, AxisVerdict]
     environment: Mapping[str, str | int]
     missing: list[MissingFact]
+    similar: list[SimilarIssue] | None = Field(default=None, description="Known issues like this one, the most similar first. Only with `similar`.")
 
 
 class FailedRecord(_Model):
@@ -90,12 +103,15 @@ def verdict_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Distriage verdict", **schema}
 
 
-def make_verdict(classifier: Classifier, report: IssueReport, prediction: Prediction, mode: Mode, *, with_evidence: bool = False) -> Verdict:
-    """Combine scores, policy, environment facts and, where wanted, evidence lines.
+def make_verdict(
+    classifier: Classifier, report: IssueReport, prediction: Prediction, mode: Mode, *, with_evidence: bool = False, similar: Similar | None = None
+) -> Verdict:
+    """Combine scores, policy, environment facts and, where wanted, evidence lines and similar issues.
 
     Args:
         classifier: The classifier that made the prediction.
-        with_evidence: Also mark the lines that carried each verdict; costs up to 40 model passes an axis.
+        with_evidence: Also mark the lines that carried each verdict; costs up to 40 model passes.
+        similar: Where given, also name the known issues that are most similar.
     """
     taxonomy = classifier.bundle.taxonomy
     decisions = decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode)
@@ -111,12 +127,11 @@ def make_verdict(classifier: Classifier, report: IssueReport, prediction: Predic
         if is_bug
         else []
     )
-    axes = {}
-    for axis_id, decision in decisions.items():
-        evidence = None
-        if with_evidence and decision.outcome is not Outcome.NOT_APPLICABLE:
-            evidence = [EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in explain(classifier, report, axis_id)]
-        axes[axis_id] = _axis_verdict(decision, prediction, taxonomy.axes[axis_id].label(decision.label).advice, evidence)
+    explained = [axis for axis, decision in decisions.items() if decision.outcome is not Outcome.NOT_APPLICABLE]
+    evidence = explain(classifier, report, explained) if with_evidence else {}
+    axes = {
+        axis: _axis_verdict(decision, prediction, taxonomy.axes[axis].label(decision.label).advice, evidence.get(axis)) for axis, decision in decisions.items()
+    }
     return Verdict(
         id=report.id,
         title=" ".join(report.title.split()),
@@ -126,10 +141,11 @@ def make_verdict(classifier: Classifier, report: IssueReport, prediction: Predic
         axes=axes,
         environment=facts.stated(),
         missing=[MissingFact(fact=question.fact, question=question.text) for question in questions],
+        similar=None if similar is None else [_similar_issue(neighbour) for neighbour in similar.nearest(report, SIMILAR_ISSUES, prediction)],
     )
 
 
-def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evidence: list[EvidenceLine] | None) -> AxisVerdict:
+def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evidence: Sequence[Evidence] | None) -> AxisVerdict:
     family_probability = decision.family_probability
     return AxisVerdict(
         outcome=decision.outcome.value,
@@ -140,8 +156,12 @@ def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evide
         reason=decision.reason,
         top=[LabelProbability(label=label, probability=round(p, 4)) for label, p in prediction.scores[decision.axis].ranked()[:3]],
         advice=advice or None,
-        evidence=evidence,
+        evidence=None if evidence is None else [EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in evidence],
     )
+
+
+def _similar_issue(neighbour: Neighbour) -> SimilarIssue:
+    return SimilarIssue(id=neighbour.id, url=neighbour.url, title=neighbour.title, labels=neighbour.labels, similarity=round(neighbour.similarity, 4))
 
 
 if __name__ == "__main__":  # python -m distriage.verdict > schemas/verdict.schema.json

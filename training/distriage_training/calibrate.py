@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy import special
+from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import binom
 
 from distriage.classifier import softmax
@@ -23,7 +24,6 @@ TARGETS = ("0.50", "0.80", "0.90", "0.95")
 MIN_LABEL_REPORTS = 25  # with fewer validation verdicts a label shares the threshold of its axis
 RISK = 0.3  # chance that a threshold is set although its precision falls short of the target; smaller ones cost more coverage than they gain precision (LOG.md)
 CONTRADICTION = 0.1  # significance at which a label's own verdicts speak against the shared threshold
-MIXES = np.linspace(0.0, 6.0, 25)
 TEMPERATURES = (0.2, 20.0)
 
 
@@ -41,22 +41,24 @@ def confidence_loss(logits: Floats, truth: Ints, temperature: float) -> float:
     return float(-np.log(np.maximum(chance, 1e-6)).mean())
 
 
-def fit_mix(encoder: Floats, sparse: Floats, truth: Ints) -> float:
-    """Weight of the sparse logits of least negative log-likelihood, each at its best temperature.
+def fit_mix(encoder: Floats, sparse: Floats, truth: Ints) -> list[float]:
+    """Weight of each view's sparse logits, where the encoder's have weight 1: those of least negative log-likelihood, a convex problem.
 
     Args:
-        encoder, sparse: Logits of both heads, [n, labels].
+        encoder: Logits [n, labels].
+        sparse: Logits [n, views, labels].
         truth: Label numbers [n].
     """
+    parts = np.concatenate([encoder[:, None], sparse], 1).astype(np.float64)
+    target = np.eye(encoder.shape[1])[truth]
 
-    def loss(mix: float) -> float:
-        logits = encoder + mix * sparse
-        return float(
-            minimize_scalar(lambda log_t: negative_log_likelihood(logits, truth, float(np.exp(log_t))), bounds=np.log(TEMPERATURES), method="bounded").fun
-        )
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        probabilities = special.softmax(np.einsum("p,npl->nl", weights, parts), axis=1)
+        likelihood = np.maximum(probabilities[np.arange(len(truth)), truth], 1e-12)
+        return float(-np.log(likelihood).mean()), np.einsum("nl,npl->p", probabilities - target, parts) / len(truth)
 
-    best = min((float(mix) for mix in MIXES), key=loss)
-    return round(best, 4)
+    fitted = minimize(loss, np.full(parts.shape[1], 0.5), jac=True, method="L-BFGS-B", bounds=[(0.05, None), *[(0.0, None)] * sparse.shape[1]])
+    return [round(float(weight), 4) for weight in fitted.x[1:] / fitted.x[0]]
 
 
 def fit_temperature(logits: Floats, truth: Ints) -> float:

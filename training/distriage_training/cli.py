@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +20,15 @@ ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A config
 
 CORPUS = Path("training/corpus")
 TEXTS = Path(".corpus/texts.jsonl")
+MODELS = Path("models")
 
-corpus_app = typer.Typer(name="corpus", help="The annotated corpus: import, hydrate, stats, agreement, check.", no_args_is_help=True)
+corpus_app = typer.Typer(name="corpus", help="The annotated corpus: import, hydrate, export-verdicts, stats, agreement, check.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
     """Add the training commands to the command line."""
     app.add_typer(corpus_app)
-    for command in (train, pretrain, export, evaluate):
+    for command in (train, pretrain, export, index, evaluate, promote):
         app.command()(command)
 
 
@@ -89,12 +91,29 @@ def export(
     Console(stderr=True, highlight=False).print(f"bundle: {bundle}")
 
 
+def index(
+    config: ConfigArgument,
+    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+) -> None:
+    """Put the annotated training issues into a bundle, for `classify --similar`; `export` does so by itself."""
+    with _extra():
+        from distriage.bundle import Bundle
+        from distriage_training.config import load_config
+        from distriage_training.neighbours import add_index
+
+        settings = load_config(config)
+        bundle = Bundle(model or Path("models") / settings.name)
+        count = add_index(bundle, settings)
+    Console(stderr=True, highlight=False).print(f"index: {count:,} known issues in {bundle.path}")
+
+
 def evaluate(
     config: Annotated[Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")] = Path("configs/base.toml"),
     split: Annotated[str, typer.Option(help="validation or test.")] = "validation",
     model: Annotated[str | None, typer.Option(help="A bundle's folder or a shipped model; default: the configuration's name.")] = None,
     output: Annotated[Path | None, typer.Option(help="Folder for metrics.json, report.md and figures; default: runs/NAME-SPLIT.")] = None,
     baselines: Annotated[bool, typer.Option(help="Also fit the TF-IDF baseline.")] = True,
+    faithfulness: Annotated[int, typer.Option(min=0, metavar="N", help="Also measure `--explain` on N reports, by deletion and insertion of lines.")] = 0,
     record: Annotated[bool, typer.Option("--record", help="Write the figures into the bundle's metrics.json and model card.")] = False,
 ) -> None:
     """Measure a bundle: tables with baselines, agreement and intervals; figures."""
@@ -110,11 +129,57 @@ def evaluate(
         classifier = Classifier(model or (str(Path("models") / settings.name) if (Path("models") / settings.name).is_dir() else settings.name))
         console = Console(stderr=True, highlight=False)
         folder = output or Path("runs") / f"{settings.name}-{split}"
-        document = measure(classifier, settings, split, folder, console, baselines=baselines)
+        document = measure(classifier, settings, split, folder, console, baselines=baselines, faithfulness=faithfulness)
         if record:
             record_in_bundle(classifier.bundle, document)
     typer.echo(markdown(document))
     console.print(f"written: {folder}/metrics.json, report.md and figures")
+
+
+def promote(
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
+    config: Annotated[Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")] = Path("configs/base.toml"),
+    current: Annotated[str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")] = None,
+    verdicts: Annotated[Path | None, typer.Option(help="More verdicts of maintainers, from `distriage verdicts export`.")] = None,
+    models: Annotated[Path, typer.Option(help="Folder of the models.")] = MODELS,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare.")] = False,
+) -> None:
+    """Make a bundle the default model, unless it is worse on any axis than the current one; then the exit code is 1."""
+    with _extra():
+        from distriage.classifier import Classifier
+        from distriage_training.config import load_config
+        from distriage_training.promote import compare, install, print_comparison, worse_axes
+
+        settings = load_config(config)
+        old, new = Classifier(current), Classifier(candidate)
+        comparisons, evidence = compare(old, new, settings, verdicts, Console(stderr=True, highlight=False))
+        print_comparison(Console(highlight=False, width=None if sys.stdout.isatty() else 160), comparisons, evidence, old.bundle, new.bundle)
+        worse = worse_axes(comparisons)
+        if worse:
+            typer.echo(f"refused: {new.bundle.manifest.name} is worse on {', '.join(worse)}")
+            raise typer.Exit(1)
+        if dry_run:
+            typer.echo(f"not worse on any axis; without --dry-run {new.bundle.manifest.name} would become the default in {models}")
+            return
+        typer.echo(f"promoted: {install(new.bundle, models)} is the default model")
+
+
+@corpus_app.command("export-verdicts")
+def export_verdicts(
+    file: Annotated[Path, typer.Argument(metavar="VERDICTS", help="What `distriage verdicts export` wrote.")],
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+) -> None:
+    """Turn verdicts of maintainers into annotation records of origin feedback. Can be called again."""
+    with _extra():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.feedback import import_verdicts
+
+        report = import_verdicts(file, corpus, texts, default_taxonomy())
+    typer.echo(
+        f"{report.train:,} records for train, {report.validation:,} for validation; {report.changed:,} new or changed; left out: "
+        f"{report.annotated:,} annotated already, {report.without_label:,} without a label"
+    )
 
 
 @corpus_app.command("import")

@@ -43,8 +43,8 @@ class Annotation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
-    kind: str
-    distributed: bool
+    kind: str | None
+    distributed: bool | None
     stage: str | None
     symptom: str | None
     cause: str | None
@@ -64,9 +64,16 @@ class Annotation(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Annotation:
         filled = [axis for axis in BUG_AXES if getattr(self, axis) is not None]
-        if self.kind == "bug" and len(filled) < len(BUG_AXES):
+        if self.origin == "feedback":  # a person judges single axes
+            if self.split == "test":
+                raise ValueError("a verdict of a maintainer must not be in test: it was given with the model's answer in view")
+            if not filled and self.kind is None and self.distributed is None:
+                raise ValueError("no label at all; expected one or more")
+        elif self.kind is None or self.distributed is None:
+            raise ValueError("kind and distributed must not be null; only records of origin feedback may leave them out")
+        elif self.kind == "bug" and len(filled) < len(BUG_AXES):
             raise ValueError(f"a bug needs {', '.join(BUG_AXES)}; filled: {', '.join(filled) or 'none'}")
-        if self.kind != "bug" and filled:
+        if self.kind not in {"bug", None} and filled:
             raise ValueError(f"kind {self.kind} must leave {', '.join(filled)} null")
         if self.origin == "generated" and self.split != "train":
             raise ValueError(f"a generated report must not be in {self.split}")
@@ -85,6 +92,7 @@ class Record:
     Attributes:
         labels: Axis -> label id; an axis that is not annotated is absent.
         group: For scores per group: the framework, or the group column of a table.
+        url: The report's page; empty where it has none.
     """
 
     id: str
@@ -95,6 +103,7 @@ class Record:
     source: str
     origin: str
     group: str
+    url: str = ""
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -219,7 +228,19 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
             continue
         title, body = store[annotation.id]
         labels = {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None}
-        records.append(Record(annotation.id, title, body, labels, annotation.split, annotation.source, annotation.origin, annotation.framework))
+        records.append(
+            Record(
+                id=annotation.id,
+                title=title,
+                body=body,
+                labels=labels,
+                split=annotation.split,
+                source=annotation.source,
+                origin=annotation.origin,
+                group=annotation.framework,
+                url=annotation.url,
+            )
+        )
     return records, missing
 
 

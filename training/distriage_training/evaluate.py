@@ -16,6 +16,7 @@ from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
 from distriage.policy import Mode, decide
+from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage.types import Outcome, Prediction
@@ -26,18 +27,23 @@ from distriage_training.config import Config
 from distriage_training.corpus import Record
 from distriage_training.examples import label_numbers, load_split_records
 from distriage_training.export import seal
+from distriage_training.faithfulness import draw_faithfulness, faithfulness_table, measure_faithfulness
 from distriage_training.model_card import model_card
+from distriage_training.neighbours import measure_similar, similar_table
 from distriage_training.plots import draw_figures
 
 Scores = dict[str, Any]
 
 
-def evaluate(classifier: Classifier, config: Config, split: str, output: Path, console: Console, *, baselines: bool = True) -> dict[str, Any]:
-    """Measure and write everything.
+def evaluate(
+    classifier: Classifier, config: Config, split: str, output: Path, console: Console, *, baselines: bool = True, faithfulness: int = 0
+) -> dict[str, Any]:
+    """Measure and write everything; the neighbours too, where the bundle has an index.
 
     Args:
         split: `validation` or `test`.
         output: Folder for metrics.json, report.md and the figures.
+        faithfulness: On how many reports `--explain` is measured.
 
     Returns:
         The document that is written to metrics.json.
@@ -47,7 +53,8 @@ def evaluate(classifier: Classifier, config: Config, split: str, output: Path, c
     """
     taxonomy = classifier.bundle.taxonomy
     splits = load_split_records(config, taxonomy)
-    records = splits[split]
+    records = [record for record in splits[split] if record.origin != "feedback"]
+    feedback = [record for record in splits[split] if record.origin == "feedback"]
     if not records:
         raise CorpusError(f"split {split}: no record with a text")
     labels = np.array([label_numbers(record, taxonomy) for record in records])
@@ -81,7 +88,14 @@ def evaluate(classifier: Classifier, config: Config, split: str, output: Path, c
             axis: float(np.mean([row["macro_f1"] for key, row in groups.items() if key.startswith("group ")])) for axis, groups in document["groups"].items()
         }
         document["published"] = config.published
+    if Similar.available(classifier.bundle):
+        document["similar"] = measure_similar(classifier, records, predictions, splits["train"], console)
+    if feedback:
+        document["feedback"] = _apart(feedback, _predict(classifier, feedback, console), taxonomy)
     output.mkdir(parents=True, exist_ok=True)
+    if faithfulness:
+        document["faithfulness"] = measure_faithfulness(classifier, records, faithfulness, config.seed, console)
+        draw_faithfulness(document["faithfulness"], output)
     (output / "metrics.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (output / "report.md").write_text(markdown(document), encoding="utf-8")
     draw_figures(figures, output)
@@ -118,6 +132,17 @@ def score(truth: NDArray[np.integer], probabilities: NDArray[np.floating]) -> Sc
 
 def _brief(truth: NDArray[np.integer], predicted: NDArray[np.integer]) -> Scores:
     return {"accuracy": metrics.accuracy(truth, predicted), "macro_f1": metrics.macro_f1(truth, predicted)}
+
+
+def _apart(records: Sequence[Record], predictions: Sequence[Prediction], taxonomy: Taxonomy) -> dict[str, Scores]:
+    """Axis -> scores against verdicts of maintainers, which were given with the answer of some model in view."""
+    result = {}
+    for axis in taxonomy.axes.values():
+        rows = [row for row, record in enumerate(records) if axis.id in record.labels]
+        if rows:
+            truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
+            result[axis.id] = {"n": len(rows), **_brief(truth, _matrix(predictions, axis.id, axis.label_ids)[rows].argmax(1))}
+    return result
 
 
 def _by_group(records: Sequence[Record], rows: NDArray[np.integer], truth: NDArray[np.integer], probabilities: NDArray[np.floating]) -> dict[str, Scores]:
@@ -185,6 +210,14 @@ def markdown(document: Mapping[str, Any]) -> str:
     for mode, axes in document["thresholds"].items():
         cells = ["none (0%)" if cell["precision"] is None else f"{cell['precision']:.2f} ({cell['coverage']:.0%})" for cell in axes.values()]
         lines.append(f"| {mode} | " + " | ".join(cells) + " |")
+    if "feedback" in document:
+        lines += ["", "Against verdicts of maintainers, which are in no other table: accuracy / macro-F1 (n)", ""]
+        lines += ["| " + " | ".join(document["feedback"]) + " |", "|---" * len(document["feedback"]) + "|"]
+        lines.append("| " + " | ".join(f"{_pair(row)} ({row['n']})" for row in document["feedback"].values()) + " |")
+    if "similar" in document:
+        lines += ["", *similar_table(document["similar"])]
+    if "faithfulness" in document:
+        lines += ["", *faithfulness_table(document["faithfulness"])]
     keys = sorted({key for groups in document["groups"].values() for key in groups})
     lines += ["", "| accuracy / macro-F1 (n) | " + " | ".join(document["groups"]) + " |", "|---" * (len(document["groups"]) + 1) + "|"]
     for key in keys:

@@ -34,6 +34,7 @@ from distriage_training.config import Config
 from distriage_training.corpus import Record
 from distriage_training.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, weights_sha256
 from distriage_training.examples import label_numbers, load_split_records
+from distriage_training.index import known_issues, write_index
 from distriage_training.model import ExportedModel, TriageModel
 from distriage_training.model_card import model_card
 from distriage_training.train import RUN_INFO, load_run_info, load_trained
@@ -72,14 +73,14 @@ def batches(tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> list[tuple[li
 
 
 def torch_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> tuple[Logits, Logits]:
-    """Logits of the encoder and of the sparse head, axis -> [n, labels]."""
+    """Logits of the encoder, axis -> [n, labels], and of the sparse head, axis -> [n, views, labels]."""
     dense = {axis: np.zeros((len(inputs), size), np.float32) for axis, size in model.axes.items()}
-    sparse = {axis: np.zeros_like(values) for axis, values in dense.items()}
+    sparse = {axis: np.zeros((len(inputs), model.mix.shape[1], size), np.float32) for axis, size in model.axes.items()}
     with torch.inference_mode():
         for rows, feeds in batches(tokenizer, inputs):
             tensors = {name: torch.from_numpy(values) for name, values in feeds.items()}
             encoded = model.encode(tensors["input_ids"], tensors["attention_mask"])
-            extra = model.sparse(tensors["feature_ids"], tensors["feature_counts"]).split(list(model.axes.values()), dim=1)
+            extra = model.sparse(tensors["feature_ids"], tensors["feature_counts"]).split(list(model.axes.values()), dim=2)
             for axis, a, b in zip(model.axes, encoded, extra, strict=True):
                 dense[axis][rows] = a.numpy()
                 sparse[axis][rows] = b.numpy()
@@ -135,7 +136,7 @@ def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validatio
     """Fit the weight of the sparse head per axis and put it into the model."""
     for i, axis in enumerate(model.axes):
         rows = validation.rows(i)
-        model.mix[i] = calibrate.fit_axis(dense[axis][rows], sparse[axis][rows], validation.labels[rows, i]).mix
+        model.mix[i] = torch.tensor(calibrate.fit_mix(dense[axis][rows], sparse[axis][rows], validation.labels[rows, i]))
 
 
 def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:
@@ -144,7 +145,7 @@ def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) 
     for i, axis in enumerate(taxonomy.axes.values()):
         rows = validation.rows(i)
         scores, truth = logits[axis.id][rows], validation.labels[rows, i]
-        temperature = calibrate.fit_axis(scores, np.zeros_like(scores), truth).temperature
+        temperature = calibrate.fit_temperature(scores, truth)
         labels, families = calibrate.all_thresholds(softmax(scores, temperature), truth, axis)
         result[axis.id] = bundles.AxisCalibration(labels=axis.label_ids, temperature=temperature, thresholds=labels, family_thresholds=families)
     return result
@@ -171,13 +172,14 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
     tokenizer = load_tokenizer(config.encoder, config.path.parent)
     tokenizer.enable_truncation(config.encoder.max_tokens)
     splits = load_split_records(config, taxonomy)
-    validation = _validation_set(splits["validation"], taxonomy)
+    # Verdicts of maintainers neither calibrate nor decide here: `distriage promote` holds a candidate against them.
+    validation = _validation_set([record for record in splits["validation"] if record.origin != "feedback"], taxonomy)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".export-") as scratch, console.status("calibrating") as status:
         folder = Path(scratch)
         dense, sparse = torch_logits(model, tokenizer, validation.inputs)
         fit_calibration(model, dense, sparse, validation)
-        mixed = {axis: dense[axis] + float(model.mix[i]) * sparse[axis] for i, axis in enumerate(model.axes)}
+        mixed = join(model, dense, sparse)
         status.update("writing ONNX")
         fp32, int8 = folder / "model.fp32.onnx", folder / "model.onnx"
         write_onnx(model, fp32)
@@ -217,9 +219,13 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
             "validation": validation_scores,
             "parity_fp32_max_logit_difference": parity,
             "int8_macro_f1_drop": drops,
-            "sparse_weight": dict(zip(model.axes, map(float, model.mix), strict=True)),
+            "sparse_weight": dict(zip(model.axes, model.mix.tolist(), strict=True)),
         }
         (folder / "metrics.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        if issues := known_issues(splits["train"], taxonomy):
+            write_index(issues, taxonomy, folder / bundles.INDEX)
+        if "trained_on" in info:  # not in runs that were made before it was noted
+            (folder / bundles.TRAINED_ON).write_text("".join(f"{digest}\n" for digest in info["trained_on"]), encoding="ascii")
         manifest = _manifest(config, taxonomy, axes, numeric_format, info)
         (folder / "README.md").write_text(model_card(manifest, summary, None), encoding="utf-8")
         seal(folder, manifest)
@@ -230,7 +236,8 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
 
 def seal(folder: Path, manifest: bundles.Manifest) -> None:
     """Write `bundle.json` with the sizes and checksums of the files as they are now."""
-    files = {name: bundles.FileRecord(bytes=(folder / name).stat().st_size, sha256=bundles.sha256_of(folder / name)) for name in bundles.REQUIRED_FILES}
+    names = [*bundles.REQUIRED_FILES, *(name for name in (bundles.INDEX, bundles.TRAINED_ON) if (folder / name).is_file())]
+    files = {name: bundles.FileRecord(bytes=(folder / name).stat().st_size, sha256=bundles.sha256_of(folder / name)) for name in names}
     sealed = manifest.model_copy(update={"files": files})
     (folder / bundles.MANIFEST).write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
@@ -276,7 +283,12 @@ def _difference(one: Logits, other: Logits) -> float:
 def joined_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> Logits:
     """Logits of the torch model as it is exported."""
     dense, sparse = torch_logits(model, tokenizer, inputs)
-    return {axis: dense[axis] + float(model.mix[i]) * sparse[axis] for i, axis in enumerate(model.axes)}
+    return join(model, dense, sparse)
+
+
+def join(model: TriageModel, dense: Logits, sparse: Logits) -> Logits:
+    """Logits of encoder and sparse head together, axis -> [n, labels]."""
+    return {axis: dense[axis] + np.einsum("v,nvl->nl", model.mix[i].numpy(), sparse[axis]) for i, axis in enumerate(model.axes)}
 
 
 def _write_reference(

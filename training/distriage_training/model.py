@@ -13,26 +13,43 @@ from distriage_training.examples import UNLABELLED
 
 
 class SparseHead(nn.Module):
-    """Logistic regression over hashed n-grams: TF-IDF with sublinear counts, unit length, then one weight vector per label.
+    """Logistic regressions over hashed n-grams, one a view of the report: TF-IDF with sublinear counts, unit length, then one weight vector per label.
 
-    Fitted by scikit-learn (`sparse.py`) and then fixed. Half precision: the weights are read once per feature and their errors average out.
+    Fitted by scikit-learn (`sparse.py`) and then fixed. Weights are int8 with a scale per label: they are read once per feature and their errors average out.
+
+    Args of the constructor:
+        buckets: Of one view.
+        labels: Of all axes together.
     """
 
-    def __init__(self, buckets: int, labels: int) -> None:
+    def __init__(self, buckets: int, labels: int, views: int = 1) -> None:
         super().__init__()
-        self.register_buffer("idf", torch.zeros(buckets))
-        self.register_buffer("weight", torch.zeros(buckets, labels, dtype=torch.float16))
-        self.register_buffer("bias", torch.zeros(labels))
+        self.register_buffer("idf", torch.zeros(views * buckets))
+        self.register_buffer("weight", torch.zeros(views * buckets, labels, dtype=torch.int8))
+        self.register_buffer("scale", torch.ones(views, labels))
+        self.register_buffer("bias", torch.zeros(views, labels))
+        self.register_buffer("view_numbers", torch.arange(views).view(1, views, 1), persistent=False)
+        self.buckets = buckets
         self.idf: Tensor
         self.weight: Tensor
+        self.scale: Tensor
         self.bias: Tensor
+        self.view_numbers: Tensor
+
+    def set_weights(self, view: int, weight: Tensor) -> None:
+        """Quantize the weights of a view, [buckets, labels]."""
+        largest = weight.abs().amax(0).clamp(min=1e-12)
+        self.scale[view] = largest / 127
+        self.weight[view * self.buckets : (view + 1) * self.buckets] = torch.round(weight / self.scale[view]).to(torch.int8)
 
     def forward(self, feature_ids: Tensor, feature_counts: Tensor) -> Tensor:
-        """Logits [batch, labels] of `feature_ids` and `feature_counts` [batch, features]; count 0 is padding."""
+        """Logits [batch, views, labels] of `feature_ids` and `feature_counts` [batch, features]; count 0 is padding."""
         present = (feature_counts > 0).to(feature_counts.dtype)
         values = (1 + torch.log(torch.clamp(feature_counts, min=1.0))) * self.idf[feature_ids] * present
-        values = values / torch.sqrt(torch.clamp((values * values).sum(1, keepdim=True), min=1e-12))
-        return (values.unsqueeze(1) @ self.weight[feature_ids].float()).squeeze(1) + self.bias
+        own = (feature_ids // self.buckets).unsqueeze(1) == self.view_numbers  # [batch, views, features]
+        split = values.unsqueeze(1) * own.to(values.dtype)
+        split = split / torch.sqrt(torch.clamp((split * split).sum(2, keepdim=True), min=1e-12))
+        return (split @ self.weight[feature_ids].float()) * self.scale + self.bias
 
 
 class TriageModel(nn.Module):
@@ -40,10 +57,12 @@ class TriageModel(nn.Module):
 
     Attributes:
         axes: Axis -> number of labels, in the order of outputs.
-        mix: Weight of the sparse logits per axis [axes]; 0 until `calibrate.py` has fitted it on validation data.
+        mix: Weight of the sparse logits per axis and view [axes, views]; 0 until `calibrate.py` has fitted it on validation data.
     """
 
-    def __init__(self, encoder: Any, axes: Mapping[str, int], *, hash_buckets: int, head_dropout: float = 0.0, label_smoothing: float = 0.0) -> None:
+    def __init__(
+        self, encoder: Any, axes: Mapping[str, int], *, hash_buckets: int, views: int = 1, head_dropout: float = 0.0, label_smoothing: float = 0.0
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.axes = dict(axes)
@@ -52,8 +71,8 @@ class TriageModel(nn.Module):
         self.heads = nn.ModuleDict({axis: nn.Linear(2 * width, labels) for axis, labels in self.axes.items()})
         self.dropout = nn.Dropout(head_dropout)
         self.label_smoothing = label_smoothing
-        self.sparse = SparseHead(hash_buckets, sum(self.axes.values()))
-        self.register_buffer("mix", torch.zeros(len(self.axes)))
+        self.sparse = SparseHead(hash_buckets, sum(self.axes.values()), views)
+        self.register_buffer("mix", torch.zeros(len(self.axes), views))
         self.mix: Tensor
         for axis, labels in self.axes.items():
             self.register_buffer(f"class_weight_{axis}", torch.ones(labels), persistent=False)
@@ -111,5 +130,5 @@ class ExportedModel(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, feature_ids: Tensor, feature_counts: Tensor) -> tuple[Tensor, ...]:
         """Logits per axis, each [batch, labels]."""
         encoded = self.model.encode(input_ids, attention_mask)
-        sparse = self.model.sparse(feature_ids, feature_counts).split(list(self.model.axes.values()), dim=1)
-        return tuple(dense + self.model.mix[i] * extra for i, (dense, extra) in enumerate(zip(encoded, sparse, strict=True)))
+        sparse = self.model.sparse(feature_ids, feature_counts).split(list(self.model.axes.values()), dim=2)
+        return tuple(dense + (self.model.mix[i].unsqueeze(1) * extra).sum(1) for i, (dense, extra) in enumerate(zip(encoded, sparse, strict=True)))

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
-from distriage.features import HASH_BUCKETS, hashed_features
+from distriage.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage_training.config import Config
@@ -24,14 +24,14 @@ from distriage_training.model import SparseHead
 
 
 def feature_matrix(records: Sequence[Record]) -> csr_matrix:
-    """Hashed n-gram counts, [records, HASH_BUCKETS]."""
+    """Hashed n-gram counts of both views, [records, VIEWS * HASH_BUCKETS]."""
     indptr, indices, counts = [0], [], []
     for record in records:
-        ids, values = hashed_features(prepare(record.title, record.body))
+        ids, values = all_features(prepare(record.title, record.body))
         indices += ids
         counts += values
         indptr.append(len(indices))
-    return csr_matrix((counts, indices, indptr), shape=(len(records), HASH_BUCKETS), dtype=np.float64)
+    return csr_matrix((counts, indices, indptr), shape=(len(records), VIEWS * HASH_BUCKETS), dtype=np.float64)
 
 
 def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Config, progress: Any = None) -> SparseHead:
@@ -45,22 +45,23 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
     """
     counts = feature_matrix(records)
     counts.data = 1 + np.log(counts.data)
-    transformer = TfidfTransformer().fit(counts)
-    features = transformer.transform(counts)
     numbers = np.array([label_numbers(record, taxonomy) for record in records])
     sizes = [len(axis.label_ids) for axis in taxonomy.axes.values()]
-    head = SparseHead(HASH_BUCKETS, sum(sizes))
-    head.idf.copy_(torch.from_numpy(transformer.idf_))
-    start = 0
-    for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
-        if progress is not None:
-            progress(axis)
-        weights = np.array([config.training.label_weights.get(record.source, {}).get(axis, 1.0) for record in records])
-        rows = (numbers[:, i] != UNLABELLED) & (weights > 0)
-        weight, bias = _fit_axis(features[rows], numbers[rows, i], weights[rows], size, config)
-        head.weight[:, start : start + size] = torch.from_numpy(weight.T).half()
-        head.bias[start : start + size] = torch.from_numpy(bias)
-        start += size
+    head = SparseHead(HASH_BUCKETS, sum(sizes), VIEWS)
+    for view in range(VIEWS):
+        columns = slice(view * HASH_BUCKETS, (view + 1) * HASH_BUCKETS)
+        transformer = TfidfTransformer().fit(counts[:, columns])
+        features = transformer.transform(counts[:, columns])
+        head.idf[columns] = torch.from_numpy(transformer.idf_)
+        fitted = []
+        for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
+            if progress is not None:
+                progress(f"{axis}, view {view + 1} of {VIEWS}")
+            weights = np.array([config.training.label_weights.get(record.source, {}).get(axis, 1.0) for record in records])
+            rows = (numbers[:, i] != UNLABELLED) & (weights > 0)
+            fitted.append(_fit_axis(features[rows], numbers[rows, i], weights[rows], size, config))
+        head.set_weights(view, torch.from_numpy(np.concatenate([weight for weight, _ in fitted]).T).float())
+        head.bias[view] = torch.from_numpy(np.concatenate([bias for _, bias in fitted]))
     return head
 
 

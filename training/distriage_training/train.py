@@ -21,12 +21,13 @@ from torch.utils.data import Sampler
 from transformers import Trainer, TrainingArguments, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
+from distriage.bundle import thread_digest
 from distriage.errors import ConfigError
-from distriage.features import HASH_BUCKETS
+from distriage.features import HASH_BUCKETS, VIEWS
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config, TrainingConfig
-from distriage_training.corpus import Record
-from distriage_training.encoder import load_encoder, load_tokenizer
+from distriage_training.corpus import Record, thread_key
+from distriage_training.encoder import load_encoder, load_tokenizer, save_encoder
 from distriage_training.examples import UNLABELLED, data_sha256, load_split_records, tokenize
 from distriage_training.model import TriageModel
 from distriage_training.sparse import fit_sparse_head
@@ -49,13 +50,17 @@ def build_model(config: Config, taxonomy: Taxonomy, *, pretrained: bool = True) 
         load_encoder(config.encoder, config.path.parent, pretrained=pretrained),
         {axis.id: len(axis.label_ids) for axis in taxonomy.axes.values()},
         hash_buckets=HASH_BUCKETS,
+        views=VIEWS,
         head_dropout=config.training.head_dropout,
         label_smoothing=config.training.label_smoothing,
     )
 
 
-def load_trained(run: Path, config: Config, taxonomy: Taxonomy) -> TriageModel:
+def load_trained(run: Path, config: Config, taxonomy: Taxonomy, *, sparse: bool = True) -> TriageModel:
     """The model of a finished run, in evaluation mode.
+
+    Args:
+        sparse: False leaves the sparse head empty.
 
     Raises:
         ConfigError: the run has no weights yet.
@@ -64,7 +69,11 @@ def load_trained(run: Path, config: Config, taxonomy: Taxonomy) -> TriageModel:
     if not file.is_file():
         raise ConfigError(f"{file}: missing; expected a finished run (`distriage train CONFIG --output {run}`)")
     model = build_model(config, taxonomy, pretrained=False)
-    model.load_state_dict(load_file(file), strict=True)
+    weights = load_file(file)
+    if not sparse:
+        own = {name: value for name, value in model.state_dict().items() if name == "mix" or name.startswith("sparse.")}
+        weights = {**weights, **own}
+    model.load_state_dict(weights, strict=True)
     return model.eval()
 
 
@@ -263,11 +272,13 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     seconds = time.monotonic() - trainer.started_s
     if not trainer.is_world_process_zero():
         return output / WEIGHTS
+    save_encoder(model.encoder, tokenizer, output / "encoder")
     info = {
         "training_seconds": round(seconds, 1),
         "hardware": torch.cuda.get_device_name() if on_gpu else f"CPU, {torch.get_num_threads()} threads",
         "records": {split: len(members) for split, members in splits.items()},
         "data_sha256": _trained_on(splits),
+        "trained_on": _digests(splits["train"]),
         "config": config.model_dump(mode="json"),
     }
     return _fit_sparse_and_save(model, splits, config, output, info, console)
@@ -284,7 +295,7 @@ def refit_sparse(config: Config, output: Path, console: Console | None = None) -
         CorpusError: the data is not valid.
     """
     taxonomy = config.load_taxonomy()
-    model = load_trained(output, config, taxonomy)
+    model = load_trained(output, config, taxonomy, sparse=False)
     info = load_run_info(output)
     return _fit_sparse_and_save(model, load_split_records(config, taxonomy), config, output, info, console or Console(stderr=True))
 
@@ -295,13 +306,19 @@ def _fit_sparse_and_save(
     with console.status("sparse head") as status:
         model.sparse = fit_sparse_head(splits["train"], config.load_taxonomy(), config, lambda axis: status.update(f"sparse head: {axis}"))
     save_file({name: value.contiguous() for name, value in model.state_dict().items()}, output / WEIGHTS)
-    sparse = {"sparse_records": len(splits["train"]), "sparse_data_sha256": _trained_on(splits)}
+    sparse: dict[str, Any] = {"sparse_records": len(splits["train"]), "sparse_data_sha256": _trained_on(splits)}
+    if "trained_on" in info:  # not in runs that were made before it was noted
+        sparse["trained_on"] = sorted({*info["trained_on"], *_digests(splits["train"])})
     (output / RUN_INFO).write_text(json.dumps({**info, **sparse}, indent=1) + "\n", encoding="utf-8")
     return output / WEIGHTS
 
 
 def _trained_on(splits: Mapping[str, Sequence[Record]]) -> str:
     return data_sha256([record for split in ("train", "validation") for record in splits[split]])
+
+
+def _digests(records: Sequence[Record]) -> list[str]:
+    return sorted({thread_digest(thread_key(record.id)) for record in records})
 
 
 def _earlier_seconds(checkpoint: str | None) -> float:

@@ -57,6 +57,7 @@ class _Options(_Body):
         default=Mode.BALANCED, description="How sure a label must be to be applied: best (always), balanced (right in about 80 %), precise (90 %)."
     )
     explain: bool = Field(default=False, description="Also name the lines that carried each verdict; slow.")
+    similar: bool = Field(default=False, description="Also name the known issues that are most similar, with the labels that their threads led to.")
 
 
 class ClassifyReport(ReportFields, _Options):
@@ -109,7 +110,7 @@ async def classify(request: Request) -> Response:
     except ValidationError as error:
         raise of_validation(error, _TAGS) from None
     fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
-    request.scope["distriage.log"].update(reports=len(fields), mode=asked.mode.value, explain=asked.explain)
+    request.scope["distriage.log"].update(reports=len(fields), mode=asked.mode.value, explain=asked.explain, similar=asked.similar)
     limit = settings.max_explained_reports if asked.explain else settings.max_reports
     if len(fields) > limit:
         what = f"{len(fields)} reports; at most {limit} at a time{' with `explain`' if asked.explain else ''}"
@@ -120,10 +121,10 @@ async def classify(request: Request) -> Response:
     if isinstance(asked, ClassifyReport):
         if faults:
             raise ProblemError(422, "invalid-request", faults[0], errors=[InvalidPart(pointer="#", detail=faults[0])])
-        (verdict,) = await engine.classify(reports, asked.mode, explain=asked.explain)
+        (verdict,) = await engine.classify(reports, asked.mode, explain=asked.explain, similar=asked.similar)
         return Response(verdict.model_dump_json(), media_type=JSON)
     good = [report for place, report in enumerate(reports) if place not in faults]
-    verdicts = iter(await engine.classify(good, asked.mode, explain=asked.explain))
+    verdicts = iter(await engine.classify(good, asked.mode, explain=asked.explain, similar=asked.similar))
     answers = [FailedRecord(id=report.id, error=faults[place]) if place in faults else next(verdicts) for place, report in enumerate(reports)]
     return Response(BatchAnswer(verdicts=answers).model_dump_json(), media_type=JSON)
 

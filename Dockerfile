@@ -1,0 +1,23 @@
+# distriage serve and distriage worker: the runtime alone, as a user without rights, on a root file system that may be read-only.
+# `tests/test_container.py` carries these steps out without a Docker engine.
+
+FROM python:3.11.13-slim-bookworm AS build
+WORKDIR /source
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY requirements-serve.txt .
+RUN python -m venv /opt/distriage && /opt/distriage/bin/pip install --require-hashes -r requirements-serve.txt
+COPY . .
+RUN /opt/distriage/bin/pip install --no-deps --no-build-isolation .
+
+FROM python:3.11.13-slim-bookworm
+RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin distriage && install -d -o 10001 -g 10001 /data
+COPY --from=build /opt/distriage /opt/distriage
+ENV PATH=/opt/distriage/bin:$PATH PYTHONUNBUFFERED=1 DISTRIAGE_HOST=0.0.0.0 DISTRIAGE_DATABASE=sqlite:////data/distriage.db
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import os, urllib.request as web; web.urlopen(f'http://127.0.0.1:{os.environ.get(\"DISTRIAGE_PORT\", 8000)}/readyz', timeout=4)"]
+ENTRYPOINT ["distriage"]
+CMD ["serve"]

@@ -1,0 +1,47 @@
+"""Which label of a repository says what of an issue, by the configuration and by `--map`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from distriage.errors import InputError
+from distriage.taxonomy import Taxonomy
+from distriage_serving.repo_config import AxisConfig, RepositoryConfig, label_name
+
+Meaning = Mapping[str, frozenset[tuple[str, str]]]
+
+
+def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> Meaning:
+    """Case-folded name of a label in the repository -> the (axis, label) pairs that it stands for.
+
+    Args:
+        extra: `name=axis:label`, several may share a name.
+
+    Raises:
+        InputError: an entry of `extra` is not of that form, or names an unknown axis or label.
+    """
+    meaning: dict[str, set[tuple[str, str]]] = {}
+    for axis in taxonomy.axes.values():
+        settings = config.axes.get(axis.id, AxisConfig())
+        for label in axis.label_ids:
+            meaning.setdefault(label_name(axis, settings, label).casefold(), set()).add((axis.id, label))
+    for entry in extra:
+        name, equals, target = entry.rpartition("=")
+        axis_id, colon, label = target.strip().partition(":")
+        if not (name.strip() and equals and colon):
+            raise InputError(f"--map {entry!r}: expected NAME=AXIS:LABEL, such as 'deadlock=symptom:runtime-hang'")
+        if axis_id not in taxonomy.axes:
+            raise InputError(f"--map {entry!r}: unknown axis {axis_id!r}; known: {', '.join(taxonomy.axes)}")
+        if label not in taxonomy.axes[axis_id].label_ids:
+            raise InputError(f"--map {entry!r}: unknown label {label!r}; known: {', '.join(taxonomy.axes[axis_id].label_ids)}")
+        meaning.setdefault(name.strip().casefold(), set()).add((axis_id, label))
+    return {name: frozenset(pairs) for name, pairs in meaning.items()}
+
+
+def truth_of(labels: Iterable[str], meaning: Meaning) -> dict[str, frozenset[str]]:
+    """Axis -> what people said of an issue by its labels; more than one where they set several."""
+    said: dict[str, set[str]] = {}
+    for name in labels:
+        for axis, label in meaning.get(name.casefold(), ()):
+            said.setdefault(axis, set()).add(label)
+    return {axis: frozenset(values) for axis, values in said.items()}

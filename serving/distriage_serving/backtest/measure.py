@@ -1,0 +1,229 @@
+"""Past issues with what the model says of them -> coverage and precision. Pure.
+
+Coverage: the share of issues that would get a label. Precision: of those among them that people labelled on this axis, the share on which they agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from distriage.policy import Mode
+from distriage_serving.backtest.history import PastIssue
+
+THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+MAX_PERIODS = 24
+_Z = 1.959964  # 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the model says of an issue on one axis.
+
+    Attributes:
+        applies: False: the axis does not apply to what the model takes the issue for, so that nothing is said.
+        modes: The modes in which the label would be given.
+    """
+
+    label: str
+    probability: float
+    applies: bool
+    modes: frozenset[Mode]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
+
+    issue: PastIssue
+    said: Mapping[str, Said]
+    truth: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Of some issues, how many would get a label, on how many of those people said something, and on how many they agree."""
+
+    issues: int
+    given: int
+    judged: int
+    right: int
+
+    @property
+    def coverage(self) -> float | None:
+        """None of no issues."""
+        return self.given / self.issues if self.issues else None
+
+    @property
+    def precision(self) -> float | None:
+        """None where people said nothing."""
+        return self.right / self.judged if self.judged else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the precision; see `wilson`."""
+        return wilson(self.right, self.judged)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """One label at each threshold.
+
+    Attributes:
+        carried: Issues to which people gave it.
+        at: A tally a threshold, over all issues.
+        found: A threshold each: the share of `carried` to which it would be given.
+    """
+
+    label: str
+    carried: int
+    at: tuple[Tally, ...]
+    found: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Precision with its interval where the model speaks on this share of the issues that people labelled."""
+
+    coverage: float
+    precision: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class AxisResult:
+    """One axis.
+
+    Attributes:
+        labelled: Issues on which people said something.
+        mapped: Labels of the axis that occur among what people said.
+        at: All labels together, a tally a threshold.
+        modes: The same at the thresholds that ship with the model.
+        rows: By label, the most frequent first; those that neither people nor model gave are left out.
+        would: Label -> how often it would be given in mode `balanced`, the most frequent first.
+        periods: Name of a span of time -> its tally in mode `balanced`, by date.
+        misses: Issues on which model and people differ, the surest ones first.
+    """
+
+    axis: str
+    issues: int
+    labelled: int
+    mapped: tuple[str, ...]
+    at: tuple[Tally, ...]
+    modes: Mapping[Mode, Tally]
+    rows: tuple[LabelRow, ...]
+    would: tuple[tuple[str, int], ...]
+    curve: tuple[CurvePoint, ...]
+    mode_points: Mapping[Mode, CurvePoint]
+    periods: tuple[tuple[str, Tally], ...]
+    misses: tuple[Replayed, ...]
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson, 1927); 0 to 1 where n is 0."""
+    if n == 0:
+        return 0.0, 1.0
+    share, squared = right / n, _Z * _Z
+    centre = (share + squared / (2 * n)) / (1 + squared / n)
+    half = _Z * math.sqrt(share * (1 - share) / n + squared / (4 * n * n)) / (1 + squared / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> AxisResult:
+    """All figures of one axis.
+
+    Args:
+        replayed: By date of filing.
+    """
+
+    def tally(given: Callable[[Said], bool], part: Sequence[Replayed] = replayed) -> Tally:
+        return _tally(axis, part, given)
+
+    labelled = [item for item in replayed if axis in item.truth]
+    carried = Counter(label for item in labelled for label in item.truth[axis])
+    would = Counter(item.said[axis].label for item in replayed if Mode.BALANCED in item.said[axis].modes)
+    speaks = Counter(item.said[axis].label for item in replayed if item.said[axis].applies)
+    labels = sorted({*carried, *speaks}, key=lambda label: (-carried[label], -speaks[label], label))
+    misses = [item for item in labelled if item.said[axis].applies and item.said[axis].label not in item.truth[axis]]
+    modes = {mode: tally(_in(mode)) for mode in Mode}
+    return AxisResult(
+        axis=axis,
+        issues=len(replayed),
+        labelled=len(labelled),
+        mapped=tuple(sorted(carried)),
+        at=tuple(tally(_at(threshold)) for threshold in THRESHOLDS),
+        modes=modes,
+        rows=tuple(_label_row(axis, label, replayed, carried[label]) for label in labels),
+        would=tuple(would.most_common()),
+        curve=_curve(axis, labelled),
+        mode_points={mode: point for mode in modes if (point := _point(_tally(axis, labelled, _in(mode)))) is not None},
+        periods=tuple((name, tally(_in(Mode.BALANCED), part)) for name, part in by_period(replayed)),
+        misses=tuple(sorted(misses, key=lambda item: -item.said[axis].probability)[:max_misses]),
+    )
+
+
+def _at(threshold: float, label: str | None = None) -> Callable[[Said], bool]:
+    return lambda said: said.applies and said.probability >= threshold and label in {None, said.label}
+
+
+def _in(mode: Mode) -> Callable[[Said], bool]:
+    return lambda said: mode in said.modes
+
+
+def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Said], bool]) -> Tally:
+    items = list(items)
+    speaks = [item for item in items if given(item.said[axis])]
+    judged = [item for item in speaks if axis in item.truth]
+    return Tally(len(items), len(speaks), len(judged), sum(item.said[axis].label in item.truth[axis] for item in judged))
+
+
+def _label_row(axis: str, label: str, replayed: Sequence[Replayed], carried: int) -> LabelRow:
+    tallies = tuple(_tally(axis, replayed, _at(threshold, label)) for threshold in THRESHOLDS)
+    return LabelRow(label, carried, tallies, tuple(tally.right / carried if carried else None for tally in tallies))
+
+
+def _point(tally: Tally) -> CurvePoint | None:
+    if tally.precision is None or tally.coverage is None:
+        return None
+    return CurvePoint(tally.coverage, tally.precision, *tally.interval)
+
+
+def _curve(axis: str, labelled: Sequence[Replayed], points: int = 120) -> tuple[CurvePoint, ...]:
+    """As the threshold falls; only issues that people labelled."""
+    ranked = sorted((item for item in labelled if item.said[axis].applies), key=lambda item: -item.said[axis].probability)
+    step = max(1, len(ranked) // points)
+    right = 0
+    result = []
+    for count, item in enumerate(ranked, 1):
+        right += item.said[axis].label in item.truth[axis]
+        if count % step == 0 or count == len(ranked):
+            result.append(CurvePoint(count / len(labelled), right / count, *wilson(right, count)))
+    return tuple(result)
+
+
+def by_period(replayed: Sequence[Replayed]) -> list[tuple[str, list[Replayed]]]:
+    """Issues by the month, the quarter or the year in which they were filed, whichever makes at most `MAX_PERIODS` (years may be more)."""
+    result: dict[str, list[Replayed]] = {}
+    for name in (_month, _quarter, _year):
+        result = {}
+        for item in replayed:
+            result.setdefault(name(datetime.fromtimestamp(item.issue.created_at, UTC)), []).append(item)
+        if len(result) <= MAX_PERIODS:
+            break
+    return list(result.items())
+
+
+def _month(date: datetime) -> str:
+    return f"{date:%Y-%m}"
+
+
+def _quarter(date: datetime) -> str:
+    return f"{date.year} Q{(date.month + 2) // 3}"
+
+
+def _year(date: datetime) -> str:
+    return str(date.year)

@@ -1,0 +1,88 @@
+"""A history through the model, by date of filing. Runs the model; no other I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from distriage.bundle import thread_digest
+from distriage.classifier import Classifier, check_report
+from distriage.errors import InputError
+from distriage.policy import Mode, decide
+from distriage.types import IssueReport, Outcome, Prediction
+from distriage_serving.backtest.history import PastIssue
+from distriage_serving.backtest.mapping import Meaning, truth_of
+from distriage_serving.backtest.measure import Replayed, Said
+
+_CHUNK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What went through the model, and what did not.
+
+    Attributes:
+        items: By date of filing.
+        trained_on: Issues left out because the model's weights were fitted on them; None: the model does not say which.
+        by_bots: Issues that bots wrote, left out as the bot leaves them alone.
+        unreadable: Issues that cannot be classified, empty ones for instance.
+        model_made_at: Unix time in seconds of the day on which the model was made; None: it does not say.
+    """
+
+    items: tuple[Replayed, ...]
+    trained_on: int | None
+    by_bots: int
+    unreadable: int
+    model_made_at: float | None
+
+
+def replay(classifier: Classifier, repository: str, issues: Sequence[PastIssue], meaning: Meaning, progress: Callable[[int], None]) -> Replay:
+    """Classify.
+
+    Args:
+        progress: Called with the number of issues that are through.
+    """
+    bundle = classifier.bundle
+    known = bundle.trained_on or frozenset()
+    seen = {issue.number for issue in issues if thread_digest(f"{repository}#{issue.number}") in known}
+    by_bots = {issue.number for issue in issues if issue.by_bot} - seen
+    todo, unreadable = [], 0
+    for issue in issues:
+        if issue.number in seen or issue.number in by_bots:
+            continue
+        report = IssueReport(title=issue.title, body=issue.body, id=f"{repository}#{issue.number}")
+        try:
+            check_report(report)
+        except InputError:
+            unreadable += 1
+        else:
+            todo.append((issue, report))
+    items = []
+    for start in range(0, len(todo), _CHUNK):
+        part = todo[start : start + _CHUNK]
+        for (issue, _), prediction in zip(part, classifier.predict([report for _, report in part]), strict=True):
+            items.append(Replayed(issue, _said(classifier, prediction), truth_of(issue.labels, meaning)))
+        progress(len(items))
+    return Replay(tuple(items), None if bundle.trained_on is None else len(seen), len(by_bots), unreadable, _day(bundle.manifest.provenance.created))
+
+
+def _said(classifier: Classifier, prediction: Prediction) -> Mapping[str, Said]:
+    bundle = classifier.bundle
+    decisions = {mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode) for mode in Mode}
+    return {
+        axis: Said(
+            label=decision.label,
+            probability=decision.probability,
+            applies=decision.outcome is not Outcome.NOT_APPLICABLE,
+            modes=frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY),
+        )
+        for axis, decision in decisions[Mode.BEST].items()
+    }
+
+
+def _day(text: str) -> float | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None

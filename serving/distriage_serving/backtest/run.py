@@ -1,0 +1,69 @@
+"""The whole back-test: fetch, replay, write the page. Network and file I/O; runs the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage_serving.backtest.history import read_history
+from distriage_serving.backtest.mapping import make_mapping
+from distriage_serving.backtest.page import Backtest, render_page
+from distriage_serving.backtest.replay import replay
+from distriage_serving.github_rest import Client
+from distriage_serving.github_state import read_config
+from distriage_serving.repo_config import CONFIG_PATH, RepositoryConfig, load_config
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestOptions:
+    """What to do.
+
+    Attributes:
+        extra: `NAME=AXIS:LABEL`, see `mapping.make_mapping`.
+        config: A configuration in place of the repository's own.
+        limit: The newest so many issues; None: all.
+        cache: The history's file.
+        output: The page's file.
+    """
+
+    extra: Sequence[str]
+    config: Path | None
+    limit: int | None
+    cache: Path
+    output: Path
+
+
+def backtest(client: Client, classifier: Classifier, repository: str, options: BacktestOptions, console: Console) -> Backtest:
+    """Write the page.
+
+    Raises:
+        ConfigError, InputError: configuration, mapping or cache are not valid, or the page cannot be written.
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    taxonomy = classifier.bundle.taxonomy
+    config = load_config(options.config, taxonomy) if options.config is not None else read_config(client, repository, CONFIG_PATH, taxonomy)
+    meaning = make_mapping(config, options.extra, taxonomy)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        fetching = progress.add_task("fetching", total=options.limit)
+        history = read_history(client, repository, options.cache, options.limit, lambda count: progress.update(fetching, completed=count))
+        reading = progress.add_task("classifying", total=len(history.issues))
+        played = replay(classifier, repository, history.issues, meaning, lambda count: progress.update(reading, completed=count))
+    result = Backtest(repository, classifier.bundle.manifest, taxonomy, history, played, meaning, _axes(config, options.extra, classifier))
+    try:
+        options.output.write_text(render_page(result), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{options.output}: cannot be written: {error.strerror}") from None
+    return result
+
+
+def _axes(config: RepositoryConfig, extra: Sequence[str], classifier: Classifier) -> tuple[str, ...]:
+    """Those that the configuration labels, and those that `extra` names."""
+    named = {entry.rpartition("=")[2].strip().partition(":")[0] for entry in extra}
+    return tuple(axis for axis in classifier.bundle.taxonomy.axes if config.axis(axis) is not None or axis in named)

@@ -1,0 +1,1 @@
+"""The GitHub App bot: webhook -> inbox -> jobs -> GitHub."""

@@ -1,0 +1,63 @@
+"""A check run on a pull request that edits `.github/distriage.yml`: whether it is valid, and in which lines it is not. Network I/O.
+
+Needs the permission `checks: write`; an App without it leaves the check out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from distriage.errors import ConfigError
+from distriage.taxonomy import Taxonomy
+from distriage_serving.bot.triage import Done
+from distriage_serving.github_rest import Client, RefusedError
+from distriage_serving.github_state import read_file
+from distriage_serving.repo_config import CONFIG_PATH, Problem, RepositoryConfigError, parse_config
+
+NAME: Final = "distriage configuration"
+MAX_ANNOTATIONS: Final = 50  # of one request
+
+
+def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, head: str, base: str) -> Done:
+    """Check the configuration at a pull request's last commit, if it is another than at the commit that it starts from.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    try:
+        text = read_file(client, repository, CONFIG_PATH, head)
+        if text is None or text == read_file(client, repository, CONFIG_PATH, base):
+            return Done(f"it does not edit {CONFIG_PATH}", nothing_to_do=True)
+        parse_config(text, CONFIG_PATH, taxonomy)
+    except RepositoryConfigError as error:
+        problems = list(error.problems)
+    except ConfigError as error:
+        problems = [Problem(CONFIG_PATH, 1, str(error))]
+    else:
+        problems = []
+    try:
+        known = client.json(f"/repos/{repository}/commits/{head}/check-runs?check_name={quote(NAME)}&filter=latest")
+        if not known.get("total_count"):
+            client.write("POST", f"/repos/{repository}/check-runs", _check_run(head, problems), repeatable=True)
+    except RefusedError as error:
+        if error.status != 403:
+            raise
+        return Done("the App has no permission `checks: write`", nothing_to_do=True)
+    return Done()
+
+
+def _check_run(head: str, problems: list[Problem]) -> dict[str, Any]:
+    annotations = [
+        {"path": CONFIG_PATH, "start_line": problem.line, "end_line": problem.line, "annotation_level": "failure", "message": problem.message}
+        for problem in problems[:MAX_ANNOTATIONS]
+    ]
+    title = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else "Valid"
+    summary = f"`{CONFIG_PATH}` is not valid; the lines are marked." if problems else f"`{CONFIG_PATH}` is valid."
+    return {
+        "name": NAME,
+        "head_sha": head,
+        "status": "completed",
+        "conclusion": "failure" if problems else "success",
+        "output": {"title": title, "summary": summary, "annotations": annotations},
+    }

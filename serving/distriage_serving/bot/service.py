@@ -1,0 +1,64 @@
+"""The bot as the server and `distriage worker` run it: settings -> App, store and worker threads."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+from distriage.bundle import find_bundle
+from distriage.classifier import Classifier
+from distriage.errors import ConfigError
+from distriage_serving.bot.app_auth import App, load_key
+from distriage_serving.bot.worker import Worker
+from distriage_serving.logs import configure_logging
+from distriage_serving.settings import Settings
+from distriage_serving.store import Store
+
+
+class Workers:
+    """The worker threads of one process.
+
+    Raises:
+        ConfigError: the App's private key cannot be read.
+    """
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        assert settings.github_app_id is not None
+        self._settings = settings
+        self._store = store
+        self._app = App(settings.github_app_id, load_key(settings.read_private_key()))
+        self._threads: list[threading.Thread] = []
+        self.stop = threading.Event()
+
+    def start(self, classifier: Classifier, number: int) -> None:
+        """Begin to work, in so many threads."""
+        for place in range(number):
+            worker = Worker(self._store, self._app, classifier, self.stop, debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
+            self._threads.append(threading.Thread(target=worker.run, name=f"worker-{place}", daemon=True))
+            self._threads[-1].start()
+
+    def close(self) -> None:
+        """Let what is under way be finished; what takes longer than the time to shut down is taken over by another worker later."""
+        self.stop.set()
+        for thread in self._threads:
+            thread.join(self._settings.shutdown_timeout_s)
+
+
+def run_worker(settings: Settings) -> None:
+    """Work until SIGTERM or SIGINT.
+
+    Raises:
+        ConfigError: the bot's settings are not given, or the database cannot be opened.
+        BundleError: the model is missing or fails verification.
+    """
+    if not settings.has_bot:
+        raise ConfigError("DISTRIAGE_GITHUB_APP_ID: expected the id of a GitHub App, with its private key and webhook secret; see README")
+    find_bundle(settings.model)
+    with Store.open(settings.database) as store:
+        workers = Workers(settings, store)
+        configure_logging(settings.log_level)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: workers.stop.set())
+        workers.start(Classifier(settings.model, threads=settings.threads), max(1, settings.workers))
+        workers.stop.wait()
+        workers.close()

@@ -1,0 +1,60 @@
+"""Deliveries that GitHub could not hand over are asked for again: it does not try again by itself. Network I/O.
+
+https://docs.github.com/en/webhooks/using-webhooks/automatically-redelivering-failed-deliveries-for-a-github-app-webhook
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from distriage_serving.github_rest import Client, RefusedError
+from distriage_serving.logs import log
+
+LOOK_BACK_S: Final = 3 * 86400  # GitHub hands out older ones no more
+MAX_DELIVERIES: Final = 3  # of one event
+MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first
+_OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be refused again
+
+
+def sweep(client: Client, now: float) -> int:
+    """Ask for each event of the last days that never arrived, a few times at most.
+
+    Args:
+        client: Speaks as the App itself.
+
+    Returns:
+        How many were asked for.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    attempts: dict[str, list[Mapping[str, Any]]] = {}
+    for deliveries, _ in islice(client.pages("/app/hook/deliveries", {}), MAX_PAGES):
+        recent = [delivery for delivery in deliveries if _time(delivery.get("delivered_at")) >= now - LOOK_BACK_S]
+        for delivery in recent:
+            attempts.setdefault(str(delivery.get("guid")), []).append(delivery)
+        if len(recent) < len(deliveries):
+            break
+    asked = 0
+    for tries in attempts.values():
+        codes = [code for attempt in tries if isinstance(code := attempt.get("status_code"), int)]
+        if len(tries) >= MAX_DELIVERIES or any(200 <= code < 300 or code in _OWN_REFUSALS for code in codes):
+            continue
+        try:
+            client.write("POST", f"/app/hook/deliveries/{tries[0].get('id')}/attempts", None, repeatable=True)
+        except RefusedError as error:
+            log(logging.WARNING, "redelivery_refused", status=error.status)
+        else:
+            asked += 1
+    return asked
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0

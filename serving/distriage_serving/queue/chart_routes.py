@@ -1,0 +1,66 @@
+"""/queue/charts: how well the model does here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from distriage_serving.problem import ProblemError
+from distriage_serving.queue import charts
+from distriage_serving.queue.listing import label_name
+from distriage_serving.queue.pages import PageRoute, show
+from distriage_serving.queue.visit import Visit
+
+router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
+WEEKS: Final = 26
+
+
+@router.get("/charts")
+async def chart_page(request: Request) -> Response:
+    """Precision by label, coverage, drift by week."""
+    return await asyncio.to_thread(_chart_page, Visit(request), request.query_params)
+
+
+def _chart_page(visit: Visit, query: QueryParams) -> Response:
+    axes = visit.taxonomy.axes
+    axis = query.get("axis", "symptom" if "symptom" in axes else next(iter(axes)))
+    repositories = visit.repositories()
+    repository = query.get("repository", "")
+    if axis not in axes or repository not in ["", *repositories]:
+        raise ProblemError(400, "bad-request", "axis, repository: expected those that the page offers")
+    seen = [repository] if repository else visit.seen
+    now = visit.store.clock()
+    since = now - (WEEKS + charts.BASELINE_WEEKS) * charts.WEEK_S
+    counts = visit.store.axis_counts(since, seen)
+    shown_since = now - WEEKS * charts.WEEK_S
+    families = {label: family for family, labels in axes[axis].families.items() for label in labels}
+    by_week = charts.weeks(counts, axis, families, now, WEEKS)
+    days = [week.day for week in by_week]
+    covered = {item.axis: item for item in charts.coverage(item for item in counts if item.week_at >= shown_since - charts.WEEK_S)}
+    return show(
+        "charts.html",
+        visit.session,
+        page="charts",
+        axes=[(axis_id, known.name) for axis_id, known in axes.items()],
+        axis=axis,
+        axis_name=axes[axis].name,
+        repositories=repositories.items(),
+        repository=repository,
+        weeks=WEEKS,
+        baseline_weeks=charts.BASELINE_WEEKS,
+        min_issues=charts.MIN_ISSUES,
+        precision=[(label_name(visit.taxonomy, axis, item.label), item) for item in charts.precision(visit.store.verdicts(shown_since, seen), axis)],
+        coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
+        by_week=by_week,
+        by_family=bool(families),
+        coverage_plot=charts.plot(days, [week.covered for week in by_week]),
+        chance_plot=charts.plot(days, [week.chance for week in by_week]),
+        drift_plot=charts.plot(days, [week.drift for week in by_week]),
+        width=charts.WIDTH,
+        height=charts.HEIGHT,
+    )

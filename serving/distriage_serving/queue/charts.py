@@ -1,0 +1,171 @@
+"""Figures of the charts: precision by label, coverage, drift. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from distriage_serving.store import AxisCount, PersonVerdict
+
+WEEK_S: Final = 7 * 86400
+BASELINE_WEEKS: Final = 8
+MIN_ISSUES: Final = 10  # of a week, before its labels are compared
+OUTCOMES: Final = ("apply", "suggest", "abstain")
+_Z: Final = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPrecision:
+    """How often people agreed with a label.
+
+    Attributes:
+        low, high: 95 % interval (Wilson).
+    """
+
+    label: str
+    right: int
+    count: int
+    share: float
+    low: float
+    high: float
+
+
+def precision(verdicts: Iterable[PersonVerdict], axis: str) -> list[LabelPrecision]:
+    """By predicted label, the most judged first; of several verdicts on an issue's axis the latest one that stands counts."""
+    latest: dict[tuple[str, int], PersonVerdict] = {}
+    for item in verdicts:
+        if item.axis == axis and item.undone_at is None and item.predicted_label is not None:
+            latest[(item.repository, item.number)] = item
+    judged: dict[str, list[bool]] = {}
+    for item in latest.values():
+        judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
+    found = [LabelPrecision(label, sum(rights), len(rights), sum(rights) / len(rights), *wilson(sum(rights), len(rights))) for label, rights in judged.items()]
+    return sorted(found, key=lambda item: (-item.count, item.label))
+
+
+def wilson(right: int, count: int) -> tuple[float, float]:
+    """95 % interval of a share; E. B. Wilson, 1927."""
+    share = right / count
+    centre = (share + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
+    half = _Z / (1 + _Z**2 / count) * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of the issues to which an axis applies, the share with each outcome, in the order of `OUTCOMES`."""
+
+    axis: str
+    count: int
+    shares: Sequence[float]
+
+
+def coverage(counts: Iterable[AxisCount]) -> list[Coverage]:
+    """Axis by axis, in the order of the counts."""
+    totals: dict[str, dict[str, int]] = {}
+    for item in counts:
+        if item.outcome in OUTCOMES:
+            by_outcome = totals.setdefault(item.axis, dict.fromkeys(OUTCOMES, 0))
+            by_outcome[item.outcome] += item.count
+    return [Coverage(axis, sum(by.values()), [by[outcome] / sum(by.values()) for outcome in OUTCOMES]) for axis, by in totals.items() if sum(by.values())]
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """One week of one axis.
+
+    Attributes:
+        covered: Share of issues with a label that was sure; None: no issue.
+        drift: Jensen-Shannon distance of its labels, or their families, to those of the weeks before, 0 (the same) to 1; None: too few issues on either side.
+        chance: The distance that so few issues would have if nothing had changed.
+    """
+
+    day: str
+    count: int
+    covered: float | None
+    drift: float | None
+    chance: float | None
+
+
+def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], now: float, length: int) -> list[Week]:
+    """The last `length` weeks, the oldest first.
+
+    Args:
+        families: Label -> what to compare in its place: a week has too few issues for dozens of labels.
+    """
+    labels: dict[int, dict[str, int]] = {}
+    sure: dict[int, int] = {}
+    for item in counts:
+        if item.axis == axis and item.outcome in OUTCOMES:
+            of_week = labels.setdefault(item.week_at, {})
+            compared = families.get(item.label, item.label)
+            of_week[compared] = of_week.get(compared, 0) + item.count
+            sure[item.week_at] = sure.get(item.week_at, 0) + (item.count if item.outcome == "apply" else 0)
+    monday = int(now) - (int(now) - 4 * 86400) % WEEK_S  # 1970-01-05 was a Monday
+    found = []
+    for start in range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S):
+        this = labels.get(start, {})
+        before: dict[str, int] = {}
+        for earlier in range(start - BASELINE_WEEKS * WEEK_S, start, WEEK_S):
+            for label, count in labels.get(earlier, {}).items():
+                before[label] = before.get(label, 0) + count
+        count = sum(this.values())
+        day = datetime.fromtimestamp(start, UTC).strftime("%d %b")
+        drift = (distance(this, before), chance(this, before)) if min(count, sum(before.values())) >= MIN_ISSUES else (None, None)
+        found.append(Week(day, count, sure[start] / count if count else None, *drift))
+    return found
+
+
+def distance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """Jensen-Shannon distance, base 2, of two counts that are not empty."""
+    total_one, total_other = sum(one.values()), sum(other.values())
+    divergence = 0.0
+    for label in {*one, *other}:
+        p, q = one.get(label, 0) / total_one, other.get(label, 0) / total_other
+        middle = (p + q) / 2
+        divergence += sum(share * math.log2(share / middle) for share in (p, q) if share) / 2
+    return math.sqrt(max(0.0, divergence))
+
+
+def chance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """The Jensen-Shannon distance that two samples of these sizes have on average if they come from one distribution, to second order."""
+    degrees = len({*one, *other}) - 1
+    return min(1.0, math.sqrt(degrees * (1 / sum(one.values()) + 1 / sum(other.values())) / (8 * math.log(2))))
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Points of a line over weeks, in the coordinates of a drawing.
+
+    Attributes:
+        segments: Runs of weeks that have a value, as SVG `points`.
+        dots: (x, y, text) of each.
+        labels: (x, text) below.
+    """
+
+    segments: Sequence[str]
+    dots: Sequence[tuple[float, float, str]]
+    labels: Sequence[tuple[float, str]]
+
+
+WIDTH: Final = 640
+HEIGHT: Final = 160
+
+
+def plot(days: Sequence[str], values: Sequence[float | None]) -> Plot:
+    """A line through values between 0 and 1."""
+    step = WIDTH / max(1, len(values) - 1)
+    dots = []
+    runs: list[list[str]] = [[]]
+    for place, value in enumerate(values):
+        if value is None:
+            runs.append([])
+            continue
+        x, y = round(place * step, 1), round((1 - value) * HEIGHT, 1)
+        runs[-1].append(f"{x},{y}")
+        dots.append((x, y, f"week of {days[place]}: {value:.0%}"))
+    every = max(1, math.ceil(len(days) / 6))
+    return Plot([" ".join(run) for run in runs if len(run) > 1], dots, [(round(place * step, 1), days[place]) for place in range(0, len(days), every)])

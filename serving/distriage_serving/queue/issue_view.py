@@ -1,0 +1,160 @@
+"""What an issue's page shows beside the report: axes with the labels to choose from, decisions, similar issues. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.taxonomy import Axis, Taxonomy
+from distriage.verdict import AxisVerdict, SimilarIssue, Verdict
+from distriage_serving.queue.listing import age, label_name, moment, percent
+from distriage_serving.store import PersonVerdict
+
+MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
+NONE: Final = "none-of-these"
+OPEN: Final = "left-open"
+OTHER: Final = "another"
+_HOW: Final[Mapping[str, str]] = {"queue": "in the queue", "command": "by command", "label": "by label on GitHub", "unlabel": "by taking a label off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One label, or `none of these`, or `leave it open`."""
+
+    number: int
+    value: str
+    name: str
+    definition: str
+    percent: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AxisView:
+    """One axis with its choices.
+
+    Attributes:
+        shown: What is chosen now.
+        others: Family -> (label, name) of the labels without a key.
+    """
+
+    id: str
+    name: str
+    question: str
+    outcome: str
+    shown: str
+    probability: float
+    percent: str
+    reason: str
+    family: str | None
+    family_percent: str
+    advice: str | None
+    choices: Sequence[Choice]
+    others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    opened: bool
+
+
+def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, PersonVerdict]) -> list[AxisView]:
+    """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open.
+
+    Args:
+        standing: Axis -> what a person decided before.
+    """
+    known = [(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items() if axis_id in taxonomy.axes]
+    unsure = next((axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing), known[0][0].id if known else "")
+    return [_view(axis, said, taxonomy, standing.get(axis.id), opened=axis.id == unsure) for axis, said in known]
+
+
+def default_choice(said: AxisVerdict) -> str:
+    """What accepting the verdict says of an axis: its label where that is at least likely."""
+    return said.label if said.outcome in {"apply", "suggest"} else OPEN
+
+
+def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: PersonVerdict | None, *, opened: bool) -> AxisView:
+    chosen = default_choice(said) if person is None else person.label or NONE
+    likeliest = [item.label for item in said.top if item.label in axis.label_ids]
+    family = next((label.family for label in axis.labels if label.id == said.label), None)
+    siblings = axis.families.get(family, ()) if family is not None else axis.label_ids
+    numbered = list(dict.fromkeys([*likeliest, *siblings]))[:MAX_LABELS]
+    if chosen in axis.label_ids and chosen not in numbered:
+        numbered = [*numbered[: MAX_LABELS - 1], chosen]
+    probabilities = {item.label: percent(item.probability) for item in said.top}
+    choices = [
+        Choice(place, label, label_name(taxonomy, axis.id, label), axis.label(label).definition, probabilities.get(label, ""), label == chosen)
+        for place, label in enumerate(numbered, 1)
+    ]
+    choices.append(Choice(MAX_LABELS + 1, NONE, "None of these", "No label of this axis fits.", "", chosen == NONE))
+    choices.append(Choice(MAX_LABELS + 2, OPEN, "Leave open", "Decide nothing on this axis.", "", chosen == OPEN))
+    rest = [label for label in axis.labels if label.id in axis.label_ids and label.id not in numbered]
+    others: dict[str, list[tuple[str, str]]] = {}
+    for label in rest:
+        others.setdefault(label.family or axis.name, []).append((label.id, label.name))
+    shown = {
+        NONE: "None of these",
+        OPEN: "Does not apply" if said.outcome == "not-applicable" else f"Not sure; {label_name(taxonomy, axis.id, said.label)}?",
+    }
+    return AxisView(
+        id=axis.id,
+        name=axis.name,
+        question=axis.question or axis.name,
+        outcome=said.outcome,
+        shown=shown.get(chosen) or label_name(taxonomy, axis.id, chosen),
+        probability=0.0 if said.outcome == "not-applicable" else said.probability,
+        percent="" if said.outcome == "not-applicable" else percent(said.probability),
+        reason=said.reason,
+        family=said.family,
+        family_percent=percent(said.family_probability or 0.0),
+        advice=said.advice,
+        choices=choices,
+        others=list(others.items()),
+        opened=opened,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of a person."""
+
+    what: str
+    who: str
+    how: str
+    at: str
+    age: str
+    undone: bool
+
+
+def view_history(verdicts: Sequence[PersonVerdict], taxonomy: Taxonomy, now: float) -> list[Decided]:
+    """The newest decision first; what one person said at one time is one decision."""
+    groups: dict[tuple[float, str, str, bool], list[str]] = {}
+    for item in verdicts:
+        name = taxonomy.axes[item.axis].name if item.axis in taxonomy.axes else item.axis
+        label = "none" if item.label is None else label_name(taxonomy, item.axis, item.label) if item.axis in taxonomy.axes else item.label
+        groups.setdefault((item.at, item.who, item.how, item.undone_at is not None), []).append(f"{name}: {label}")
+    return [
+        Decided("; ".join(said), who, _HOW[how], moment(at), age(now - at), undone)
+        for (at, who, how, undone), said in sorted(groups.items(), key=lambda group: -group[0][0])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarView:
+    """One known issue; `fix` and `cause` are empty where nobody annotated them."""
+
+    id: str
+    url: str
+    title: str
+    fix: str
+    cause: str
+
+
+def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[SimilarView]:
+    """Similar issues with what fixed them."""
+
+    def name(item: SimilarIssue, axis: str) -> str:
+        return label_name(taxonomy, axis, item.labels[axis]) if axis in taxonomy.axes and axis in item.labels else ""
+
+    return [
+        SimilarView(item.id, item.url if item.url.startswith(("https://", "http://")) else "", item.title, name(item, "fix"), name(item, "cause"))
+        for item in items
+    ]

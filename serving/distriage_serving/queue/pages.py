@@ -1,0 +1,116 @@
+"""HTML pages: templates, headers, errors as pages, static files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from distriage_serving.context import request_id_of
+from distriage_serving.problem import TITLES, ProblemError, unavailable
+from distriage_serving.queue.sessions import Session
+from distriage_serving.queue.visible import plain, visible
+from distriage_serving.store import UnavailableError
+
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_TYPES: Final[Mapping[str, str]] = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
+_SAID: Final[Mapping[str, str]] = {"apply": "Sure", "suggest": "Perhaps", "abstain": "Not sure", "not-applicable": "Does not apply"}
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A file that browsers may keep for ever: its address holds its digest."""
+
+    content: bytes
+    media_type: str
+    digest: str
+
+
+def _read_static() -> dict[str, Static]:
+    folder = resources.files("distriage_serving.queue").joinpath("static")
+    files = {}
+    for file in folder.iterdir():
+        content = file.read_bytes()
+        files[file.name] = Static(content, _TYPES["." + file.name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12])
+    return files
+
+
+STATIC: Final = _read_static()
+
+
+def _static_url(name: str) -> str:
+    return f"/queue/static/{name}?{STATIC[name].digest}"
+
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("distriage_serving.queue"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+_TEMPLATES.filters.update(visible=visible, plain=plain, said=_SAID.__getitem__)
+_TEMPLATES.globals.update(static=_static_url, page="", notice=None, query="", swap=False)
+
+
+def show(template: str, session: Session, http_status: int = 200, **context: Any) -> HTMLResponse:
+    """A page."""
+    return HTMLResponse(_TEMPLATES.get_template(template).render(session=session, **context), http_status, HEADERS)
+
+
+def go_to(path: str) -> Response:
+    """Send the browser on, with GET."""
+    return RedirectResponse(path, 303, HEADERS)
+
+
+class LoginNeededError(Exception):
+    """Nobody is logged in."""
+
+
+class PageRoute(APIRoute):
+    """A route for people: who is not logged in is sent to the login, and an error is a page where the browser asks for one."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler with these two added."""
+        handle = super().get_route_handler()
+
+        async def handle_for_people(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except LoginNeededError:
+                return _to_login(request)
+            except UnavailableError:
+                problem = unavailable("not-ready", "the database cannot be reached", 5)
+            except ProblemError as error:
+                problem = error
+            if "text/html" not in request.headers.get("accept", ""):
+                raise problem
+            return _error_page(problem, request_id_of(request.scope))
+
+        return handle_for_people
+
+
+def _to_login(request: Request) -> Response:
+    if "hx-request" in request.headers:  # asked for a part of a page: the whole page has to go
+        return Response(status_code=204, headers={**HEADERS, "HX-Redirect": "/login"})
+    if request.method != "GET":
+        return go_to("/login")
+    return go_to(f"/login?{urlencode({'then': request.url.path + (f'?{request.url.query}' if request.url.query else '')})}")
+
+
+def _error_page(problem: ProblemError, request_id: str) -> Response:
+    page = show("error.html", Session(), problem.status, heading=TITLES[problem.status], detail=f"{problem}"[:300], request_id=request_id)
+    page.headers.update(problem.headers)
+    return page

@@ -1,0 +1,118 @@
+"use strict";
+// Comfort on top of plain links and forms: keys, selection, the text of the button that saves.
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const one = (selector, root = document) => root.querySelector(selector);
+  const help = one("#help");
+  let leaving = false; // a second key press must not decide twice
+  document.documentElement.classList.add("js");
+  addEventListener("pageshow", () => { leaving = false; });
+  document.addEventListener("submit", (event) => { if (event.target.method === "post") leaving = true; });
+
+  // ---------------------------------------------------------------- list
+  const rows = () => all("[data-row]");
+  const selected = () => all("[data-row] input:checked");
+  const current = () => rows().find((row) => row.contains(document.activeElement));
+
+  function step(by) {
+    const list = rows();
+    if (!list.length) return;
+    const next = list[Math.min(Math.max(list.indexOf(current()) + by, 0), list.length - 1)];
+    one("[data-open]", next).focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  function showSelection() {
+    const count = selected().length;
+    all("[data-selected]").forEach((output) => { output.value = `${count} selected`; });
+    all(".bulk").forEach((bar) => bar.classList.toggle("has-selection", count > 0));
+    all("[data-all]").forEach((box) => { box.checked = count > 0 && count === rows().length; });
+  }
+
+  function decideRows(action) {
+    const row = current();
+    if (!selected().length && row) one("input", row).checked = true;
+    if (selected().length) one(`#bulk button[value=${action}]`).click();
+  }
+
+  // ---------------------------------------------------------------- issue
+  const verdict = one("#verdict");
+  const axes = all("[data-axis]");
+
+  function showChoices() {
+    if (!verdict) return;
+    let changed = false;
+    for (const axis of axes) {
+      const radio = one("input:checked", axis);
+      if (!radio) continue;
+      const isNew = !radio.defaultChecked;
+      changed ||= isNew;
+      axis.classList.toggle("changed", isNew);
+      const chosen = one("[data-chosen]", axis);
+      chosen.dataset.before ??= chosen.textContent;
+      const other = "other" in radio.dataset ? one("select", axis).selectedOptions[0].textContent : radio.dataset.text;
+      chosen.textContent = isNew ? other : chosen.dataset.before;
+    }
+    one("[data-accept-text]").textContent = changed ? "Save correction" : "Accept";
+  }
+
+  function openAxis(axis) {
+    axis.open = true;
+    one("summary", axis).focus({ preventScroll: true });
+    axis.scrollIntoView({ block: "nearest" });
+  }
+
+  function choose(number) {
+    const axis = axes.find((candidate) => candidate.open);
+    const radio = axis && all(".choice > input", axis).find((input) => input.nextElementSibling?.textContent === String(number));
+    if (!radio) return;
+    radio.checked = true;
+    radio.focus({ preventScroll: true });
+    showChoices();
+  }
+
+  function correct() {
+    if (axes.length) openAxis(axes[(axes.findIndex((axis) => axis.contains(document.activeElement)) + 1 || axes.findIndex((axis) => axis.open) + 1) % axes.length]);
+  }
+
+  // ---------------------------------------------------------------- keys
+  const follow = (selector) => one(selector)?.click();
+  const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
+    a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click() };
+  const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
+    e: correct, Escape: () => follow("[data-list]") };
+  const onBoth = { u: () => one("#undo").requestSubmit(), "?": () => help.showModal() };
+  const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one(".issues") ? onList : {}) };
+  const keysOn = one("#keys-on");
+  if (keysOn) {
+    keysOn.checked = localStorage.getItem("distriage-keys") !== "off";
+    keysOn.addEventListener("change", () => localStorage.setItem("distriage-keys", keysOn.checked ? "on" : "off"));
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
+    if (!help || help.open || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!keysOn.checked && event.key !== "?" && event.key !== "Escape") return;
+    const act = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : Object.hasOwn(keys, event.key) && keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-help]")) help.showModal();
+    if (event.target.closest("[data-edit]")) correct();
+  });
+
+  document.addEventListener("change", (event) => {
+    const target = event.target;
+    if (target.matches("[data-all]")) all("[data-row] input").forEach((box) => { box.checked = target.checked; });
+    if (target.matches(".other select")) one("[data-other]", target.closest(".other")).checked = true;
+    if (target.closest("[data-submit-on-change]")) target.form.requestSubmit();
+    showSelection();
+    showChoices();
+  });
+  document.addEventListener("htmx:afterSettle", showSelection);
+  showSelection();
+  showChoices();
+})();

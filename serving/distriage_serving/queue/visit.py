@@ -1,0 +1,62 @@
+"""What every page of the queue needs: who asks, for what, and where the issues are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from distriage.taxonomy import Taxonomy
+from distriage_serving.engine import Engine
+from distriage_serving.problem import ProblemError
+from distriage_serving.queue.decisions import Decisions
+from distriage_serving.queue.listing import Field, Filters, read_filters
+from distriage_serving.queue.login import session_of
+from distriage_serving.queue.sessions import Session
+from distriage_serving.store import Issue, Prediction, Store
+
+MAX_NUMBER: Final = 2**63 - 1  # databases hold no larger ones
+NOTICE_S: Final = 120  # so long a page offers to undo the last decision
+
+
+class Visit:
+    """One request of a person who is logged in."""
+
+    def __init__(self, request: Request) -> None:
+        self.session: Session = session_of(request)
+        self.store: Store = request.app.state.store
+        self.engine: Engine = request.app.state.engine
+        self.taxonomy: Taxonomy = self.engine.classifier.bundle.taxonomy
+        self.decisions = Decisions(self.store, self.session)
+
+    @property
+    def seen(self) -> tuple[str, ...] | None:
+        """The repositories that this person sees; None: all."""
+        return self.session.repositories
+
+    def repositories(self) -> dict[str, str]:
+        """The same, of those in the store: name -> as GitHub writes it."""
+        return {known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)}
+
+    def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
+        """The filters of an address; `ProblemError` (400) for values that no field holds."""
+        return read_filters(query, self.taxonomy, self.repositories())
+
+    def notice(self) -> str | None:
+        """What this person decided just now."""
+        rows = self.decisions.last()
+        if not rows or rows[0].at < self.store.clock() - NOTICE_S:
+            return None
+        issues = sorted({(row.repository, row.number) for row in rows})
+        if len(issues) > 1:
+            return f"Decided {len(issues)} issues."
+        issue = self.store.get_issue(*issues[0])
+        return f"{issue.status.capitalize() if issue is not None else 'Decided'}: {issues[0][0]}#{issues[0][1]}"
+
+    def issue(self, repository: str, number: int) -> tuple[Issue, Prediction | None]:
+        """An issue that this person may see; `ProblemError` (404) otherwise."""
+        issue = self.store.get_issue(repository, number) if self.session.sees(repository) and number <= MAX_NUMBER else None
+        if issue is None:
+            raise ProblemError(404, "not-found", "no such issue in the repositories that you may write to")
+        return issue, self.store.latest_prediction(repository, number)

@@ -1,0 +1,43 @@
+"""What a person decided about one axis of an issue, as `distriage verdicts export` writes it and training reads it: one JSON object a line. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+_OneLine = Annotated[str, Field(min_length=1, pattern=r"^[^\r\n]+$")]
+
+
+class VerdictRecord(BaseModel):
+    """The latest verdict of a person on an axis of an issue.
+
+    Attributes:
+        id: `owner/repo#12`.
+        url: The issue's page.
+        title, body: As Distriage knew them last.
+        created: When the issue was filed; None where that is not known.
+        label: What the person says is right; None: only that the model's label is not.
+        predicted_label, probability: What the model had said; None where it had said nothing.
+        model: The bundle that had said it; empty where none had.
+        who: The person's login.
+        how: In the queue, by a `/triage` command, or by setting or taking off a label on GitHub.
+        at: When.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    schema_version: Literal[1] = 1
+    id: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}$")
+    url: str = Field(pattern=r"^(https?://\S+)?$")
+    title: str
+    body: str
+    created: AwareDatetime | None
+    axis: _OneLine
+    label: _OneLine | None
+    predicted_label: _OneLine | None
+    probability: float | None = Field(ge=0, le=1)
+    model: str
+    who: _OneLine
+    how: Literal["queue", "command", "label", "unlabel"]
+    at: AwareDatetime

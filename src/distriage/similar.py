@@ -1,0 +1,156 @@
+"""The nearest known issues, with what fixed them, from an index inside the bundle.
+
+Two things make a known issue similar: the words that it shares with the report (cosine of TF-IDF over the hashed n-grams of
+`features.py`), and how probable its labels are for the report by the model. The labels of known issues come from their whole threads.
+
+index.npz  format   []             `INDEX_FORMAT`
+           records  []             JSON: a list of [id, url, title]; title "" where it is not ours to publish
+           labels   [records, axes] int16, label numbers, -1: not annotated
+           idf      [HASH_BUCKETS] float32, inverse document frequency
+           starts   [HASH_BUCKETS + 1] uint32: where the postings of a bucket begin
+           rows     [postings]     uint16 or uint32, records that have the bucket
+           weights  [postings]     float16, their weights of it; those of one record have unit length
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.bundle import INDEX, Bundle
+from distriage.classifier import Classifier, check_report
+from distriage.errors import BundleError
+from distriage.features import HASH_BUCKETS, hashed_features
+from distriage.text import prepare
+from distriage.types import IssueReport, Prediction
+
+INDEX_FORMAT = 1
+LABEL_WEIGHT = 0.25  # of the agreement of labels, where the cosine of words has 1; chosen on validation, see training/LOG.md
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A known issue.
+
+    Attributes:
+        id: `owner/repo#12`.
+        url: A web page; empty where unknown.
+        title: Empty where it is not ours to publish.
+        labels: Axis -> label; an axis that was not annotated is absent.
+        similarity: 0 to 1, for ordering; not a probability.
+    """
+
+    id: str
+    url: str
+    title: str
+    labels: Mapping[str, str]
+    similarity: float
+
+
+class Similar:
+    """The index of one bundle, ready to search. Safe to share between threads."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        """Read the index of the classifier's bundle.
+
+        Raises:
+            BundleError: the bundle has none, or it is damaged or of another format.
+        """
+        self._classifier = classifier
+        bundle = classifier.bundle
+        file = bundle.path / INDEX
+        if not self.available(bundle):
+            raise BundleError(f"{file}: missing; this model has no index of known issues (`distriage index` makes one)")
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                self._read(arrays, bundle)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise BundleError(f"{file}: not an index that this Distriage reads (format {INDEX_FORMAT}): {error}") from None
+
+    @staticmethod
+    def available(bundle: Bundle) -> bool:
+        """Whether the bundle has an index."""
+        return INDEX in bundle.manifest.files
+
+    def _read(self, arrays: Mapping[str, NDArray[np.generic]], bundle: Bundle) -> None:
+        if (found := int(arrays["format"])) != INDEX_FORMAT:
+            raise ValueError(f"it is of format {found}")
+        self._records = [(str(i), _web_page(str(url)), str(title)) for i, url, title in json.loads(str(arrays["records"]))]
+        self._places = {identifier.lower(): row for row, (identifier, _, _) in enumerate(self._records)}
+        self._labels = np.asarray(arrays["labels"], np.int64)
+        self._idf = np.asarray(arrays["idf"], np.float64)
+        self._starts = np.asarray(arrays["starts"], np.int64)
+        self._rows = np.asarray(arrays["rows"], np.int32)
+        self._weights = np.asarray(arrays["weights"], np.float32)
+        sizes = [len(calibration.labels) for calibration in bundle.manifest.axes.values()]
+        for name, fits in {
+            "labels": self._labels.shape == (len(self._records), len(sizes)) and (self._labels >= -1).all() and (self._labels < sizes).all(),
+            "idf": self._idf.shape == (HASH_BUCKETS,),
+            "starts": self._starts.shape == (HASH_BUCKETS + 1,)
+            and (np.diff(self._starts) >= 0).all()
+            and self._starts[0] == 0
+            and self._starts[-1] == len(self._rows) == len(self._weights),
+            "rows": self._rows.ndim == 1 and self._rows.max(initial=0) < max(1, len(self._records)),
+        }.items():
+            if not fits:
+                raise ValueError(f"{name} does not fit")
+
+    def nearest(self, report: IssueReport, k: int = 5, prediction: Prediction | None = None) -> list[Neighbour]:
+        """Find known issues like a report.
+
+        Args:
+            k: How many at most.
+            prediction: What the classifier says of the report, if that is known already; else it is asked.
+
+        Returns:
+            The most similar first; never the report's own issue.
+
+        Raises:
+            InputError: the report is empty or too large.
+        """
+        check_report(report)
+        if prediction is None:
+            (prediction,) = self._classifier.predict([report])
+        scores = (self._shared_words(report) + LABEL_WEIGHT * self._label_agreement(prediction)) / (1 + LABEL_WEIGHT)
+        own = self._places.get(report.id.lower())
+        order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + 1] if row != own]
+        return [self._neighbour(row, float(scores[row])) for row in order[:k]]
+
+    def _shared_words(self, report: IssueReport) -> NDArray[np.float64]:
+        """Cosine of TF-IDF with each record, [records]."""
+        buckets, counts = hashed_features(prepare(report.title, report.body))
+        values = tfidf(np.asarray(buckets, np.int64), np.asarray(counts), self._idf)
+        starts = self._starts[buckets]
+        lengths = self._starts[np.asarray(buckets, np.int64) + 1] - starts
+        # The postings of all buckets, one after the other.
+        places = np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        return np.asarray(np.bincount(self._rows[places], self._weights[places] * np.repeat(values, lengths), len(self._records)), np.float64)
+
+    def _label_agreement(self, prediction: Prediction) -> NDArray[np.float64]:
+        """Mean over axes of the probability of each record's label, [records]."""
+        axes = self._classifier.bundle.manifest.axes
+        total = np.zeros(len(self._records))
+        for column, (axis, calibration) in enumerate(axes.items()):
+            probabilities = [prediction.scores[axis].probabilities[label] for label in calibration.labels]
+            total += np.asarray([*probabilities, 0.0])[self._labels[:, column]]  # -1 takes the 0
+        return total / len(axes)
+
+    def _neighbour(self, row: int, similarity: float) -> Neighbour:
+        axes = self._classifier.bundle.manifest.axes.items()
+        labels = {axis: calibration.labels[number] for (axis, calibration), number in zip(axes, self._labels[row], strict=True) if number >= 0}
+        return Neighbour(*self._records[row], labels=labels, similarity=min(1.0, max(0.0, similarity)))
+
+
+def _web_page(url: str) -> str:
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+def tfidf(buckets: NDArray[np.int64], counts: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of hashed n-grams, of unit length: sublinear counts times `idf` [HASH_BUCKETS]."""
+    values = (1 + np.log(counts)) * idf[buckets]
+    return values / max(1e-12, float(np.linalg.norm(values)))
