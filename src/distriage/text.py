@@ -27,6 +27,7 @@ MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `ModelInput.text` and of `filed`; beyond every encoder's window, enough for the sparse features
 MAX_ERROR_CHARS = 600
 MAX_ERROR_LINES = 8
+MAX_MARKS = 30  # combining marks in a row
 MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
 
 
@@ -78,7 +79,7 @@ def normalize(text: str) -> str:
     Idempotent, never raises, linear in the length of the input; the result has at most `MAX_INPUT_CHARS` characters.
     """
     text = _cut(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
-    text = _cut(unicodedata.normalize("NFC", text))  # some characters are threefold after it
+    text = _cut(_compose(text))  # some characters are threefold after it
     for _ in range(4):
         before = text
         text = _normalize_once(text)
@@ -94,8 +95,21 @@ def _cut(text: str) -> str:
     return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # the middle of a long log matters least
 
 
+def _compose(text: str) -> str:
+    """NFC. Composing takes time quadratic in the length of a run of combining marks, so longer ones than any language has are cut (UAX #15, Stream-Safe)."""
+    if text.isascii():
+        return text
+    kept = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
 def _normalize_once(text: str) -> str:
-    text = unicodedata.normalize("NFC", text)  # what the last pass removed may have stood before a combining mark
+    text = _compose(text)  # what the last pass removed may have stood before a combining mark
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _ANSI.sub("", text)
     text = _CONTROL.sub(" ", text)
