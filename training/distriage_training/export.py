@@ -30,14 +30,14 @@ from distriage.features import HASH_BUCKETS
 from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage.text import RECIPE_VERSION, ModelInput, prepare
 from distriage_training import calibrate, metrics
-from distriage_training.config import Config
+from distriage_training.config import Config, EncoderConfig
 from distriage_training.corpus import Record
-from distriage_training.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, weights_sha256
+from distriage_training.encoder import PACKAGE, PACKAGE_BASE, RUN_INFO, earlier_runs, load_tokenizer, weights_sha256
 from distriage_training.examples import label_numbers, load_split_records
 from distriage_training.index import known_issues, write_index
 from distriage_training.model import ExportedModel, TriageModel
 from distriage_training.model_card import model_card
-from distriage_training.train import RUN_INFO, load_run_info, load_trained
+from distriage_training.train import load_run_info, load_trained
 
 INPUTS = ("input_ids", "attention_mask", "feature_ids", "feature_counts")
 MAX_PARITY_DIFFERENCE = 1e-3  # fp32 ONNX against torch, in logits
@@ -224,8 +224,10 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         (folder / "metrics.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
         if issues := known_issues(splits["train"], taxonomy):
             write_index(issues, taxonomy, folder / bundles.INDEX)
-        if "trained_on" in info:  # not in runs that were made before it was noted
-            (folder / bundles.TRAINED_ON).write_text("".join(f"{digest}\n" for digest in info["trained_on"]), encoding="ascii")
+        runs = [info, *earlier_runs(config.encoder, config.path.parent)]
+        if all("trained_on" in run for run in runs):  # not in runs that were made before it was noted
+            digests = sorted({digest for run in runs for digest in run["trained_on"]})
+            (folder / bundles.TRAINED_ON).write_text("".join(f"{digest}\n" for digest in digests), encoding="ascii")
         manifest = _manifest(config, taxonomy, axes, numeric_format, info)
         (folder / "README.md").write_text(model_card(manifest, summary, None), encoding="utf-8")
         seal(folder, manifest)
@@ -312,7 +314,8 @@ def _write_reference(
 def _manifest(
     config: Config, taxonomy: Taxonomy, axes: Mapping[str, bundles.AxisCalibration], numeric_format: str, info: Mapping[str, Any]
 ) -> bundles.Manifest:
-    source = config.encoder.source
+    earlier = earlier_runs(config.encoder, config.path.parent)
+    base = EncoderConfig.model_validate(earlier[-1]["config"]["encoder"]) if earlier else config.encoder
     return bundles.Manifest(
         format=bundles.FORMAT,
         name=config.name,
@@ -331,12 +334,12 @@ def _manifest(
             records=info["records"],
             sparse_data_sha256=info["sparse_data_sha256"],
             sparse_records=info["sparse_records"],
-            base_model=PACKAGE_BASE if source == PACKAGE else source,
-            base_model_sha256=weights_sha256(config.encoder, config.path.parent),
-            base_model_license=config.encoder.license,
+            base_model=PACKAGE_BASE if base.source == PACKAGE else base.source,
+            base_model_sha256=weights_sha256(base, config.path.parent),
+            base_model_license=base.license,
             seed=config.seed,
             hardware=info["hardware"],
-            training_seconds=info["training_seconds"],
+            training_seconds=round(info["training_seconds"] + sum(run["training_seconds"] for run in earlier), 1),
             versions={name: version(name) for name in ("torch", "transformers", "tokenizers", "scikit-learn", "onnxruntime", "onnx")},
         ),
     )

@@ -27,13 +27,12 @@ from distriage.features import HASH_BUCKETS, VIEWS
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.corpus import Record, thread_key
-from distriage_training.encoder import load_encoder, load_tokenizer, save_encoder
+from distriage_training.encoder import RUN_INFO, load_encoder, load_tokenizer, save_encoder
 from distriage_training.examples import UNLABELLED, data_sha256, load_split_records, tokenize
 from distriage_training.model import TriageModel
 from distriage_training.sparse import fit_sparse_head
 
 WEIGHTS = "model.safetensors"
-RUN_INFO = "run.json"
 ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
 
 
