@@ -16,7 +16,7 @@ import onnx
 import torch
 from distriage_training import export as module
 from distriage_training import metrics
-from distriage_training.calibrate import TARGETS
+from distriage_training.calibrate import TARGETS, confidence_loss
 from distriage_training.config import Config, load_config
 from distriage_training.corpus import Record, read_texts
 from distriage_training.encoder import load_tokenizer
@@ -47,7 +47,7 @@ from tokenizers import Tokenizer
 from toys import CORPUS, REPOSITORY, write_config
 
 from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.classifier import BATCH_SIZE, Classifier, encode, softmax
+from distriage.classifier import BATCH_SIZE, Classifier, encode
 from distriage.errors import BundleError, ConfigError
 from distriage.taxonomy import default_taxonomy, default_taxonomy_text
 from distriage.text import ModelInput, prepare
@@ -163,9 +163,9 @@ def test_the_recorded_calibration_is_that_of_the_shipped_model(tiny_bundle: Path
     for axis in AXES:
         i = AXES.index(axis)
         rows = exported.validation.rows(i)
-        plain, fitted = (
-            -np.log(softmax(shipped[axis][rows], t)[np.arange(rows.sum()), exported.validation.labels[rows, i]]).mean() for t in (1.0, found[axis].temperature)
-        )
+        truth = exported.validation.labels[rows, i]
+        plain = confidence_loss(shipped[axis][rows], truth, 1.0)
+        fitted = confidence_loss(shipped[axis][rows], truth, found[axis].temperature, found[axis].floor)
         assert fitted <= plain + 0.01
 
 

@@ -53,12 +53,14 @@ class AxisCalibration(_Strict):
     Attributes:
         labels: Label ids in the order of the outputs.
         temperature: Divides the logits before softmax (Guo et al., 2017).
+        floor: Share of the uniform distribution in the probabilities: where the labels themselves are often in doubt, no report makes one certain.
         thresholds: Precision target (`"0.90"`) -> label -> least probability at which it is met; None: never met.
         family_thresholds: The same for families.
     """
 
     labels: tuple[str, ...]
     temperature: float = Field(gt=0)
+    floor: float = Field(default=0.0, ge=0, lt=1)
     thresholds: Mapping[str, Mapping[str, float | None]]
     family_thresholds: Mapping[str, Mapping[str, float | None]] = {}
 

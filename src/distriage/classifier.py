@@ -22,12 +22,13 @@ BATCH_SIZE = 16
 Array = NDArray[np.float32]
 
 
-def softmax(logits: Array, temperature: float) -> Array:
-    """Probabilities of logits [..., labels] at a temperature, same shape."""
+def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
+    """Probabilities of logits [..., labels] at a temperature, mixed with a share `floor` of the uniform distribution; same shape."""
     scaled = logits / temperature
     scaled = scaled - scaled.max(axis=-1, keepdims=True)
     exponent = np.exp(scaled)
-    return np.asarray(exponent / exponent.sum(axis=-1, keepdims=True), dtype=np.float32)
+    probabilities = exponent / exponent.sum(axis=-1, keepdims=True)
+    return np.asarray((1 - floor) * probabilities + floor / logits.shape[-1], dtype=np.float32)
 
 
 def encode(tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> dict[str, NDArray[np.int64] | Array]:
@@ -111,7 +112,8 @@ class Classifier:
         """Predict prepared inputs; see `predict`."""
         if not inputs:
             return []
-        probabilities = {axis: softmax(logits, self.bundle.manifest.axes[axis].temperature) for axis, logits in self.logits(inputs).items()}
+        axes = self.bundle.manifest.axes
+        probabilities = {axis: softmax(logits, axes[axis].temperature, axes[axis].floor) for axis, logits in self.logits(inputs).items()}
         return [self._prediction(probabilities, row) for row in range(len(inputs))]
 
     def _prediction(self, probabilities: Mapping[str, Array], row: int) -> Prediction:

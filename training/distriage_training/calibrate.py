@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.stats import binom
 
 from distriage.classifier import softmax
@@ -25,17 +25,12 @@ MIN_LABEL_REPORTS = 25  # with fewer validation verdicts a label shares the thre
 RISK = 0.3  # chance that a threshold is set although its precision falls short of the target; smaller ones cost more coverage than they gain precision (LOG.md)
 CONTRADICTION = 0.1  # significance at which a label's own verdicts speak against the shared threshold
 TEMPERATURES = (0.2, 20.0)
+FLOORS = (0.0, 0.5)
 
 
-def negative_log_likelihood(logits: Floats, truth: Ints, temperature: float) -> float:
-    """Mean, in nats, of [n, labels] logits at a temperature."""
-    probabilities = softmax(logits.astype(np.float32), temperature)
-    return float(-np.log(np.maximum(probabilities[np.arange(len(truth)), truth], 1e-9)).mean())
-
-
-def confidence_loss(logits: Floats, truth: Ints, temperature: float) -> float:
+def confidence_loss(logits: Floats, truth: Ints, temperature: float, floor: float = 0.0) -> float:
     """Mean negative log-likelihood, in nats, of the likeliest label being right or wrong, at its probability."""
-    probabilities = softmax(logits.astype(np.float32), temperature)
+    probabilities = softmax(logits.astype(np.float32), temperature, floor)
     confidence = probabilities.max(1)
     chance = np.where(probabilities.argmax(1) == truth, confidence, 1 - confidence)
     return float(-np.log(np.maximum(chance, 1e-6)).mean())
@@ -61,13 +56,15 @@ def fit_mix(encoder: Floats, sparse: Floats, truth: Ints) -> list[float]:
     return [round(float(weight), 4) for weight in fitted.x[1:] / fitted.x[0]]
 
 
-def fit_temperature(logits: Floats, truth: Ints) -> float:
-    """Temperature at which the likeliest label's probability says best whether it is right (top-label calibration, Gupta & Ramdas, 2022).
+def fit_confidence(logits: Floats, truth: Ints) -> tuple[float, float]:
+    """Temperature and floor at which the likeliest label's probability says best whether it is right (top-label calibration, Gupta & Ramdas, 2022).
 
     That probability is the one that is shown and compared with thresholds; the likelihood of all labels instead left it too high on validation (LOG.md).
     """
-    fitted = minimize_scalar(lambda log_t: confidence_loss(logits, truth, float(np.exp(log_t))), bounds=np.log(TEMPERATURES), method="bounded")
-    return round(float(np.exp(fitted.x)), 4)
+    fitted = minimize(
+        lambda x: confidence_loss(logits, truth, float(np.exp(x[0])), float(x[1])), (0.5, 0.05), method="Nelder-Mead", bounds=[np.log(TEMPERATURES), FLOORS]
+    )
+    return round(float(np.exp(fitted.x[0])), 4), round(float(fitted.x[1]), 4)
 
 
 def threshold_for(confidence: Floats, right: NDArray[np.bool_], target: float) -> float | None:

@@ -140,14 +140,14 @@ def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validatio
 
 
 def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:
-    """Temperature and thresholds per axis from the logits of the file that ships."""
+    """Temperature, floor and thresholds per axis from the logits of the file that ships."""
     result = {}
     for i, axis in enumerate(taxonomy.axes.values()):
         rows = validation.rows(i)
         scores, truth = logits[axis.id][rows], validation.labels[rows, i]
-        temperature = calibrate.fit_temperature(scores, truth)
-        labels, families = calibrate.all_thresholds(softmax(scores, temperature), truth, axis)
-        result[axis.id] = bundles.AxisCalibration(labels=axis.label_ids, temperature=temperature, thresholds=labels, family_thresholds=families)
+        temperature, floor = calibrate.fit_confidence(scores, truth)
+        labels, families = calibrate.all_thresholds(softmax(scores, temperature, floor), truth, axis)
+        result[axis.id] = bundles.AxisCalibration(labels=axis.label_ids, temperature=temperature, floor=floor, thresholds=labels, family_thresholds=families)
     return result
 
 
