@@ -74,7 +74,7 @@ def test_the_second_view_follows_the_first(prose: str, filed: str) -> None:
 
 
 def test_the_second_view_reads_what_the_recipe_drops() -> None:
-    report = prepare("hang", "### Environment\nubuntu version: 22.04\n")
+    report = prepare("hang", "### Environment\n- OS: Ubuntu 20.04\n")
     assert as_dict(report).keys().isdisjoint(as_dict(ModelInput("", (), "ubuntu")))
     ids, _ = filed_features(report)
     assert set(as_dict(ModelInput("", (), "ubuntu"))) <= set(ids)

@@ -50,14 +50,14 @@ def config(tmp_path: Path) -> Config:
     return load_config(write_config(tmp_path / "run.toml", sparse={"max_iterations": 200}))
 
 
-def outputs(head: SparseHead, records: list[Record]) -> dict[str, NDArray[np.float32]]:
-    """Mean logits of the views per axis, through the graph's own padded inputs."""
+def outputs(head: SparseHead, records: list[Record], view: int = 0) -> dict[str, NDArray[np.float32]]:
+    """Logits of a view per axis, through the graph's own padded inputs."""
     features = [all_features(prepare(one.title, one.body)) for one in records]
     width = max(len(ids) for ids, _ in features)
     ids, counts = torch.zeros(len(records), width, dtype=torch.long), torch.zeros(len(records), width)
     for row, (one, values) in enumerate(features):
         ids[row, : len(one)], counts[row, : len(one)] = torch.tensor(one), torch.tensor(values)
-    parts = head(ids, counts).mean(1).split([len(axis.label_ids) for axis in TAXONOMY.axes.values()], dim=1)
+    parts = head(ids, counts)[:, view].split([len(axis.label_ids) for axis in TAXONOMY.axes.values()], dim=1)
     return {axis: part.numpy() for axis, part in zip(TAXONOMY.axes, parts, strict=True)}
 
 
@@ -69,11 +69,12 @@ def test_the_feature_matrix_holds_the_hashed_counts() -> None:
         assert dict(zip(ids, counts, strict=True)) == {int(i): float(matrix[row, i]) for i in matrix[row].indices}
 
 
-def test_the_head_equals_scikit_learn_on_the_same_features(config: Config) -> None:
+@pytest.mark.parametrize("view", range(VIEWS))
+def test_the_head_equals_scikit_learn_on_the_same_features(config: Config, view: int) -> None:
     head = fit_sparse_head(RECORDS, TAXONOMY, config)
-    logits = outputs(head, RECORDS)
+    logits = outputs(head, RECORDS, view)
     tfidf = TfidfTransformer(sublinear_tf=True)
-    features = tfidf.fit_transform(feature_matrix(RECORDS))
+    features = tfidf.fit_transform(feature_matrix(RECORDS)[:, view * HASH_BUCKETS : (view + 1) * HASH_BUCKETS])
     numbers = np.array([label_numbers(one, TAXONOMY) for one in RECORDS])
     for i, axis in enumerate(TAXONOMY.axes):
         fitted = LogisticRegression(C=10, class_weight="balanced", max_iter=200, tol=1e-3).fit(features, numbers[:, i])
@@ -81,9 +82,9 @@ def test_the_head_equals_scikit_learn_on_the_same_features(config: Config) -> No
         found = logits[axis][:, fitted.classes_]
         assert np.ptp(scores) > 1
         if scores.ndim == 1:
-            np.testing.assert_allclose(found[:, 1] - found[:, 0], scores, atol=2e-2)
+            np.testing.assert_allclose(found[:, 1] - found[:, 0], scores, atol=5e-2)  # int8 weights
         else:
-            np.testing.assert_allclose(found, scores, atol=2e-2)
+            np.testing.assert_allclose(found, scores, atol=5e-2)  # int8 weights
 
 
 def test_labels_without_an_example_stay_far_below(config: Config) -> None:

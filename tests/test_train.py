@@ -83,7 +83,7 @@ def test_the_tiny_run_leaves_weights_log_and_record(tiny_run: Path) -> None:
     model = load_trained(tiny_run, config, TAXONOMY)
     assert not model.training
     assert model.sparse.weight.abs().max() > 0
-    assert model.mix.tolist() == [0.0] * 6
+    assert model.mix.tolist() == [[0.0, 0.0]] * 6
 
 
 def test_training_moves_the_model(finished: tuple[Config, Path]) -> None:
@@ -165,10 +165,11 @@ def test_the_sparse_head_is_fitted_anew_and_nothing_else(finished: tuple[Config,
     larger = four_steps(tmp_path, data={"limit": 64})
     assert refit_sparse(larger, copy, quiet()) == copy / WEIGHTS
     before, after = load_file(run / WEIGHTS), load_file(copy / WEIGHTS)
-    assert {name for name in before if not torch.equal(before[name], after[name])} == {"sparse.idf", "sparse.weight", "sparse.bias"}
+    assert {name for name in before if not torch.equal(before[name], after[name])} == {"sparse.idf", "sparse.weight", "sparse.scale", "sparse.bias"}
     old, new = load_run_info(run), load_run_info(copy)
     assert (old["sparse_records"], new["sparse_records"]) == (32, 64)
     assert old["sparse_data_sha256"] != new["sparse_data_sha256"]
+    assert set(old.pop("trained_on")) < set(new.pop("trained_on"))  # what the encoder has seen stays noted
     assert {key: value for key, value in old.items() if not key.startswith("sparse")} == {k: v for k, v in new.items() if not k.startswith("sparse")}
 
 
