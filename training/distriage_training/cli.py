@@ -23,24 +23,40 @@ TEXTS = Path(".corpus/texts.jsonl")
 MODELS = Path("models")
 
 corpus_app = typer.Typer(name="corpus", help="The annotated corpus: import, hydrate, export-verdicts, stats, agreement, check.", no_args_is_help=True)
+study_app = typer.Typer(name="study", help="Beside an evaluation: peers, learning curve, left-out repositories, errors.", no_args_is_help=True)
+
+ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the configuration's name.")]
+SplitOption = Annotated[str, typer.Option(help="validation or test.")]
+StudyOption = Annotated[Path | None, typer.Option("--output", help="Folder for what was measured; default: runs/NAME-study.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the training commands to the command line."""
     app.add_typer(corpus_app)
+    app.add_typer(study_app)
     for command in (train, pretrain, export, index, evaluate, promote):
         app.command()(command)
 
 
 @contextmanager
-def _extra() -> Iterator[None]:
+def _extra(name: str = "train") -> Iterator[None]:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("distriage"):
             raise
-        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[train]'") from None
+        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[{name}]'") from None
+
+
+def _model(model: str | None, name: str) -> str:
+    folder = Path("models") / name
+    return model or (str(folder) if folder.is_dir() else name)
+
+
+def _check_split(split: str) -> None:
+    if split not in {"validation", "test"}:
+        raise typer.BadParameter(f"{split!r}: expected validation or test", param_hint="--split")
 
 
 def train(
@@ -109,16 +125,15 @@ def index(
 
 def evaluate(
     config: Annotated[Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")] = Path("configs/base.toml"),
-    split: Annotated[str, typer.Option(help="validation or test.")] = "validation",
-    model: Annotated[str | None, typer.Option(help="A bundle's folder or a shipped model; default: the configuration's name.")] = None,
+    split: SplitOption = "validation",
+    model: ModelOption = None,
     output: Annotated[Path | None, typer.Option(help="Folder for metrics.json, report.md and figures; default: runs/NAME-SPLIT.")] = None,
     baselines: Annotated[bool, typer.Option(help="Also fit the TF-IDF baseline.")] = True,
     faithfulness: Annotated[int, typer.Option(min=0, metavar="N", help="Also measure `--explain` on N reports, by deletion and insertion of lines.")] = 0,
     record: Annotated[bool, typer.Option("--record", help="Write the figures into the bundle's metrics.json and model card.")] = False,
 ) -> None:
     """Measure a bundle: tables with baselines, agreement and intervals; figures."""
-    if split not in {"validation", "test"}:
-        raise typer.BadParameter(f"{split!r}: expected validation or test", param_hint="--split")
+    _check_split(split)
     with _extra():
         from distriage.classifier import Classifier
         from distriage_training.config import load_config
@@ -126,7 +141,7 @@ def evaluate(
         from distriage_training.evaluate import markdown, record_in_bundle
 
         settings = load_config(config)
-        classifier = Classifier(model or (str(Path("models") / settings.name) if (Path("models") / settings.name).is_dir() else settings.name))
+        classifier = Classifier(_model(model, settings.name))
         console = Console(stderr=True, highlight=False)
         folder = output or Path("runs") / f"{settings.name}-{split}"
         document = measure(classifier, settings, split, folder, console, baselines=baselines, faithfulness=faithfulness)
@@ -162,6 +177,79 @@ def promote(
             typer.echo(f"not worse on any axis; without --dry-run {new.bundle.manifest.name} would become the default in {models}")
             return
         typer.echo(f"promoted: {install(new.bundle, models)} is the default model")
+
+
+@study_app.command()
+def peers(
+    config: ConfigArgument,
+    names: Annotated[str, typer.Option("--peers", help="Which, separated by commas: tfidf, fasttext, setfit.")] = "tfidf,fasttext,setfit",
+    split: SplitOption = "validation",
+    axes: Annotated[str | None, typer.Option(help="Only these axes, separated by commas.")] = None,
+    model: ModelOption = None,
+    output: StudyOption = None,
+) -> None:
+    """Train other classifiers on the same records and measure them beside a bundle (extra `peers`)."""
+    _check_split(split)
+    with _extra("peers"):
+        from distriage.classifier import Classifier
+        from distriage_training.config import load_config
+        from distriage_training.studies import compare_with_peers, peers_table
+
+        settings = load_config(config)
+        folder = output or Path("runs") / f"{settings.name}-study"
+        classifier = Classifier(_model(model, settings.name))
+        wanted = None if axes is None else axes.split(",")
+        result = compare_with_peers(classifier, settings, split, names.split(","), folder, Console(stderr=True, highlight=False), wanted)
+    typer.echo(peers_table(result))
+
+
+@study_app.command()
+def curve(
+    config: ConfigArgument,
+    shares: Annotated[str, typer.Option(help="Of the training records, separated by commas.")] = "0.125,0.25,0.5,1",
+    output: StudyOption = None,
+) -> None:
+    """Learning curve of the sparse head on validation; table and figure."""
+    with _extra():
+        from distriage_training.config import load_config
+        from distriage_training.studies import learning_curve, scores_table
+
+        settings = load_config(config)
+        try:
+            parts = [float(share) for share in shares.split(",")]
+        except ValueError:
+            parts = []
+        if not parts or not all(0 < share <= 1 for share in parts):
+            raise typer.BadParameter(f"{shares!r}: expected numbers above 0 and up to 1, such as 0.25,0.5,1", param_hint="--shares")
+        folder = output or Path("runs") / f"{settings.name}-study"
+        result = learning_curve(settings, parts, folder, Console(stderr=True, highlight=False))
+    typer.echo(scores_table(result, "training records"))
+    typer.echo(f"written: {folder}/learning-curve.png", err=True)
+
+
+@study_app.command("leave-out")
+def leave_out_(config: ConfigArgument, output: StudyOption = None) -> None:
+    """The sparse head on a repository's validation reports, with and without its training records."""
+    with _extra():
+        from distriage_training.config import load_config
+        from distriage_training.studies import leave_out, repositories, scores_table
+
+        settings = load_config(config)
+        result = leave_out(settings, output or Path("runs") / f"{settings.name}-study", Console(stderr=True, highlight=False))
+    typer.echo(scores_table(dict(repositories(result)), "repository"))
+
+
+@study_app.command("errors")
+def errors_(config: ConfigArgument, model: ModelOption = None) -> None:
+    """Where a bundle is wrong on validation, how near it was, and which reports could not tell."""
+    with _extra():
+        from distriage.classifier import Classifier
+        from distriage_training.config import load_config
+        from distriage_training.errors import analyse, errors_table
+
+        settings = load_config(config)
+        result = analyse(Classifier(_model(model, settings.name)), settings, Console(stderr=True, highlight=False))
+    typer.echo(errors_table(result))
 
 
 @corpus_app.command("export-verdicts")

@@ -71,6 +71,7 @@ class TrainingConfig(_Strict):
         head_rate_factor: The heads learn so many times faster than the encoder.
         class_balance: Exponent e of the loss weight (mean count / count)^e of a label: 0 none, 1 full balance.
         token_dropout: Share of input tokens that are masked, a regularizer; the encoder's own dropout is off, which doubles the speed on CPUs.
+        rationale_weight: Weight of the auxiliary loss of recognizing the annotator's note (`rationale.py`); 0: none.
         sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
         label_weights: Source -> axis -> weight of its labels in the loss, for sources whose annotators kept another convention; 1 where not named.
     """
@@ -87,6 +88,7 @@ class TrainingConfig(_Strict):
     class_balance: float = Field(default=0.5, ge=0, le=1)
     head_dropout: float = Field(default=0.2, ge=0, lt=1)
     token_dropout: float = Field(default=0.08, ge=0, lt=1)
+    rationale_weight: float = Field(default=0.0, ge=0)
     sample: dict[str, Annotated[float, Field(gt=0, le=1)]] = {}
     label_weights: dict[str, dict[str, Annotated[float, Field(ge=0)]]] = {}
     save_steps: int = Field(default=200, ge=1)

@@ -93,6 +93,7 @@ class Record:
         labels: Axis -> label id; an axis that is not annotated is absent.
         group: For scores per group: the framework, or the group column of a table.
         url: The report's page; empty where it has none.
+        note: The annotator's words for the decisive clue; empty where there are none.
     """
 
     id: str
@@ -104,6 +105,7 @@ class Record:
     origin: str
     group: str
     url: str = ""
+    note: str = ""
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -239,6 +241,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
                 origin=annotation.origin,
                 group=annotation.framework,
                 url=annotation.url,
+                note=annotation.note,
             )
         )
     return records, missing

@@ -58,7 +58,7 @@ def evaluate(
     if not records:
         raise CorpusError(f"split {split}: no record with a text")
     labels = np.array([label_numbers(record, taxonomy) for record in records])
-    predictions = _predict(classifier, records, console)
+    predictions = predict(classifier, records, console)
     tfidf = TfidfBaseline(splits["train"]) if baselines else None
     train_labels = np.array([label_numbers(record, taxonomy) for record in splits["train"]])
     agreement = _agreement(config, taxonomy)
@@ -75,7 +75,7 @@ def evaluate(
     for i, axis in enumerate(track(list(taxonomy.axes.values()), "axes", console=console, transient=True)):
         rows = np.flatnonzero(labels[:, i] >= 0)
         truth = labels[rows, i]
-        probabilities = _matrix(predictions, axis.id, axis.label_ids)[rows]
+        probabilities = probability_matrix(predictions, axis.id, axis.label_ids)[rows]
         scores = score(truth, probabilities)
         scores["majority"] = _brief(truth, majority(train_labels[train_labels[:, i] >= 0, i], len(rows)))
         if tfidf is not None:
@@ -91,7 +91,7 @@ def evaluate(
     if Similar.available(classifier.bundle):
         document["similar"] = measure_similar(classifier, records, predictions, splits["train"], console)
     if feedback:
-        document["feedback"] = _apart(feedback, _predict(classifier, feedback, console), taxonomy)
+        document["feedback"] = _apart(feedback, predict(classifier, feedback, console), taxonomy)
     output.mkdir(parents=True, exist_ok=True)
     if faithfulness:
         document["faithfulness"] = measure_faithfulness(classifier, records, faithfulness, config.seed, console)
@@ -102,7 +102,8 @@ def evaluate(
     return document
 
 
-def _predict(classifier: Classifier, records: Sequence[Record], console: Console) -> list[Prediction]:
+def predict(classifier: Classifier, records: Sequence[Record], console: Console) -> list[Prediction]:
+    """The bundle's prediction for each record, with a progress bar."""
     chunk = 64
     predictions: list[Prediction] = []
     for start in track(range(0, len(records), chunk), "predicting", console=console, transient=True):
@@ -110,7 +111,8 @@ def _predict(classifier: Classifier, records: Sequence[Record], console: Console
     return predictions
 
 
-def _matrix(predictions: Sequence[Prediction], axis: str, labels: Sequence[str]) -> NDArray[np.float64]:
+def probability_matrix(predictions: Sequence[Prediction], axis: str, labels: Sequence[str]) -> NDArray[np.float64]:
+    """Probabilities of an axis, [predictions, labels]."""
     return np.array([[prediction.scores[axis].probabilities[label] for label in labels] for prediction in predictions])
 
 
@@ -141,7 +143,7 @@ def _apart(records: Sequence[Record], predictions: Sequence[Prediction], taxonom
         rows = [row for row, record in enumerate(records) if axis.id in record.labels]
         if rows:
             truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
-            result[axis.id] = {"n": len(rows), **_brief(truth, _matrix(predictions, axis.id, axis.label_ids)[rows].argmax(1))}
+            result[axis.id] = {"n": len(rows), **_brief(truth, probability_matrix(predictions, axis.id, axis.label_ids)[rows].argmax(1))}
     return result
 
 
@@ -200,10 +202,10 @@ def markdown(document: Mapping[str, Any]) -> str:
     ]
     for axis, row in document["axes"].items():
         lines.append(
-            f"| {axis} | {row['n']} | {_pair(row['majority'])} | {_pair(row.get('tfidf_lr'))} | **{_pair(row)}** | "
+            f"| {axis} | {row['n']} | {pair(row['majority'])} | {pair(row.get('tfidf_lr'))} | **{pair(row)}** | "
             f"{_span(row['accuracy_interval'])} / {_span(row['macro_f1_interval'])} | {row['ece']:.3f} | {row['brier']:.3f} | "
             f"{' / '.join(f'{value:.0%}' for value in row['coverage'].values())} | "
-            f"{_pair(document['agreement'].get('as_filed', {}).get(axis))} | {_pair(document['agreement'].get('whole_thread', {}).get(axis))} |"
+            f"{pair(document['agreement'].get('as_filed', {}).get(axis))} | {pair(document['agreement'].get('whole_thread', {}).get(axis))} |"
         )
     lines += ["", "Applied at the shipped thresholds: precision (coverage)", ""]
     lines += ["| mode | " + " | ".join(document["axes"]) + " |", "|---" * (len(document["axes"]) + 1) + "|"]
@@ -213,7 +215,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     if "feedback" in document:
         lines += ["", "Against verdicts of maintainers, which are in no other table: accuracy / macro-F1 (n)", ""]
         lines += ["| " + " | ".join(document["feedback"]) + " |", "|---" * len(document["feedback"]) + "|"]
-        lines.append("| " + " | ".join(f"{_pair(row)} ({row['n']})" for row in document["feedback"].values()) + " |")
+        lines.append("| " + " | ".join(f"{pair(row)} ({row['n']})" for row in document["feedback"].values()) + " |")
     if "similar" in document:
         lines += ["", *similar_table(document["similar"])]
     if "faithfulness" in document:
@@ -221,7 +223,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     keys = sorted({key for groups in document["groups"].values() for key in groups})
     lines += ["", "| accuracy / macro-F1 (n) | " + " | ".join(document["groups"]) + " |", "|---" * (len(document["groups"]) + 1) + "|"]
     for key in keys:
-        cells = [f"{_pair(groups[key])} ({groups[key]['n']})" if key in groups else "" for groups in document["groups"].values()]
+        cells = [f"{pair(groups[key])} ({groups[key]['n']})" if key in groups else "" for groups in document["groups"].values()]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     if "group_macro_f1_mean" in document:
         lines += ["", "| system | mean over groups of macro-F1 |", "|---|---|"]
@@ -230,7 +232,8 @@ def markdown(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _pair(row: Mapping[str, Any] | None) -> str:
+def pair(row: Mapping[str, Any] | None) -> str:
+    """`accuracy / macro-F1`; empty for None."""
     return "" if row is None else f"{row['accuracy']:.3f} / {row['macro_f1']:.3f}"
 
 

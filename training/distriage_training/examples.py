@@ -22,6 +22,7 @@ from distriage_training.config import Config, DataConfig
 from distriage_training.corpus import Record, load_records
 
 UNLABELLED = -100  # PyTorch's ignore index
+NO_NOTE = -1
 
 
 def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Record]]:
@@ -116,7 +117,8 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
     """Build the training set.
 
     Returns:
-        Columns `input_ids` (at most `max_tokens`), `labels` [axes] (`UNLABELLED` where absent), `weights` [axes], `length`, `source`.
+        Columns `input_ids` (at most `max_tokens`), `labels` [axes] (`UNLABELLED` where absent), `weights` [axes], `note` (the record's number, `NO_NOTE`
+        where it has none), `length`, `source`.
     """
     tokenizer.enable_truncation(config.encoder.max_tokens)
     tokenizer.no_padding()
@@ -128,6 +130,7 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
             "length": [len(encoding.ids) for encoding in encodings],
             "labels": [label_numbers(record, taxonomy) for record in records],
             "weights": [[weights.get(record.source, {}).get(axis, 1.0) for axis in taxonomy.axes] for record in records],
+            "note": [number if record.note else NO_NOTE for number, record in enumerate(records)],
             "source": [record.source for record in records],
         }
     )

@@ -79,7 +79,7 @@ def torch_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[Mode
     with torch.inference_mode():
         for rows, feeds in batches(tokenizer, inputs):
             tensors = {name: torch.from_numpy(values) for name, values in feeds.items()}
-            encoded = model.encode(tensors["input_ids"], tensors["attention_mask"])
+            encoded, _ = model.encode(tensors["input_ids"], tensors["attention_mask"])
             extra = model.sparse(tensors["feature_ids"], tensors["feature_counts"]).split(list(model.axes.values()), dim=2)
             for axis, a, b in zip(model.axes, encoded, extra, strict=True):
                 dense[axis][rows] = a.numpy()

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from distriage_training.examples import UNLABELLED
+from distriage_training.rationale import Rationales
 
 
 class SparseHead(nn.Module):
@@ -57,6 +58,7 @@ class TriageModel(nn.Module):
 
     Attributes:
         axes: Axis -> number of labels, in the order of outputs.
+        rationales: The auxiliary task and its weight; only while training.
         mix: Weight of the sparse logits per axis and view [axes, views]; 0 until `calibrate.py` has fitted it on validation data.
     """
 
@@ -74,29 +76,34 @@ class TriageModel(nn.Module):
         self.sparse = SparseHead(hash_buckets, sum(self.axes.values()), views)
         self.register_buffer("mix", torch.zeros(len(self.axes), views))
         self.mix: Tensor
+        self.rationales: Rationales | None = None
+        self.rationale_weight = 0.0
         for axis, labels in self.axes.items():
             self.register_buffer(f"class_weight_{axis}", torch.ones(labels), persistent=False)
 
-    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> list[Tensor]:
-        """The encoder's logits, one [batch, labels] per axis, of [batch, tokens] inputs."""
+    def encode(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[list[Tensor], Tensor]:
+        """The encoder's logits, one [batch, labels] per axis, and its mean vector [batch, width], of [batch, tokens] inputs."""
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
         mean = (hidden * mask).sum(1) / mask.sum(1)
         attention = torch.softmax(self.pool(hidden) + (mask - 1) * 1e4, dim=1)  # [batch, tokens, axes]
         pooled = attention.transpose(1, 2) @ hidden  # [batch, axes, width]
-        return [head(self.dropout(torch.cat([mean, pooled[:, i]], -1))) for i, head in enumerate(self.heads.values())]
+        return [head(self.dropout(torch.cat([mean, pooled[:, i]], -1))) for i, head in enumerate(self.heads.values())], mean
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, weights: Tensor | None = None) -> dict[str, Any]:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor | None = None, weights: Tensor | None = None, note: Tensor | None = None
+    ) -> dict[str, Any]:
         """Training step of the encoder: loss and logits.
 
         Args:
             labels: [batch, axes], `UNLABELLED` where a report has no label on an axis.
             weights: [batch, axes], weight of each label.
+            note: [batch], number of each report's note for the auxiliary task.
 
         Returns:
             `loss`: mean over the batch of the sum over labelled axes; `logits`: one tensor per axis.
         """
-        logits = self.encode(input_ids, attention_mask)
+        logits, mean = self.encode(input_ids, attention_mask)
         if labels is None or weights is None:
             return {"logits": logits}
         loss = logits[0].new_zeros(())
@@ -110,6 +117,8 @@ class TriageModel(nn.Module):
                 reduction="none",
             )
             loss = loss + (each * weights[:, i]).sum() / len(labels)
+        if self.rationales is not None and note is not None:
+            loss = loss + self.rationale_weight * self.rationales(mean, note)
         return {"loss": loss, "logits": logits}
 
     def set_class_weights(self, counts: Mapping[str, Tensor], exponent: float) -> None:
@@ -129,6 +138,6 @@ class ExportedModel(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, feature_ids: Tensor, feature_counts: Tensor) -> tuple[Tensor, ...]:
         """Logits per axis, each [batch, labels]."""
-        encoded = self.model.encode(input_ids, attention_mask)
+        encoded, _ = self.model.encode(input_ids, attention_mask)
         sparse = self.model.sparse(feature_ids, feature_counts).split(list(self.model.axes.values()), dim=2)
         return tuple(dense + (self.model.mix[i].unsqueeze(1) * extra).sum(1) for i, (dense, extra) in enumerate(zip(encoded, sparse, strict=True)))

@@ -30,6 +30,7 @@ from distriage_training.corpus import Record, thread_key
 from distriage_training.encoder import RUN_INFO, load_encoder, load_tokenizer, save_encoder
 from distriage_training.examples import UNLABELLED, data_sha256, load_split_records, tokenize
 from distriage_training.model import TriageModel
+from distriage_training.rationale import Rationales, embed
 from distriage_training.sparse import fit_sparse_head
 
 WEIGHTS = "model.safetensors"
@@ -153,6 +154,7 @@ class Collator:
             "attention_mask": attention_mask,
             "labels": torch.as_tensor([row["labels"] for row in rows]),
             "weights": torch.as_tensor([row["weights"] for row in rows], dtype=torch.float),
+            "note": torch.as_tensor([row["note"] for row in rows]),
         }
 
 
@@ -235,6 +237,9 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         config.training.class_balance,
     )
     settings = config.training
+    if settings.rationale_weight:
+        model.rationales = Rationales(embed(model.encoder.eval(), tokenizer, [record.note for record in splits["train"]]))
+        model.rationale_weight = settings.rationale_weight
     drawn = len(BucketSampler(dataset["length"], dataset["source"], settings, config.seed))
     steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation))
     tokens = sum(dataset["length"]) / len(dataset)
@@ -271,6 +276,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     seconds = time.monotonic() - trainer.started_s
     if not trainer.is_world_process_zero():
         return output / WEIGHTS
+    model.rationales = None  # its work is done
     save_encoder(model.encoder, tokenizer, output / "encoder")
     info = {
         "training_seconds": round(seconds, 1),
