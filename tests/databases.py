@@ -29,8 +29,8 @@ _numbers = count()
 class Clock:
     """Stands still until it is moved."""
 
-    def __init__(self) -> None:
-        self.now = NOW
+    def __init__(self, now: float = NOW) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         return self.now

@@ -15,6 +15,7 @@ pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install 'distria
 from conftest import Command, Fault, assert_one_line
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from databases import Clock
 from distriage_serving.bot.app_auth import App, load_key
 from distriage_serving.bot.sweep import sweep
 from distriage_serving.github_rest import RefusedError
@@ -24,14 +25,6 @@ from github_app_double import APP_ID, INSTALLATION, GitHubAppDouble, app_key, ap
 from github_double import Trouble
 
 from distriage.errors import ConfigError, GitHubError
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = time.time()
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def github() -> Iterator[GitHubAppDouble]:
 
 
 def test_a_token_is_kept_until_five_minutes_before_its_end(github: GitHubAppDouble) -> None:
-    clock = Clock()
+    clock = Clock(time.time())
     for name, at in (("first", clock.now + 3600), ("second", clock.now + 7200), ("third", clock.now + 7200)):
         expires_at = datetime.fromtimestamp(at, UTC).isoformat()
         github.troubles.append(Trouble("access_tokens", Fault(201, json.dumps({"token": name, "expires_at": expires_at}))))

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install 'distriage[serve]'")
 
 from conftest import Fault
+from databases import Clock
 from distriage_serving.bot import worker as worker_module
 from distriage_serving.bot.app_auth import App
 from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
@@ -96,16 +97,6 @@ class Bot:
         return [(write.method, write.path) for write in self.github.written if not write.path.startswith("/app/")]
 
 
-class Clock:
-    """Time that a test moves on."""
-
-    def __init__(self) -> None:
-        self.now = time.time()
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def github() -> Iterator[GitHubAppDouble]:
     double = GitHubAppDouble()
@@ -129,7 +120,7 @@ def store() -> Iterator[Store]:
 @pytest.fixture
 def make(github: GitHubAppDouble, store: Store, keyword_classifier: Classifier) -> Make:
     def made(**options: Any) -> Bot:
-        clock = Clock()
+        clock = Clock(time.time())
         store.clock = clock
         app = App(APP_ID, app_key(), github.url)
         return Bot(github, store, Worker(store, app, keyword_classifier, threading.Event(), debounce_s=30, **options), clock)

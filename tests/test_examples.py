@@ -16,7 +16,7 @@ pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[t
 from distriage_training.config import load_config
 from distriage_training.corpus import Record
 from distriage_training.encoder import load_tokenizer
-from distriage_training.examples import UNLABELLED, data_sha256, label_numbers, load_split_records, tokenize
+from distriage_training.examples import NO_NOTE, UNLABELLED, data_sha256, label_numbers, load_split_records, tokenize
 from toys import QUESTION, annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.errors import ConfigError, CorpusError
@@ -247,7 +247,10 @@ def test_tokenize(tmp_path: Path) -> None:
     path = write_config(tmp_path / "run.toml", training={"label_weights": {"odd": {"symptom": 0.3, "kind": 0.0}}})
     config = load_config(path)
     tokenizer = load_tokenizer(config.encoder, path.parent)
-    records = [record(), record("a/b#2", source="odd", body="NCCL error: watchdog timeout\n" + "so many words here " * 100, labels={"kind": "bug"})]
+    records = [
+        record(),
+        record("a/b#2", source="odd", note="watchdog fired", body="NCCL error: watchdog timeout\n" + "so many words here " * 100, labels={"kind": "bug"}),
+    ]
     data = tokenize(records, tokenizer, taxonomy, config)
     ids = data["input_ids"]
     assert data["length"] == [len(row) for row in ids]
@@ -256,4 +259,5 @@ def test_tokenize(tmp_path: Path) -> None:
     assert ids[1] == tokenizer.encode(prepare(records[1].title, records[1].body).text).ids
     assert data["labels"] == [label_numbers(one, taxonomy) for one in records]
     assert data["weights"] == [[1.0] * 6, [0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]
+    assert data["note"] == [NO_NOTE, 1]
     assert data["source"] == ["toys", "odd"]

@@ -24,20 +24,14 @@ from distriage_training.examples import label_numbers, load_split_records
 from distriage_training.export import (
     MAX_INT8_DIFFERENCE,
     MAX_PARITY_DIFFERENCE,
-    GateError,
     ValidationSet,
-    batches,
     calibrations,
     export,
     fit_calibration,
     int8_drops,
-    joined_logits,
-    onnx_logits,
     seal,
-    torch_logits,
-    write_int8,
-    write_onnx,
 )
+from distriage_training.graph import GateError, batches, joined_logits, onnx_logits, torch_logits, write_int8, write_onnx
 from distriage_training.model import TriageModel
 from distriage_training.train import RUN_INFO, load_trained
 from numpy.typing import NDArray

@@ -114,16 +114,16 @@ def test_padding_changes_nothing() -> None:
     ids, mask = batch()
     padded = torch.cat([ids, torch.zeros(4, 6, dtype=torch.long)], 1), torch.cat([mask, torch.zeros(4, 6, dtype=torch.long)], 1)
     with torch.inference_mode():
-        for plain, wide in zip(model.encode(ids, mask), model.encode(*padded), strict=True):
+        for plain, wide in zip(model.encode(ids, mask)[0], model.encode(*padded)[0], strict=True):
             torch.testing.assert_close(plain, wide, atol=1e-5, rtol=1e-5)
 
 
 def test_dropout_of_the_heads_acts_in_training_only() -> None:
     model = build(head_dropout=0.5)
-    first, second = (model.encode(*batch())[0] for _ in range(2))
+    first, second = (model.encode(*batch())[0][0] for _ in range(2))
     assert not torch.equal(first, second)
     model.eval()
-    first, second = (model.encode(*batch())[0] for _ in range(2))
+    first, second = (model.encode(*batch())[0][0] for _ in range(2))
     assert torch.equal(first, second)
 
 
@@ -189,7 +189,7 @@ def test_the_exported_graph_adds_the_sparse_logits_axis_by_axis() -> None:
     model.mix.copy_(torch.tensor([[0.0], [0.7]]))
     features = padded_features(counts_matrix()[:4], BUCKETS)
     with torch.inference_mode():
-        dense = model.encode(*batch())
+        dense, _ = model.encode(*batch())
         sparse = model.sparse(*features)
         kind, cause = ExportedModel(model)(*batch(), *features)
     assert torch.equal(kind, dense[0])

@@ -12,15 +12,14 @@ import pytest
 pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
 
 import torch
+from distriage_training.batching import BucketSampler, Collator
 from distriage_training.config import Config, EncoderConfig, TrainingConfig, load_config
 from distriage_training.encoder import load_encoder, load_tokenizer, weights_sha256
-from distriage_training.examples import data_sha256, load_split_records, tokenize
+from distriage_training.examples import NO_NOTE, data_sha256, load_split_records, tokenize
 from distriage_training.train import (
     ELAPSED_S,
     RUN_INFO,
     WEIGHTS,
-    BucketSampler,
-    Collator,
     TriageTrainer,
     build_model,
     load_run_info,
@@ -282,8 +281,8 @@ def collate(share: float, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]
 
 
 ROWS = [
-    {"input_ids": [101, *range(1000, 1600), 102], "labels": [1, -100], "weights": [1.0, 0.5]},
-    {"input_ids": [101, 2000, 102], "labels": [0, 2], "weights": [1.0, 1.0]},
+    {"input_ids": [101, *range(1000, 1600), 102], "labels": [1, -100], "weights": [1.0, 0.5], "note": 0},
+    {"input_ids": [101, 2000, 102], "labels": [0, 2], "weights": [1.0, 1.0], "note": NO_NOTE},
 ]
 
 
@@ -296,6 +295,7 @@ def test_a_batch_is_padded_to_its_longest_report() -> None:
     assert batch["labels"].tolist() == [[1, -100], [0, 2]]
     assert batch["weights"].dtype == torch.float
     assert batch["weights"].tolist() == [[1.0, 0.5], [1.0, 1.0]]
+    assert batch["note"].tolist() == [0, NO_NOTE]
 
 
 def test_a_share_of_the_words_is_masked_and_no_special_token() -> None:

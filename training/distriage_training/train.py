@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from datasets import Dataset
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.utils.data import Sampler
 from transformers import Trainer, TrainingArguments, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
@@ -25,6 +23,7 @@ from distriage.bundle import thread_digest
 from distriage.errors import ConfigError
 from distriage.features import HASH_BUCKETS, VIEWS
 from distriage.taxonomy import Taxonomy
+from distriage_training.batching import BucketSampler, Collator
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.corpus import Record, thread_key
 from distriage_training.encoder import RUN_INFO, load_encoder, load_tokenizer, save_encoder
@@ -91,71 +90,6 @@ def load_run_info(run: Path) -> dict[str, Any]:
     if not isinstance(info, dict):
         raise ConfigError(f"{file}: missing or damaged; expected a finished run")
     return info
-
-
-class BucketSampler(Sampler[int]):
-    """Draws each epoch's share of every source, and puts reports of like length into one batch, batches in random order.
-
-    Padding costs as much as text; on this corpus buckets halve the tokens of an epoch.
-    """
-
-    def __init__(self, lengths: Sequence[int], sources: Sequence[str], config: TrainingConfig, seed: int) -> None:
-        self.lengths = lengths
-        self.batch = config.batch_size
-        self.seed = seed
-        self.epoch = 0
-        by_source: dict[str, list[int]] = {}
-        for i, source in enumerate(sources):
-            by_source.setdefault(source, []).append(i)
-        self.shares = [(rows, max(1, round(len(rows) * config.sample.get(source, 1.0)))) for source, rows in sorted(by_source.items())]
-
-    def __len__(self) -> int:
-        return sum(count for _, count in self.shares)
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by the Trainer; each epoch draws and shuffles anew, the same way in a resumed run."""
-        self.epoch = epoch
-
-    def __iter__(self) -> Iterator[int]:
-        rng = random.Random(f"{self.seed} {self.epoch}")
-        rows = [row for members, count in self.shares for row in rng.sample(members, count)]
-        rng.shuffle(rows)
-        chunk = self.batch * 50
-        batches = []
-        for start in range(0, len(rows), chunk):
-            part = sorted(rows[start : start + chunk], key=lambda row: self.lengths[row])
-            batches += [part[i : i + self.batch] for i in range(0, len(part), self.batch)]
-        last = batches.pop()  # the short batch stays last, so that batch borders hold
-        rng.shuffle(batches)
-        return iter([row for batch in [*batches, last] for row in batch])
-
-
-class Collator:
-    """Pads a batch to its longest report and masks a share of the tokens while the model trains."""
-
-    def __init__(self, config: TrainingConfig, mask_token: int, special_below: int) -> None:
-        self.share = config.token_dropout
-        self.mask_token = mask_token
-        self.special_below = special_below
-
-    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        width = max(len(row["input_ids"]) for row in rows)
-        input_ids = torch.zeros(len(rows), width, dtype=torch.long)
-        attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
-        for i, row in enumerate(rows):
-            ids = torch.as_tensor(row["input_ids"])
-            input_ids[i, : len(ids)] = ids
-            attention_mask[i, : len(ids)] = 1
-        if self.share:
-            dropped = (torch.rand(input_ids.shape) < self.share) & (input_ids >= self.special_below)
-            input_ids = input_ids.masked_fill(dropped, self.mask_token)
-        return {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
-            "labels": torch.as_tensor([row["labels"] for row in rows]),
-            "weights": torch.as_tensor([row["weights"] for row in rows], dtype=torch.float),
-            "note": torch.as_tensor([row["note"] for row in rows]),
-        }
 
 
 class TriageTrainer(Trainer):  # type: ignore[misc]
