@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distriage_training.corpus import count_labels, import_texts, load_records, read_annotations, read_jsonl, read_texts, write_jsonl
+from distriage_training.corpus import OWN_TEXTS, count_labels, import_texts, load_records, read_annotations, read_jsonl, read_texts, write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import CORPUS, QUESTION, annotation, texts, write_corpus, write_lines
@@ -272,9 +272,10 @@ def test_the_repository_s_own_corpus() -> None:
     numbered, problems = read_annotations(CORPUS / "annotations.jsonl", TAXONOMY)
     assert problems == []
     records = {record.id: record for _, record in numbered}
-    restated = read_texts([CORPUS / "restated.jsonl"])
-    assert {i for i, record in records.items() if record.origin == "restated"} == set(restated)
-    assert all(title.strip() and body.strip() for title, body in restated.values())
+    for origin, name in OWN_TEXTS.items():
+        own = read_texts([CORPUS / name])
+        assert {i for i, record in records.items() if record.origin == origin} == set(own)
+        assert all(title.strip() and body.strip() for title, body in own.values())
     assert {record.split for record in records.values()} == {"train", "validation", "test"}
     readings = [row for _, row in read_jsonl(CORPUS / "readings.jsonl")]
     assert {row["id"] for row in readings} <= set(records)

@@ -45,6 +45,7 @@ def test_planted_faults_name_file_and_line(tmp_path: Path) -> None:
         annotation("a/b#5"),  # the same text as 1, in its split: a note
         annotation("a/b#6", origin="restated"),  # without a text
         annotation("A/B#1"),  # a duplicate
+        annotation("generated/b#1", origin="generated"),  # without a text
     ]
     corpus = write_corpus(tmp_path, rows)
     (text,) = texts(["a/b#1"])
@@ -53,19 +54,20 @@ def test_planted_faults_name_file_and_line(tmp_path: Path) -> None:
     )  # 43 of 45 triples
     errors, lines = check(corpus, store)
     file = corpus / "annotations.jsonl"
-    assert errors == 5
-    assert lines[:3] == [
+    assert errors == 6
+    assert lines[:4] == [
         f"error: {file}:3: symptom: unknown label '[red]hang' (taxonomy 1.0.0)",
         f"error: {file}:7: id A/B#1 stands already on line 1",
         f"error: {file}:6: a/b#6 is restated but has no text in restated.jsonl",
+        f"error: {file}:8: generated/b#1 is generated but has no text in generated.jsonl",
     ]
-    assert sorted(lines[3:5]) == [
+    assert sorted(lines[4:6]) == [
         f"error: {file}:2: a/b#2 (test) leaks: it is a near-duplicate of a/b#1 (train, line 1): 100% of the word triples are shared",
         f"error: {file}:5: a/b#5 (train) leaks: it is a near-duplicate of a/b#2 (test, line 2): 96% of the word triples are shared",
     ]
-    assert lines[5:] == [
+    assert lines[6:] == [
         f"note: {file}:5: a/b#5 (train) is a near-duplicate of a/b#1 (train, line 1): 96% of the word triples are shared",
-        "4 valid records, 3 with a text; 5 errors, 1 near-duplicates within a split",
+        "5 valid records, 3 with a text; 6 errors, 1 near-duplicates within a split",
     ]
 
 

@@ -1,7 +1,8 @@
 """The annotated corpus on disk, and in memory as a `datasets.Dataset`.
 
 training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
-training/corpus/restated.jsonl      id, title, body of reports that were written for this project
+training/corpus/restated.jsonl      id, title, body of real threads that were written anew for this project
+training/corpus/generated.jsonl     id, title, body of reports that have no thread
 training/corpus/readings.jsonl      the single readings behind part of the test split
 .corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
 """
@@ -35,6 +36,7 @@ RENAMED = {
     "uber/horovod": "horovod/horovod",
 }
 BUG_AXES = ("stage", "symptom", "cause", "fix")
+OWN_TEXTS = {"restated": "restated.jsonl", "generated": "generated.jsonl"}  # origin -> file beside annotations.jsonl
 
 
 class Annotation(BaseModel):
@@ -180,6 +182,11 @@ def thread_key(identifier: str) -> str:
     return f"{RENAMED.get(repository, repository)}#{number}"
 
 
+def own_texts(corpus: Path) -> list[Path]:
+    """The files of a corpus whose texts were written for this project."""
+    return [corpus / name for name in OWN_TEXTS.values()]
+
+
 def read_texts(paths: Iterable[Path]) -> dict[str, tuple[str, str]]:
     """Read id -> (title, body) from text files; a missing file counts as empty.
 
@@ -210,7 +217,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
     """Join annotations with texts.
 
     Args:
-        corpus: Folder with annotations.jsonl and restated.jsonl.
+        corpus: Folder with annotations.jsonl and the texts that are ours.
         texts: The local text store; may be missing.
 
     Returns:
@@ -222,7 +229,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
     annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
     if problems:
         raise CorpusError(f"{problems[0]}" + (f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else ""))
-    store = read_texts([texts, corpus / "restated.jsonl"])
+    store = read_texts([texts, *own_texts(corpus)])
     records, missing = [], []
     for _, annotation in annotations:
         if annotation.id not in store:
@@ -279,8 +286,7 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     rows = [{"id": i, "title": title, "body": body} for i, (title, body) in known.items()]
     stored = write_jsonl(texts, (row for row in rows if row["id"] in wanted))
     unlabelled = write_jsonl(others, (row for row in rows if row["id"] not in wanted))
-    restated = read_texts([corpus / "restated.jsonl"])
-    return stored, unlabelled, len(wanted - known.keys() - restated.keys())
+    return stored, unlabelled, len(wanted - known.keys() - read_texts(own_texts(corpus)).keys())
 
 
 def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:

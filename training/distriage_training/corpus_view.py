@@ -11,7 +11,7 @@ from rich.table import Table
 from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage_training.agreement import compare, read_readings
-from distriage_training.corpus import Record, count_labels, read_annotations, read_texts
+from distriage_training.corpus import OWN_TEXTS, Record, count_labels, own_texts, read_annotations, read_texts
 from distriage_training.splits import near_duplicates
 
 
@@ -75,11 +75,11 @@ def check_corpus(console: Console, corpus: Path, texts: Path, taxonomy: Taxonomy
     """
     path = corpus / "annotations.jsonl"
     numbered, problems = read_annotations(path, taxonomy)
-    store = read_texts([texts, corpus / "restated.jsonl"])
+    store = read_texts([texts, *own_texts(corpus)])
     lines, records = [], []
     for number, annotation in numbered:
-        if annotation.origin == "restated" and annotation.id not in store:
-            problems.append(f"{path}:{number}: {annotation.id} is restated but has no text in restated.jsonl")
+        if annotation.origin in OWN_TEXTS and annotation.id not in store:
+            problems.append(f"{path}:{number}: {annotation.id} is {annotation.origin} but has no text in {OWN_TEXTS[annotation.origin]}")
         if annotation.id in store:
             title, body = store[annotation.id]
             lines.append(number)

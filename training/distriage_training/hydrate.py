@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from distriage.errors import CorpusError, GitHubError, NotFoundError, RateLimitError
 from distriage.github import GitHubReader, parse_reference
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus import read_annotations, read_jsonl, read_texts
+from distriage_training.corpus import own_texts, read_annotations, read_jsonl, read_texts
 
 ATTEMPTS = 4  # of one issue when GitHub fails for a moment
 MAX_WAIT_S = 3700.0  # a primary rate limit ends within the hour
@@ -60,7 +60,7 @@ def hydrate(
     _mend_last_line(gone_file)
     gone = {row["id"] for _, row in read_jsonl(gone_file)} if gone_file.is_file() else set()
     _mend_last_line(texts)
-    known = read_texts([texts, corpus / "restated.jsonl"]).keys() | gone
+    known = read_texts([texts, *own_texts(corpus)]).keys() | gone
     wanted = [annotation for _, annotation in annotations if annotation.id not in known and annotation.url]
     todo = wanted[:limit]
     report = HydrateReport(gone=sorted(gone))
