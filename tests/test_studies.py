@@ -17,6 +17,7 @@ from distriage_training.corpus import Record
 from distriage_training.examples import load_split_records
 from distriage_training.peers import FastText, SetFit
 from matplotlib.image import imread
+from rich.console import Console
 from toys import REPOSITORY, write_config
 
 from distriage.classifier import Classifier
@@ -81,13 +82,33 @@ def test_a_learning_curve_grows_by_the_same_records(place: Path, command: Comman
 
 
 def test_a_repository_is_left_out(place: Path, command: Command) -> None:
-    done = command("study", "leave-out", "run.toml")
+    done = command("study", "leave-out", "run.toml", "--repository", "microsoft/DeepSpeed", "--repository", "NVIDIA/Megatron-LM")
     assert done.code == 0
     names = [line.split("|")[1].strip() for line in done.out.splitlines() if "in training" in line]
-    assert len(names) >= 6
-    assert [name.replace(", without ", ", with ") for name in names[1::2]] == names[::2]
-    kept = json.loads((place / "runs" / "tiny-study" / "leave-out.json").read_text(encoding="utf-8"))["entries"]
-    assert set(kept) == {"with", *(name.split(",")[0] for name in names)}
+    assert [name.split(", ") for name in names] == [
+        [repository, f"{which} it in training"] for repository in ("deepspeedai/deepspeed", "nvidia/megatron-lm") for which in ("with", "without")
+    ]
+    kept = json.loads((place / "runs" / "tiny-study" / "linear.json").read_text(encoding="utf-8"))["entries"]
+    assert set(kept) == {studies.EVERYTHING, "without deepspeedai/deepspeed", "without nvidia/megatron-lm"}
+
+
+def test_what_is_left_out_is_not_trained_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def remember(train: list[Record], records: list[Record], *_: object) -> list[list[int]]:
+        seen.append((train, records))
+        return [[0] * len(TAXONOMY.axes) for _ in records]
+
+    monkeypatch.setattr(studies, "_linear", remember)
+    found = studies.leave_out(load_config(place / "run.toml"), place, Console(quiet=True))
+    (everything, validation), *parts = seen
+    assert len(parts) == len(found) >= 3
+    for (train, own), name in zip(parts, found, strict=True):
+        assert len(own) >= studies.MIN_REPORTS
+        assert {record.id.split("#")[0].lower().replace("microsoft/", "deepspeedai/") for record in own} == {name}
+        assert own == [record for record in validation if record in own]
+        assert not [record for record in train if name in record.id.lower()]
+        assert len(train) < len(everything)
 
 
 def test_what_was_measured_on_other_data_is_measured_again(tmp_path: Path) -> None:
@@ -121,6 +142,7 @@ def test_errors_are_counted(place: Path, tiny_classifier: Classifier, command: C
         (("peers", "run.toml", "--peers", "gpt"), "unknown peer gpt; known: tfidf, fasttext, setfit"),
         (("curve", "run.toml", "--shares", "0,2"), "'0,2': expected numbers above 0 and up to 1"),
         (("peers", "run.toml", "--split", "train"), "'train': expected validation or test"),
+        (("leave-out", "run.toml", "--repository", "no/body"), "run.toml: no validation report of no/body; most are of "),
     ],
 )
 def test_bad_input_ends_in_one_line(place: Path, tiny_classifier: Classifier, command: Command, arguments: tuple[str, ...], message: str) -> None:

@@ -228,15 +228,19 @@ def curve(
 
 
 @study_app.command("leave-out")
-def leave_out_(config: ConfigArgument, output: StudyOption = None) -> None:
+def leave_out_(
+    config: ConfigArgument,
+    repository: Annotated[list[str] | None, typer.Option(help="OWNER/NAME, can be repeated; default: all with enough validation reports.")] = None,
+    output: StudyOption = None,
+) -> None:
     """The sparse head on a repository's validation reports, with and without its training records."""
     with _extra():
         from distriage_training.config import load_config
-        from distriage_training.studies import leave_out, repositories, scores_table
+        from distriage_training.studies import leave_out, repository_rows, scores_table
 
         settings = load_config(config)
-        result = leave_out(settings, output or Path("runs") / f"{settings.name}-study", Console(stderr=True, highlight=False))
-    typer.echo(scores_table(dict(repositories(result)), "repository"))
+        result = leave_out(settings, output or Path("runs") / f"{settings.name}-study", Console(stderr=True, highlight=False), repository or ())
+    typer.echo(scores_table(dict(repository_rows(result)), "repository"))
 
 
 @study_app.command("errors")

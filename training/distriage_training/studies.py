@@ -34,6 +34,8 @@ Ints = NDArray[np.int64]
 Scores = dict[str, dict[str, float]]  # axis -> accuracy, macro_f1, n
 MIN_REPORTS = 20  # validation reports of a repository that is left out
 OURS = "this model"
+LINEAR = "linear.json"  # what the sparse head said, of both studies that fit it
+EVERYTHING = "all training records"
 
 
 class _Notebook:
@@ -120,68 +122,65 @@ def learning_curve(config: Config, shares: Sequence[float], output: Path, consol
 
     Args:
         shares: Of the training records, in (0, 1].
-        output: Folder for learning-curve.json and learning-curve.png.
+        output: Folder for linear.json and learning-curve.png.
 
     Returns:
         Number of training records, as text -> scores.
     """
     taxonomy = config.load_taxonomy()
     splits = load_split_records(config, taxonomy)
-    order = sorted(splits["train"], key=lambda record: record.id)
+    notebook = _Notebook(output / LINEAR, _made_of(config, splits))
+    order = list(splits["train"])
     random.Random(config.seed).shuffle(order)
-    notebook = _Notebook(output / "learning-curve.json", _made_of(config, splits))
-    sizes = [max(8, round(share * len(order))) for share in sorted(shares)]
-    curve = {
-        str(size): notebook.measure(str(size), partial(linear_scores, order[:size], splits["validation"], taxonomy, config))
-        for size in track(sizes, "learning curve", console=console, transient=True)
-    }
+    curve = {}
+    for share in track(sorted(shares), "learning curve", console=console, transient=True):
+        part = order[: max(8, round(share * len(order)))]
+        key = EVERYTHING if len(part) == len(order) else f"first {len(part)}"
+        labels = np.array(notebook.measure(key, partial(_linear, part, splits["validation"], taxonomy, config)))
+        curve[str(len(part))] = _by_axis(splits["validation"], labels, taxonomy)
     _draw_curve(curve).savefig(output / "learning-curve.png", dpi=110)
     return curve
 
 
-def leave_out(config: Config, output: Path, console: Console) -> dict[str, dict[str, Scores]]:
+def leave_out(config: Config, output: Path, console: Console, repositories: Sequence[str] = ()) -> dict[str, dict[str, Scores]]:
     """The sparse head on each repository's validation reports, fitted with and without that repository's training records.
 
     Args:
-        output: Folder for leave-out.json.
+        output: Folder for linear.json.
+        repositories: `owner/name`; none: all with `MIN_REPORTS` validation reports.
 
     Returns:
         Repository -> `with` and `without` -> scores.
 
     Raises:
-        CorpusError: no repository has `MIN_REPORTS` validation reports.
+        CorpusError: a repository has no validation report, or none has enough.
     """
     taxonomy = config.load_taxonomy()
     splits = load_split_records(config, taxonomy)
-    members: dict[str, list[Record]] = {}
-    for record in splits["validation"]:
-        members.setdefault(_repository(record), []).append(record)
-    wanted = sorted((name for name, records in members.items() if len(records) >= MIN_REPORTS), key=lambda name: -len(members[name]))
+    records = splits["validation"]
+    members: dict[str, list[int]] = {}
+    for row, record in enumerate(records):
+        members.setdefault(_repository(record.id), []).append(row)
+    wanted = [_repository(f"{name}#0") for name in repositories]
+    largest = sorted(members, key=lambda name: -len(members[name]))
+    if unknown := [name for name in wanted if name not in members]:
+        raise CorpusError(f"{config.path}: no validation report of {', '.join(unknown)}; most are of {', '.join(largest[:5])}")
+    wanted = wanted or [name for name in largest if len(members[name]) >= MIN_REPORTS]
     if not wanted:
         raise CorpusError(f"{config.path}: no repository with {MIN_REPORTS} validation reports")
-    notebook = _Notebook(output / "leave-out.json", _made_of(config, splits))
-    chosen = [record for name in wanted for record in members[name]]
-
-    def all_of_them() -> dict[str, Scores]:
-        labels = linear_labels(splits["train"], chosen, taxonomy, config)
-        return {name: _by_axis(chosen, labels, taxonomy, [_repository(record) == name for record in chosen]) for name in wanted}
-
-    known = notebook.measure("with", all_of_them)
+    notebook = _Notebook(output / LINEAR, _made_of(config, splits))
+    known = np.array(notebook.measure(EVERYTHING, partial(_linear, splits["train"], records, taxonomy, config)))
     result = {}
     for name in track(wanted, "repositories", console=console, transient=True):
-        others = [record for record in splits["train"] if _repository(record) != name]
-        without = notebook.measure(name, partial(linear_scores, others, members[name], taxonomy, config))
-        result[name] = {"with": known[name], "without": without}
+        own = [records[row] for row in members[name]]
+        others = [record for record in splits["train"] if _repository(record.id) != name]
+        without = np.array(notebook.measure(f"without {name}", partial(_linear, others, own, taxonomy, config)))
+        result[name] = {"with": _by_axis(own, known[members[name]], taxonomy), "without": _by_axis(own, without, taxonomy)}
     return result
 
 
-def linear_scores(train: Sequence[Record], records: Sequence[Record], taxonomy: Taxonomy, config: Config) -> Scores:
-    """Scores of the sparse head alone, both views with the same weight."""
-    return _by_axis(records, linear_labels(train, records, taxonomy, config), taxonomy, [True] * len(records))
-
-
 def linear_labels(train: Sequence[Record], records: Sequence[Record], taxonomy: Taxonomy, config: Config) -> Ints:
-    """The likeliest labels by the sparse head alone, [records, axes]."""
+    """The likeliest labels by the sparse head alone, both views with the same weight: [records, axes]."""
     head = fit_sparse_head(train, taxonomy, config)
     features = feature_matrix(records)
     logits = []
@@ -203,9 +202,13 @@ def scores_table(rows: Mapping[str, Mapping[str, Mapping[str, float]]], first: s
     return "\n".join(lines) + "\n"
 
 
-def _by_axis(records: Sequence[Record], labels: Ints, taxonomy: Taxonomy, chosen: Sequence[bool]) -> Scores:
+def _linear(train: Sequence[Record], records: Sequence[Record], taxonomy: Taxonomy, config: Config) -> list[list[int]]:
+    return [[int(label) for label in row] for row in linear_labels(train, records, taxonomy, config)]
+
+
+def _by_axis(records: Sequence[Record], labels: Ints, taxonomy: Taxonomy) -> Scores:
     truth = np.array([label_numbers(record, taxonomy) for record in records])
-    rows = {axis: np.flatnonzero((truth[:, i] >= 0) & np.array(chosen)) for i, axis in enumerate(taxonomy.axes)}
+    rows = {axis: np.flatnonzero(truth[:, i] >= 0) for i, axis in enumerate(taxonomy.axes)}
     return {axis: _scores(truth[rows[axis], i], labels[rows[axis], i]) for i, axis in enumerate(taxonomy.axes) if len(rows[axis])}
 
 
@@ -217,8 +220,8 @@ def _scores(truth: Ints, predicted: Ints) -> dict[str, float]:
     return {"accuracy": metrics.accuracy(truth, predicted), "macro_f1": metrics.macro_f1(truth, predicted), "n": len(truth)}
 
 
-def _repository(record: Record) -> str:
-    return thread_key(record.id).rpartition("#")[0]
+def _repository(identifier: str) -> str:
+    return thread_key(identifier).rpartition("#")[0]
 
 
 def _made_of(config: Config, splits: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
@@ -246,7 +249,7 @@ def _draw_curve(curve: Mapping[str, Scores]) -> Figure:
     return figure
 
 
-def repositories(result: Mapping[str, Mapping[str, Scores]]) -> Iterator[tuple[str, Scores]]:
+def repository_rows(result: Mapping[str, Mapping[str, Scores]]) -> Iterator[tuple[str, Scores]]:
     """Rows for `scores_table`."""
     for name, both in result.items():
         for which in ("with", "without"):
