@@ -59,12 +59,12 @@ class SetFit:
     """Contrastive pairs fine-tune the encoder, then a logistic regression on its vectors; one body and head an axis, as its authors have it.
 
     The pairs are drawn from `SHOTS` records of every label, for `STEPS` steps; the regression learns from at most `HEAD_RECORDS` records. Those limits
-    hold the time on two CPU cores to some three minutes an axis. Dropout is off as in our own training: on CPUs it halves the speed.
+    hold the time on two CPU cores to some two minutes an axis. Dropout is off as in our own training: on CPUs it halves the speed.
     """
 
     SHOTS = 16
-    STEPS = 40
-    HEAD_RECORDS = 2000
+    STEPS = 20
+    HEAD_RECORDS = 1000
 
     def __init__(self, train: Sequence[Record], config: Config) -> None:
         self._config = config
