@@ -261,3 +261,20 @@ def test_tokenize(tmp_path: Path) -> None:
     assert data["weights"] == [[1.0] * 6, [0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]
     assert data["note"] == [NO_NOTE, 1]
     assert data["source"] == ["toys", "odd"]
+
+
+def test_a_limited_draw_has_two_labels_of_every_axis(tmp_path: Path) -> None:
+    """Whatever the draw: a corpus in which one label in fifty is rare."""
+    taxonomy = default_taxonomy()
+    rows = [annotation(f"a/b#{n}", origin="restated", distributed=n % 50 != 7, split="train" if n % 5 else "validation") for n in range(200)]
+    rows += [annotation(f"a/q#{n}", **QUESTION, origin="restated", split="train" if n else "validation") for n in range(2)]
+    for row in rows[1:3]:
+        row.update(stage="inference", symptom="low-throughput", cause="data-defect", fix="environment-repair")
+    write_corpus(tmp_path / "corpus", rows, {row["id"]: (f"title of {row['id']}", f"body {row['id']}") for row in rows})
+    for seed in range(5):
+        data = {"limit": 16, "corpus": str(tmp_path / "corpus")}
+        config = load_config(write_config(tmp_path / "run.toml", top={"seed": seed}, data=data))
+        train = load_split_records(config, taxonomy)["train"]
+        assert len(train) == len({one.id for one in train}) == 16
+        for axis in taxonomy.axes:
+            assert len({one.labels[axis] for one in train if axis in one.labels}) >= 2

@@ -47,7 +47,7 @@ class DataConfig(_Strict):
         label_columns: Axis -> column (format `csv`).
         group_column: Scores are also given per value of this column, then averaged (format `csv`).
         validation_fraction: Share of `train` set apart for validation (format `csv`).
-        limit: Use at most so many training records; for the pulse test.
+        limit: Use at most so many training records, two labels of every axis among them; for the pulse test.
     """
 
     format: Literal["corpus", "csv"] = "corpus"

@@ -55,13 +55,27 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
         if not splits[name]:
             raise CorpusError(f"{config.path}: no record with a text in split {name}")
     if data.limit is not None:
-        splits["train"] = random.Random(config.seed).sample(splits["train"], min(data.limit, len(splits["train"])))
+        splits["train"] = _draw(splits["train"], data.limit, taxonomy, config.seed)
     for axis in taxonomy.axes:
         found = {record.labels[axis] for record in splits["train"] if axis in record.labels}
         if len(found) < 2 or not any(axis in record.labels for record in splits["validation"]):
             names = ", ".join(sorted(found)) or "none"
             raise CorpusError(f"{config.path}: axis {axis}: labels in split train: {names}; expected two or more, and one in validation")
     return splits
+
+
+def _draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
+    """At random, but with two labels of every axis where there are two: without them an axis cannot be learnt."""
+    order = random.Random(seed).sample(records, len(records))
+    first: dict[tuple[str, str], Record] = {}
+    for axis in taxonomy.axes:
+        found: dict[str, Record] = {}
+        for record in order:
+            if axis in record.labels and len(found) < 2:
+                found.setdefault(record.labels[axis], record)
+        first |= {(axis, label): record for label, record in found.items()}
+    needed = {record.id for record in first.values()}
+    return sorted(order, key=lambda record: record.id not in needed)[:limit]
 
 
 def _read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
