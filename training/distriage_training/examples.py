@@ -55,7 +55,7 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
         if not splits[name]:
             raise CorpusError(f"{config.path}: no record with a text in split {name}")
     if data.limit is not None:
-        splits["train"] = _draw(splits["train"], data.limit, taxonomy, config.seed)
+        splits["train"] = draw(splits["train"], data.limit, taxonomy, config.seed)
     for axis in taxonomy.axes:
         found = {record.labels[axis] for record in splits["train"] if axis in record.labels}
         if len(found) < 2 or not any(axis in record.labels for record in splits["validation"]):
@@ -64,7 +64,7 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
     return splits
 
 
-def _draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
+def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
     """At random, but with two labels of every axis where there are two: without them an axis cannot be learnt."""
     order = random.Random(seed).sample(records, len(records))
     first: dict[tuple[str, str], Record] = {}

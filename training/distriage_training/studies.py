@@ -6,7 +6,6 @@ Learning curve and left-out repositories use the sparse head alone: its fit take
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from distriage_training import metrics
 from distriage_training.config import Config
 from distriage_training.corpus import Record, thread_key
 from distriage_training.evaluate import pair, predict, probability_matrix
-from distriage_training.examples import data_sha256, label_numbers, load_split_records
+from distriage_training.examples import data_sha256, draw, label_numbers, load_split_records
 from distriage_training.peers import PEERS, TITLES, Peer
 from distriage_training.sparse import feature_matrix, fit_sparse_head
 
@@ -130,8 +129,7 @@ def learning_curve(config: Config, shares: Sequence[float], output: Path, consol
     taxonomy = config.load_taxonomy()
     splits = load_split_records(config, taxonomy)
     notebook = _Notebook(output / LINEAR, _made_of(config, splits))
-    order = list(splits["train"])
-    random.Random(config.seed).shuffle(order)
+    order = draw(splits["train"], len(splits["train"]), taxonomy, config.seed)
     curve = {}
     for share in track(sorted(shares), "learning curve", console=console, transient=True):
         part = order[: max(8, round(share * len(order)))]
