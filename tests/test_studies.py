@@ -112,6 +112,20 @@ def test_what_is_left_out_is_not_trained_on(place: Path, monkeypatch: pytest.Mon
         assert len(train) < len(everything)
 
 
+def test_a_source_is_left_out(place: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    seen = {}
+
+    def remember(train: list[Record], records: list[Record], *_: object) -> list[list[int]]:
+        seen[len(train)] = {record.source for record in train}
+        return [[0] * len(TAXONOMY.axes) for _ in records]
+
+    monkeypatch.setattr(studies, "_linear", remember)
+    write_config(place / "run.toml", data={"limit": None})
+    assert command("study", "sources", "run.toml", "--source", "generated").code == 0
+    without, everything = (seen[size] for size in sorted(seen))
+    assert everything - without == {"generated"}
+
+
 def test_what_was_measured_on_other_data_is_measured_again(tmp_path: Path) -> None:
     calls = []
     for data in ("one", "one", "other"):
@@ -143,6 +157,7 @@ def test_errors_are_counted(place: Path, tiny_classifier: Classifier, command: C
         (("peers", "run.toml", "--peers", "gpt"), "unknown peer gpt; known: tfidf, fasttext, setfit"),
         (("curve", "run.toml", "--shares", "0,2"), "'0,2': expected numbers above 0 and up to 1"),
         (("peers", "run.toml", "--split", "train"), "'train': expected validation or test"),
+        (("sources", "run.toml", "--source", "nowhere"), "run.toml: no training record of source nowhere; sources: "),
         (("leave-out", "run.toml", "--repository", "no/body"), "run.toml: no validation report of no/body; most are of "),
     ],
 )

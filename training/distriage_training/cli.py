@@ -23,7 +23,7 @@ TEXTS = Path(".corpus/texts.jsonl")
 MODELS = Path("models")
 
 corpus_app = typer.Typer(name="corpus", help="The annotated corpus: import, hydrate, export-verdicts, stats, agreement, check.", no_args_is_help=True)
-study_app = typer.Typer(name="study", help="Beside an evaluation: peers, learning curve, left-out repositories, errors.", no_args_is_help=True)
+study_app = typer.Typer(name="study", help="Beside an evaluation: peers, learning curve, left-out repositories and sources, errors.", no_args_is_help=True)
 
 ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the configuration's name.")]
 SplitOption = Annotated[str, typer.Option(help="validation or test.")]
@@ -241,6 +241,22 @@ def leave_out_(
         settings = load_config(config)
         result = leave_out(settings, output or Path("runs") / f"{settings.name}-study", Console(stderr=True, highlight=False), repository or ())
     typer.echo(scores_table(dict(repository_rows(result)), "repository"))
+
+
+@study_app.command()
+def sources(
+    config: ConfigArgument,
+    source: Annotated[list[str] | None, typer.Option(help="Can be repeated; default: all.")] = None,
+    output: StudyOption = None,
+) -> None:
+    """The sparse head on validation, fitted without one source of training records after the other."""
+    with _extra():
+        from distriage_training.config import load_config
+        from distriage_training.studies import leave_out_sources, scores_table
+
+        settings = load_config(config)
+        result = leave_out_sources(settings, output or Path("runs") / f"{settings.name}-study", Console(stderr=True, highlight=False), source or ())
+    typer.echo(scores_table(result, "training records"))
 
 
 @study_app.command("errors")

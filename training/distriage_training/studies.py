@@ -1,6 +1,7 @@
-"""Studies beside an evaluation: peers in the same run, learning curve, repositories left out. Each keeps what it has measured, so that it can be interrupted.
+"""Studies beside an evaluation: peers in the same run, learning curve, repositories and sources left out.
 
-Learning curve and left-out repositories use the sparse head alone: its fit takes minutes, the encoder's hours. They choose nothing and read validation only.
+Each keeps what it has measured, so that it can be interrupted. Learning curve and what is left out use the sparse head alone: its fit takes minutes, the
+encoder's hours. They choose nothing and read validation only.
 """
 
 from __future__ import annotations
@@ -174,6 +175,37 @@ def leave_out(config: Config, output: Path, console: Console, repositories: Sequ
         others = [record for record in splits["train"] if _repository(record.id) != name]
         without = np.array(notebook.measure(f"without {name}", partial(_linear, others, own, taxonomy, config)))
         result[name] = {"with": _by_axis(own, known[members[name]], taxonomy), "without": _by_axis(own, without, taxonomy)}
+    return result
+
+
+def leave_out_sources(config: Config, output: Path, console: Console, sources: Sequence[str] = ()) -> dict[str, Scores]:
+    """What each source of training records brings to each axis: the sparse head fitted without it, on all validation reports.
+
+    A source whose annotators kept another convention, or whose labels are lopsided, helps one axis and harms another; `training.label_weights` is the remedy.
+
+    Args:
+        output: Folder for linear.json.
+        sources: None given: all.
+
+    Returns:
+        `EVERYTHING` and `without SOURCE` -> scores.
+
+    Raises:
+        ConfigError: a source without training records.
+    """
+    taxonomy = config.load_taxonomy()
+    splits = load_split_records(config, taxonomy)
+    known = sorted({record.source for record in splits["train"]})
+    if unknown := sorted(set(sources) - set(known)):
+        raise ConfigError(f"{config.path}: no training record of source {', '.join(unknown)}; sources: {', '.join(known)}")
+    notebook = _Notebook(output / LINEAR, _made_of(config, splits))
+    arms = {EVERYTHING: splits["train"]}
+    for source in sources or known:
+        arms[f"without {source}"] = [record for record in splits["train"] if record.source != source]
+    result = {}
+    for key, train in track(arms.items(), "sources", console=console, transient=True):
+        labels = np.array(notebook.measure(key, partial(_linear, train, splits["validation"], taxonomy, config)))
+        result[key] = _by_axis(splits["validation"], labels, taxonomy)
     return result
 
 
