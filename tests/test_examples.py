@@ -16,7 +16,7 @@ pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[t
 from distriage_training.config import load_config
 from distriage_training.corpus import Record
 from distriage_training.encoder import load_tokenizer
-from distriage_training.examples import NO_NOTE, UNLABELLED, data_sha256, label_numbers, load_split_records, tokenize
+from distriage_training.examples import NO_NOTE, UNLABELLED, data_sha256, label_numbers, label_weight, load_split_records, tokenize
 from toys import QUESTION, annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.errors import ConfigError, CorpusError
@@ -72,6 +72,12 @@ def test_records_of_tables(tmp_path: Path) -> None:
     assert len(splits["train"]) + len(splits["validation"]) == 60
     first = splits["test"][1]
     assert first == Record("test.csv.gz:2", "title, 1", 'line "one"\nline 1', {"type": "feature"}, "test", "table", "raw", "o/r1")
+
+
+def test_a_column_before_the_title(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", table_rows(60))
+    splits = load(table_config(tmp_path, title_prefix_column="repo", validation_fraction=0.3))
+    assert {"o/r0: title, 0", "o/r1: title, 1"} <= {record.title for records in splits.values() for record in records}
 
 
 def test_the_split_by_hash_is_stable_when_a_table_grows(tmp_path: Path) -> None:
@@ -205,6 +211,20 @@ def test_an_axis_without_a_label_in_validation_cannot_be_calibrated(tmp_path: Pa
 def test_label_weights_of_an_unknown_axis_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"run\.toml: training\.label_weights\.toys: unknown axis fxi; known: kind, distributed"):
         load(corpus_config(tmp_path, ROWS, IDS, training={"label_weights": {"toys": {"fix": 0.3, "fxi": 0.3}}}))
+    with pytest.raises(ConfigError, match=r"run\.toml: training\.unsure_weights: unknown axis fxi; known: kind, distributed"):
+        load(corpus_config(tmp_path, ROWS, IDS, training={"unsure_weights": {"fxi": 0.3}}))
+
+
+def test_a_label_counts_by_its_source_and_the_annotators_confidence(tmp_path: Path) -> None:
+    rows = [{**row, "confidence": "low" if row["id"] == ROWS[0]["id"] else "high"} for row in ROWS]
+    settings = load_config(write_config(tmp_path / "w.toml", training={"label_weights": {"odd": {"fix": 0.4}}, "unsure_weights": {"fix": 0.5}})).training
+    records = {record.id: record for part in load(corpus_config(tmp_path, rows, IDS)).values() for record in part}
+    unsure = records.pop(ROWS[0]["id"])
+    assert not unsure.sure
+    assert all(record.sure for record in records.values())
+    assert label_weight(unsure, "fix", settings) == 0.5
+    assert label_weight(replace(unsure, source="odd"), "fix", settings) == 0.2
+    assert label_weight(replace(unsure, source="odd"), "cause", settings) == 1.0
 
 
 def record(identifier: str = "a/b#1", **changes: Any) -> Record:

@@ -78,6 +78,7 @@ def test_no_unknown_key_passes(tmp_path: Path, table: str, key: str) -> None:
         ("training", "sample", "{ table = 1.5 }"),
         ("training", "sample", "{ table = 0.0 }"),
         ("training", "label_weights", "{ table = { fix = -1.0 } }"),
+        ("training", "unsure_weights", "{ fix = -0.5 }"),
         ("training", "save_steps", "0"),
         ("sparse", "inverse_regularization", "0"),
         ("sparse", "max_iterations", "0"),
@@ -195,5 +196,5 @@ def test_every_shipped_configuration_loads(path: Path) -> None:
         assert (config.resolve(config.data.corpus) / "annotations.jsonl").is_file()
     else:
         assert set(config.data.label_columns) == set(axes)
-    for weights in config.training.label_weights.values():
+    for weights in (*config.training.label_weights.values(), config.training.unsure_weights):
         assert set(weights) <= set(axes)

@@ -46,6 +46,8 @@ class DataConfig(_Strict):
         train, test: CSV files, gzip allowed (format `csv`).
         label_columns: Axis -> column (format `csv`).
         group_column: Scores are also given per value of this column, then averaged (format `csv`).
+        title_prefix_column: Stands before the title, as `VALUE: `, so that one model learns each group's habits; a report to classify then needs it too
+            (format `csv`).
         validation_fraction: Share of `train` set apart for validation (format `csv`).
         limit: Use at most so many training records, two labels of every axis among them; for the pulse test.
     """
@@ -57,6 +59,7 @@ class DataConfig(_Strict):
     test: ConfigPath | None = None
     label_columns: dict[str, str] = {}
     group_column: str | None = None
+    title_prefix_column: str | None = None
     validation_fraction: float = Field(default=0.1, gt=0, lt=0.5)
     limit: int | None = Field(default=None, ge=8)
 
@@ -74,6 +77,7 @@ class TrainingConfig(_Strict):
         rationale_weight: Weight of the auxiliary loss of recognizing the annotator's note (`rationale.py`); 0: none.
         sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
         label_weights: Source -> axis -> weight of its labels in the loss, for sources whose annotators kept another convention; 1 where not named.
+        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure; 1 where not named.
     """
 
     epochs: float = Field(default=4, gt=0)
@@ -91,6 +95,7 @@ class TrainingConfig(_Strict):
     rationale_weight: float = Field(default=0.0, ge=0)
     sample: dict[str, Annotated[float, Field(gt=0, le=1)]] = {}
     label_weights: dict[str, dict[str, Annotated[float, Field(ge=0)]]] = {}
+    unsure_weights: dict[str, Annotated[float, Field(ge=0)]] = {}
     save_steps: int = Field(default=200, ge=1)
 
 

@@ -96,6 +96,7 @@ class Record:
         group: For scores per group: the framework, or the group column of a table.
         url: The report's page; empty where it has none.
         note: The annotator's words for the decisive clue; empty where there are none.
+        sure: Whether the annotator was.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Record:
     group: str
     url: str = ""
     note: str = ""
+    sure: bool = True
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -249,6 +251,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
                 group=annotation.framework,
                 url=annotation.url,
                 note=annotation.note,
+                sure=annotation.confidence != "low",
             )
         )
     return records, missing

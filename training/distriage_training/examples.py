@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
-from distriage_training.config import Config, DataConfig
+from distriage_training.config import Config, DataConfig, TrainingConfig
 from distriage_training.corpus import Record, load_records
 
 UNLABELLED = -100  # PyTorch's ignore index
@@ -35,9 +35,10 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
         ConfigError, CorpusError: the data is missing or not valid.
     """
     data = config.data
-    for source, weights in config.training.label_weights.items():
-        if unknown := weights.keys() - taxonomy.axes.keys():
-            raise ConfigError(f"{config.path}: training.label_weights.{source}: unknown axis {', '.join(sorted(unknown))}; known: {', '.join(taxonomy.axes)}")
+    weights = {f"label_weights.{source}": weights for source, weights in config.training.label_weights.items()}
+    for key, by_axis in {**weights, "unsure_weights": config.training.unsure_weights}.items():
+        if unknown := by_axis.keys() - taxonomy.axes.keys():
+            raise ConfigError(f"{config.path}: training.{key}: unknown axis {', '.join(sorted(unknown))}; known: {', '.join(taxonomy.axes)}")
     if data.format == "csv":
         records = _read_tables(config, data, taxonomy)
     else:
@@ -102,7 +103,7 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
         with gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
             columns = reader.fieldnames or []
-            for column in ("title", "body", *data.label_columns.values(), *filter(None, [data.group_column])):
+            for column in ("title", "body", *data.label_columns.values(), *filter(None, [data.group_column, data.title_prefix_column])):
                 if column not in columns:
                     raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(columns)}")
             for number, row in enumerate(reader, 1):
@@ -112,7 +113,10 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
                     if label not in known:
                         raise CorpusError(f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: {', '.join(known)}")
                 group = row.get(data.group_column or "") or ""
-                records.append(Record(f"{path.name}:{number}", row["title"] or "", row["body"] or "", labels, split, "table", "raw", group))
+                title = row["title"] or ""
+                if data.title_prefix_column:
+                    title = f"{row[data.title_prefix_column]}: {title}"
+                records.append(Record(f"{path.name}:{number}", title, row["body"] or "", labels, split, "table", "raw", group))
     except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
     return records
@@ -137,13 +141,12 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
     tokenizer.enable_truncation(config.encoder.max_tokens)
     tokenizer.no_padding()
     encodings = tokenizer.encode_batch([prepare(record.title, record.body).text for record in records])
-    weights = config.training.label_weights
     return Dataset.from_dict(
         {
             "input_ids": [encoding.ids for encoding in encodings],
             "length": [len(encoding.ids) for encoding in encodings],
             "labels": [label_numbers(record, taxonomy) for record in records],
-            "weights": [[weights.get(record.source, {}).get(axis, 1.0) for axis in taxonomy.axes] for record in records],
+            "weights": [[label_weight(record, axis, config.training) for axis in taxonomy.axes] for record in records],
             "note": [number if record.note else NO_NOTE for number, record in enumerate(records)],
             "source": [record.source for record in records],
         }
@@ -153,3 +156,8 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
 def label_numbers(record: Record, taxonomy: Taxonomy) -> list[int]:
     """Position of the record's label on each axis, `UNLABELLED` where it has none."""
     return [axis.label_ids.index(record.labels[axis.id]) if axis.id in record.labels else UNLABELLED for axis in taxonomy.axes.values()]
+
+
+def label_weight(record: Record, axis: str, settings: TrainingConfig) -> float:
+    """How much the record's label on an axis counts in training."""
+    return settings.label_weights.get(record.source, {}).get(axis, 1.0) * (1.0 if record.sure else settings.unsure_weights.get(axis, 1.0))

@@ -19,7 +19,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus import Record
-from distriage_training.examples import UNLABELLED, label_numbers
+from distriage_training.examples import UNLABELLED, label_numbers, label_weight
 from distriage_training.model import SparseHead
 
 
@@ -57,7 +57,7 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
         for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
             if progress is not None:
                 progress(f"{axis}, view {view + 1} of {VIEWS}")
-            weights = np.array([config.training.label_weights.get(record.source, {}).get(axis, 1.0) for record in records])
+            weights = np.array([label_weight(record, axis, config.training) for record in records])
             rows = (numbers[:, i] != UNLABELLED) & (weights > 0)
             fitted.append(_fit_axis(features[rows], numbers[rows, i], weights[rows], size, config))
         head.set_weights(view, torch.from_numpy(np.concatenate([weight for weight, _ in fitted]).T).float())

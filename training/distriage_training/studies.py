@@ -258,7 +258,7 @@ def _made_of(config: Config, splits: Mapping[str, Sequence[Record]]) -> dict[str
     return {
         "data": data_sha256([*splits["train"], *splits["validation"]]),
         "sparse": config.sparse.model_dump(mode="json"),
-        "label_weights": config.training.label_weights,
+        "weights": [config.training.label_weights, config.training.unsure_weights],
         "seed": config.seed,
     }
 
