@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs sklearn: pip install 'distriage[train]'")
 
-from distriage_training.agreement import compare, read_readings
+from distriage_training.agreement import compare
+from distriage_training.readings import read_readings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import CORPUS, write_lines

@@ -12,12 +12,13 @@ pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'
 
 import numpy as np
 from distriage_training import metrics
-from distriage_training.agreement import compare, read_readings
+from distriage_training.agreement import compare
 from distriage_training.baselines import TfidfBaseline
 from distriage_training.config import load_config
 from distriage_training.corpus import Record
 from distriage_training.evaluate import evaluate, markdown, record_in_bundle, score
 from distriage_training.examples import label_numbers, load_split_records
+from distriage_training.readings import read_readings
 from matplotlib.image import imread
 from numpy.typing import NDArray
 from rich.console import Console

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[train]'")
 
-from distriage_training.config import load_config
-from distriage_training.corpus import Record
+from distriage_training.config import TrainingConfig, load_config
+from distriage_training.corpus import Reading, Record
 from distriage_training.encoder import load_tokenizer
-from distriage_training.examples import NO_NOTE, UNLABELLED, data_sha256, label_numbers, label_weight, load_split_records, tokenize
+from distriage_training.examples import NO_NOTE, UNLABELLED, data_sha256, label_numbers, load_split_records, targets, tokenize
 from toys import QUESTION, annotation, texts, write_config, write_corpus, write_lines
 
 from distriage.errors import ConfigError, CorpusError
@@ -222,9 +222,46 @@ def test_a_label_counts_by_its_source_and_the_annotators_confidence(tmp_path: Pa
     unsure = records.pop(ROWS[0]["id"])
     assert not unsure.sure
     assert all(record.sure for record in records.values())
-    assert label_weight(unsure, "fix", settings) == 0.5
-    assert label_weight(replace(unsure, source="odd"), "fix", settings) == 0.2
-    assert label_weight(replace(unsure, source="odd"), "cause", settings) == 1.0
+    assert weights_of(unsure, settings) == [{"cause": 1.0, "fix": 0.5}]
+    assert weights_of(replace(unsure, source="odd"), settings) == [{"cause": 1.0, "fix": 0.2}]
+
+
+def weights_of(record: Record, settings: TrainingConfig) -> list[dict[str, float]]:
+    taxonomy = default_taxonomy()
+    return [
+        {axis: weight for axis, weight in zip(taxonomy.axes, weights, strict=True) if axis in ("cause", "fix")}
+        for _, weights in targets(record, taxonomy, settings)
+    ]
+
+
+def test_readers_share_the_weight_and_confirm_each_other() -> None:
+    settings = TrainingConfig(label_weights={"quick": {"cause": 0.5}}, unsure_weights={"cause": 0.5, "fix": 0.5})
+    first = {"kind": "bug", "cause": "incorrect-logic", "fix": "framework-patch"}
+    other = Reading({"kind": "bug", "cause": "missing-validation", "fix": "framework-patch"}, source="quick", sure=False)
+    both = record(labels=first, sure=False, others=(other,))
+    assert weights_of(both, settings) == [{"cause": 0.25, "fix": 0.5}, {"cause": 0.125, "fix": 0.5}]
+    numbers = [numbers for numbers, _ in targets(both, default_taxonomy(), settings)]
+    assert numbers == [label_numbers(both, default_taxonomy()), label_numbers(other, default_taxonomy())]
+    assert numbers[0][4] != numbers[1][4]
+    assert numbers[0][5] == numbers[1][5]
+
+
+def test_further_readings_join_the_records_of_training(tmp_path: Path) -> None:
+    path = corpus_config(tmp_path, ROWS, IDS, data={"readers": ["second"]})
+    reading = {"reader": "second", "id": ROWS[0]["id"], "kind": "bug", "distributed": True, "stage": None, "confidence": "low"}
+    readings = write_lines(tmp_path / "corpus" / "readings.jsonl", [reading, {**reading, "reader": "third", "kind": "feature"}])
+    before = data_sha256(load(corpus_config(tmp_path, ROWS, IDS))["train"])
+    path = corpus_config(tmp_path, ROWS, IDS, data={"readers": ["second"]})
+    records = {one.id: one for part in load(path).values() for one in part}
+    assert records[ROWS[0]["id"]].others == (Reading({"kind": "bug", "distributed": "true"}, "second", sure=False),)
+    assert all(not one.others for one in records.values() if one.id != ROWS[0]["id"])
+    assert data_sha256(load(path)["train"]) != before
+    write_lines(readings, [{**reading, "kind": "bugg"}])
+    with pytest.raises(CorpusError, match=r"readings\.jsonl: .*, read by 'second': kind: unknown label 'bugg'"):
+        load(path)
+    write_lines(readings, [{**reading, "reader": "third"}])
+    with pytest.raises(CorpusError, match=r"readings\.jsonl: no reader 'second'; readers: third"):
+        load(path)
 
 
 def record(identifier: str = "a/b#1", **changes: Any) -> Record:
@@ -277,8 +314,8 @@ def test_tokenize(tmp_path: Path) -> None:
     assert len(ids[1]) == config.encoder.max_tokens == 48
     assert tokenizer.decode(ids[0]) == "title body"
     assert ids[1] == tokenizer.encode(prepare(records[1].title, records[1].body).text).ids
-    assert data["labels"] == [label_numbers(one, taxonomy) for one in records]
-    assert data["weights"] == [[1.0] * 6, [0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]
+    assert data["labels"] == [[label_numbers(one, taxonomy)] for one in records]
+    assert data["weights"] == [[[1.0] * 6], [[0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]]
     assert data["note"] == [NO_NOTE, 1]
     assert data["source"] == ["toys", "odd"]
 

@@ -36,7 +36,7 @@ def test_the_loss_is_the_mean_over_reports_of_the_sum_over_labelled_axes() -> No
     model = build()
     labels = torch.tensor([[0, 4], [2, UNLABELLED], [UNLABELLED, 1], [UNLABELLED, UNLABELLED]])
     weights = torch.tensor([[1.0, 0.5], [2.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    result = model(*batch(), labels=labels, weights=weights)
+    result = model(*batch(), labels=labels[:, None], weights=weights[:, None])
     kind, cause = (functional.log_softmax(logits, -1) for logits in result["logits"])
     by_hand = -(kind[0, 0] + 0.5 * cause[0, 4] + 2.0 * kind[1, 2] + 0.0 * cause[2, 1]) / 4
     assert result["loss"].item() == pytest.approx(by_hand.item(), rel=1e-5)
@@ -46,7 +46,7 @@ def test_an_unlabelled_axis_gives_its_head_no_gradient() -> None:
     model = build(label_smoothing=0.1)
     model.set_class_weights({"kind": torch.tensor([3, 2, 1]), "cause": torch.tensor([1, 1, 1, 1, 9])}, 0.5)
     labels = torch.tensor([[0, UNLABELLED], [2, UNLABELLED], [1, UNLABELLED], [0, UNLABELLED]])
-    model(*batch(), labels=labels, weights=torch.ones(4, 2))["loss"].backward()
+    model(*batch(), labels=labels[:, None], weights=torch.ones(4, 1, 2))["loss"].backward()
     kind, cause = model.heads["kind"], model.heads["cause"]
     assert kind.weight.grad.abs().max() > 0
     assert cause.weight.grad.abs().max() == 0
@@ -60,11 +60,11 @@ def test_reports_without_a_label_do_not_move_a_head() -> None:
     model = build()
     ids, mask = batch()
     labels = torch.tensor([[0, 4], [2, UNLABELLED], [1, 3], [0, UNLABELLED]])
-    model(ids, mask, labels=labels, weights=torch.ones(4, 2))["loss"].backward()
+    model(ids, mask, labels=labels[:, None], weights=torch.ones(4, 1, 2))["loss"].backward()
     both = model.heads["cause"].weight.grad.clone()
     model.zero_grad()
     rows = torch.tensor([0, 2])
-    (model(ids[rows], mask[rows], labels=labels[rows], weights=torch.ones(2, 2))["loss"] / 2).backward()
+    (model(ids[rows], mask[rows], labels=labels[rows, None], weights=torch.ones(2, 1, 2))["loss"] / 2).backward()
     torch.testing.assert_close(both, model.heads["cause"].weight.grad)
 
 
@@ -99,9 +99,9 @@ def test_exponent_zero_is_no_balance_and_one_is_full_balance() -> None:
 def test_class_weights_scale_the_loss() -> None:
     model = build()
     labels = torch.tensor([[UNLABELLED, 1]] * 4)
-    plain = model(*batch(), labels=labels, weights=torch.ones(4, 2))["loss"].item()
+    plain = model(*batch(), labels=labels[:, None], weights=torch.ones(4, 1, 2))["loss"].item()
     model.set_class_weights({"cause": torch.tensor([50, 1, 1, 1, 1])}, 1.0)
-    weighted = model(*batch(), labels=labels, weights=torch.ones(4, 2))["loss"].item()
+    weighted = model(*batch(), labels=labels[:, None], weights=torch.ones(4, 1, 2))["loss"].item()
     assert weighted == pytest.approx(plain * model.class_weight_cause[1].item(), rel=1e-5)
 
 

@@ -281,8 +281,8 @@ def collate(share: float, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]
 
 
 ROWS = [
-    {"input_ids": [101, *range(1000, 1600), 102], "labels": [1, -100], "weights": [1.0, 0.5], "note": 0},
-    {"input_ids": [101, 2000, 102], "labels": [0, 2], "weights": [1.0, 1.0], "note": NO_NOTE},
+    {"input_ids": [101, *range(1000, 1600), 102], "labels": [[1, -100]], "weights": [[1.0, 0.5]], "note": 0},
+    {"input_ids": [101, 2000, 102], "labels": [[0, 2], [1, 2]], "weights": [[0.5, 0.5], [0.5, 0.5]], "note": NO_NOTE},
 ]
 
 
@@ -292,9 +292,9 @@ def test_a_batch_is_padded_to_its_longest_report() -> None:
     assert batch["input_ids"][1].tolist() == [101, 2000, 102] + [0] * 599
     assert batch["attention_mask"].sum(1).tolist() == [602, 3]
     assert batch["attention_mask"][1, :3].tolist() == [1, 1, 1]
-    assert batch["labels"].tolist() == [[1, -100], [0, 2]]
+    assert batch["labels"].tolist() == [[[1, -100], [-100, -100]], [[0, 2], [1, 2]]]
     assert batch["weights"].dtype == torch.float
-    assert batch["weights"].tolist() == [[1.0, 0.5], [1.0, 1.0]]
+    assert batch["weights"].tolist() == [[[1.0, 0.5], [0.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]]
     assert batch["note"].tolist() == [0, NO_NOTE]
 
 

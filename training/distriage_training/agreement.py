@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus import read_jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +27,6 @@ class AxisAgreement:
     accuracy: float
     macro_f1: float
     differences: tuple[tuple[str, str, int], ...]
-
-
-Readings = Mapping[str, Mapping[str, Mapping[str, object]]]
-
-
-def read_readings(path: Path) -> Readings:
-    """Read readings.jsonl: reader -> report id -> record.
-
-    Raises:
-        CorpusError: a line lacks `reader` or `id`.
-    """
-    readings: dict[str, dict[str, Mapping[str, object]]] = {}
-    for number, row in read_jsonl(path):
-        if not isinstance(row.get("reader"), str) or not isinstance(row.get("id"), str):
-            raise CorpusError(f"{path}:{number}: a reading needs `reader` and `id`")
-        readings.setdefault(row["reader"], {})[row["id"]] = row
-    return readings
 
 
 def compare(first: Mapping[str, Mapping[str, object]], second: Mapping[str, Mapping[str, object]], taxonomy: Taxonomy) -> dict[str, AxisAgreement]:

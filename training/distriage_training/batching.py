@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from distriage_training.config import TrainingConfig
+from distriage_training.examples import UNLABELLED
 
 
 class BucketSampler(Sampler[int]):
@@ -60,19 +61,24 @@ class Collator:
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         width = max(len(row["input_ids"]) for row in rows)
+        readings = max(len(row["labels"]) for row in rows)
+        labels = torch.full((len(rows), readings, len(rows[0]["labels"][0])), UNLABELLED)
+        weights = torch.zeros(labels.shape)
         input_ids = torch.zeros(len(rows), width, dtype=torch.long)
         attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
         for i, row in enumerate(rows):
             ids = torch.as_tensor(row["input_ids"])
             input_ids[i, : len(ids)] = ids
             attention_mask[i, : len(ids)] = 1
+            labels[i, : len(row["labels"])] = torch.as_tensor(row["labels"])
+            weights[i, : len(row["weights"])] = torch.as_tensor(row["weights"])
         if self.share:
             dropped = (torch.rand(input_ids.shape) < self.share) & (input_ids >= self.special_below)
             input_ids = input_ids.masked_fill(dropped, self.mask_token)
         return {
             "input_ids": input_ids,
             "attention_mask": attention_mask,
-            "labels": torch.as_tensor([row["labels"] for row in rows]),
-            "weights": torch.as_tensor([row["weights"] for row in rows], dtype=torch.float),
+            "labels": labels,
+            "weights": weights,
             "note": torch.as_tensor([row["note"] for row in rows]),
         }

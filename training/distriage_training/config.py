@@ -43,6 +43,8 @@ class DataConfig(_Strict):
         format: `corpus`: annotations.jsonl with restated texts and a text store. `csv`: tables with a label column per axis.
         corpus: Folder of the annotated corpus (format `corpus`).
         texts: The local text store, JSONL with id, title and body (format `corpus`); made by `distriage corpus import` or `hydrate`.
+        readers: Readers of the corpus' `readings.jsonl` whose labels join those of the training records: where readers differ, each label counts as much as
+            the share of them who chose it (soft labels; Peterson et al., 2019, "Human uncertainty makes classification more robust").
         train, test: CSV files, gzip allowed (format `csv`).
         label_columns: Axis -> column (format `csv`).
         group_column: Scores are also given per value of this column, then averaged (format `csv`).
@@ -55,6 +57,7 @@ class DataConfig(_Strict):
     format: Literal["corpus", "csv"] = "corpus"
     corpus: ConfigPath = Path("../training/corpus")
     texts: ConfigPath = Path("../.corpus/texts.jsonl")
+    readers: list[str] = []
     train: ConfigPath | None = None
     test: ConfigPath | None = None
     label_columns: dict[str, str] = {}
@@ -76,8 +79,8 @@ class TrainingConfig(_Strict):
         token_dropout: Share of input tokens that are masked, a regularizer; the encoder's own dropout is off, which doubles the speed on CPUs.
         rationale_weight: Weight of the auxiliary loss of recognizing the annotator's note (`rationale.py`); 0: none.
         sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
-        label_weights: Source -> axis -> weight of its labels in the loss, for sources whose annotators kept another convention; 1 where not named.
-        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure; 1 where not named.
+        label_weights: Source (or further reader) -> axis -> weight of its labels in the loss, for annotators who kept another convention; 1 where not named.
+        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure and no other chose the same label; 1 where not named.
     """
 
     epochs: float = Field(default=4, gt=0)

@@ -88,6 +88,21 @@ class Annotation(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reader said of a report.
+
+    Attributes:
+        labels: Axis -> label id; an axis that is not annotated is absent.
+        source: The record's source, or the name of a further reader: what `training.label_weights` calls it.
+        sure: Whether the reader was.
+    """
+
+    labels: Mapping[str, str]
+    source: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A report with its labels, whatever it was read from.
 
@@ -97,6 +112,7 @@ class Record:
         url: The report's page; empty where it has none.
         note: The annotator's words for the decisive clue; empty where there are none.
         sure: Whether the annotator was.
+        others: Further readings of the report (`readings.py`).
     """
 
     id: str
@@ -110,6 +126,12 @@ class Record:
     url: str = ""
     note: str = ""
     sure: bool = True
+    others: tuple[Reading, ...] = ()
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The record's own labels as a reading, then the others."""
+        return (Reading(self.labels, self.source, self.sure), *self.others)
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

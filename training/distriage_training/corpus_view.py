@@ -10,8 +10,9 @@ from rich.table import Table
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
-from distriage_training.agreement import compare, read_readings
+from distriage_training.agreement import compare
 from distriage_training.corpus import OWN_TEXTS, Record, count_labels, own_texts, read_annotations, read_texts
+from distriage_training.readings import read_readings
 from distriage_training.splits import near_duplicates
 
 

@@ -21,7 +21,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage.types import Outcome, Prediction
 from distriage_training import metrics
-from distriage_training.agreement import compare, read_readings
+from distriage_training.agreement import compare
 from distriage_training.baselines import TfidfBaseline, majority
 from distriage_training.config import Config
 from distriage_training.corpus import Record
@@ -31,6 +31,7 @@ from distriage_training.faithfulness import draw_faithfulness, faithfulness_tabl
 from distriage_training.model_card import model_card
 from distriage_training.neighbours import measure_similar, similar_table
 from distriage_training.plots import draw_figures
+from distriage_training.readings import read_readings
 
 Scores = dict[str, Any]
 

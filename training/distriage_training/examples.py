@@ -19,7 +19,8 @@ from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage_training.config import Config, DataConfig, TrainingConfig
-from distriage_training.corpus import Record, load_records
+from distriage_training.corpus import Reading, Record, load_records
+from distriage_training.readings import join_readings
 
 UNLABELLED = -100  # PyTorch's ignore index
 NO_NOTE = -1
@@ -49,6 +50,7 @@ def load_split_records(config: Config, taxonomy: Taxonomy) -> dict[str, list[Rec
                 "(`distriage corpus import FOLDER` or `distriage corpus hydrate` brings them)",
                 file=sys.stderr,
             )
+        records = join_readings(records, config.resolve(data.corpus) / "readings.jsonl", data.readers, taxonomy)
     splits: dict[str, list[Record]] = {"train": [], "validation": [], "test": []}
     for record in records:
         splits[record.split].append(record)
@@ -123,10 +125,10 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
 
 
 def data_sha256(records: Sequence[Record]) -> str:
-    """A hash of all that was trained on: ids, texts, labels, splits."""
+    """A hash of all that was trained on: ids, texts, labels of all readings, splits."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
-        row = [record.id, record.title, record.body, dict(record.labels), record.split]
+        row = [record.id, record.title, record.body, dict(record.labels), record.split, *(dict(other.labels) for other in record.others)]
         digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
     return digest.hexdigest()
 
@@ -135,29 +137,42 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
     """Build the training set.
 
     Returns:
-        Columns `input_ids` (at most `max_tokens`), `labels` [axes] (`UNLABELLED` where absent), `weights` [axes], `note` (the record's number, `NO_NOTE`
-        where it has none), `length`, `source`.
+        Columns `input_ids` (at most `max_tokens`), `labels` [readings, axes] (`UNLABELLED` where absent), `weights` [readings, axes], `note` (the record's
+        number, `NO_NOTE` where it has none), `length`, `source`.
     """
     tokenizer.enable_truncation(config.encoder.max_tokens)
     tokenizer.no_padding()
+    read = [targets(record, taxonomy, config.training) for record in records]
     encodings = tokenizer.encode_batch([prepare(record.title, record.body).text for record in records])
     return Dataset.from_dict(
         {
             "input_ids": [encoding.ids for encoding in encodings],
             "length": [len(encoding.ids) for encoding in encodings],
-            "labels": [label_numbers(record, taxonomy) for record in records],
-            "weights": [[label_weight(record, axis, config.training) for axis in taxonomy.axes] for record in records],
+            "labels": [[numbers for numbers, _ in readings] for readings in read],
+            "weights": [[weights for _, weights in readings] for readings in read],
             "note": [number if record.note else NO_NOTE for number, record in enumerate(records)],
             "source": [record.source for record in records],
         }
     )
 
 
-def label_numbers(record: Record, taxonomy: Taxonomy) -> list[int]:
-    """Position of the record's label on each axis, `UNLABELLED` where it has none."""
+def label_numbers(record: Record | Reading, taxonomy: Taxonomy) -> list[int]:
+    """Position of the label on each axis, `UNLABELLED` where there is none."""
     return [axis.label_ids.index(record.labels[axis.id]) if axis.id in record.labels else UNLABELLED for axis in taxonomy.axes.values()]
 
 
-def label_weight(record: Record, axis: str, settings: TrainingConfig) -> float:
-    """How much the record's label on an axis counts in training."""
-    return settings.label_weights.get(record.source, {}).get(axis, 1.0) * (1.0 if record.sure else settings.unsure_weights.get(axis, 1.0))
+def targets(record: Record, taxonomy: Taxonomy, settings: TrainingConfig) -> list[tuple[list[int], list[float]]]:
+    """What training is to learn from a record: the label numbers [axes] of each of its readings, and their weights [axes].
+
+    Readings share the record's weight evenly. Whoever was not sure counts less (`unsure_weights`), unless another reader chose the same label.
+    """
+    readings = record.readings
+
+    def weight(number: int, axis: str) -> float:
+        reading = readings[number]
+        label = reading.labels.get(axis)
+        confirmed = any(other.labels.get(axis) == label for k, other in enumerate(readings) if k != number)
+        unsure = 1.0 if reading.sure or confirmed else settings.unsure_weights.get(axis, 1.0)
+        return settings.label_weights.get(reading.source, {}).get(axis, 1.0) * unsure / len(readings)
+
+    return [(label_numbers(reading, taxonomy), [weight(number, axis) for axis in taxonomy.axes]) for number, reading in enumerate(readings)]

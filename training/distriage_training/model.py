@@ -96,8 +96,8 @@ class TriageModel(nn.Module):
         """Training step of the encoder: loss and logits.
 
         Args:
-            labels: [batch, axes], `UNLABELLED` where a report has no label on an axis.
-            weights: [batch, axes], weight of each label.
+            labels: [batch, readings, axes], `UNLABELLED` where a reading has no label on an axis.
+            weights: [batch, readings, axes], weight of each label.
             note: [batch], number of each report's note for the auxiliary task.
 
         Returns:
@@ -109,14 +109,14 @@ class TriageModel(nn.Module):
         loss = logits[0].new_zeros(())
         for i, (axis, output) in enumerate(zip(self.axes, logits, strict=True)):
             each = functional.cross_entropy(
-                output.float(),
-                labels[:, i],
+                output.float().repeat_interleave(labels.shape[1], 0),
+                labels[:, :, i].flatten(),
                 weight=getattr(self, f"class_weight_{axis}"),
                 ignore_index=UNLABELLED,
                 label_smoothing=self.label_smoothing,
                 reduction="none",
             )
-            loss = loss + (each * weights[:, i]).sum() / len(labels)
+            loss = loss + (each * weights[:, :, i].flatten()).sum() / len(labels)
         if self.rationales is not None and note is not None:
             loss = loss + self.rationale_weight * self.rationales(mean, note)
         return {"loss": loss, "logits": logits}

@@ -99,7 +99,8 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
     if mask_token is None:
         raise ConfigError(f"encoder.source {config.encoder.source!r}: its tokenizer has no [MASK]")
     tokenizer.enable_truncation(config.encoder.max_tokens)
-    dataset = Dataset.from_dict({"input_ids": [encoding.ids for encoding in tokenizer.encode_batch([prepare(*report).text for report in reports])]})
+    input_ids = [encoding.ids for encoding in tokenizer.encode_batch([prepare(*report).text for report in reports])]
+    dataset = Dataset.from_dict({"input_ids": input_ids, "length": [len(ids) for ids in input_ids]})
     encoder = load_encoder(config.encoder, config.path.parent)
     model = MaskedLanguageModel(encoder, encoder.config.hidden_size)
     console.print(f"{len(dataset):,} unlabelled reports; {config.encoder.source}")
@@ -116,6 +117,7 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         logging_steps=25,
         save_steps=200,
         save_total_limit=1,
+        train_sampling_strategy="group_by_length",  # padding costs as much as text
         report_to=["tensorboard"],
         remove_unused_columns=False,
         dataloader_pin_memory=on_gpu,

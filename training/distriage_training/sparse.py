@@ -19,7 +19,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus import Record
-from distriage_training.examples import UNLABELLED, label_numbers, label_weight
+from distriage_training.examples import UNLABELLED, targets
 from distriage_training.model import SparseHead
 
 
@@ -45,7 +45,8 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
     """
     counts = feature_matrix(records)
     counts.data = 1 + np.log(counts.data)
-    numbers = np.array([label_numbers(record, taxonomy) for record in records])
+    read = [(row, *reading) for row, record in enumerate(records) for reading in targets(record, taxonomy, config.training)]
+    rows, numbers, weights = (np.array(column) for column in zip(*read, strict=True))
     sizes = [len(axis.label_ids) for axis in taxonomy.axes.values()]
     head = SparseHead(HASH_BUCKETS, sum(sizes), VIEWS)
     for view in range(VIEWS):
@@ -57,9 +58,8 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
         for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
             if progress is not None:
                 progress(f"{axis}, view {view + 1} of {VIEWS}")
-            weights = np.array([label_weight(record, axis, config.training) for record in records])
-            rows = (numbers[:, i] != UNLABELLED) & (weights > 0)
-            fitted.append(_fit_axis(features[rows], numbers[rows, i], weights[rows], size, config))
+            used = (numbers[:, i] != UNLABELLED) & (weights[:, i] > 0)
+            fitted.append(_fit_axis(features[rows[used]], numbers[used, i], weights[used, i], size, config))
         head.set_weights(view, torch.from_numpy(np.concatenate([weight for weight, _ in fitted]).T).float())
         head.bias[view] = torch.from_numpy(np.concatenate([bias for _, bias in fitted]))
     return head

@@ -165,7 +165,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     if config.encoder.freeze_embeddings:
         for parameter in model.encoder.get_input_embeddings().parameters():
             parameter.requires_grad = False
-    labels = torch.tensor(dataset["labels"])
+    labels = torch.tensor([reading for readings in dataset["labels"] for reading in readings])
     model.set_class_weights(
         {axis: torch.bincount(column[column != UNLABELLED], minlength=size) for (axis, size), column in zip(model.axes.items(), labels.T, strict=True)},
         config.training.class_balance,
