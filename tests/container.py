@@ -48,12 +48,16 @@ class Stage:
         return subprocess.run(inside, env=self.environment | _pip(), capture_output=True, text=True, check=False)
 
     def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
-        """The container's process: root file system read-only, writable are only /data and /tmp."""
+        """The container's process group: root file system read-only, writable are only /data and /tmp."""
         given = self.environment | environment | {"ROOT": str(self.root), "BUILD_USER": self.user}
         inside = ["env", "-u", "ROOT", "-u", "BUILD_USER", "-C", self.folder, *self.entrypoint, *self.command]
         with log.open("wb") as stream:
             return subprocess.Popen(
-                ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", SERVE, "sh", *inside], env=given, stdout=stream, stderr=subprocess.STDOUT
+                ["unshare", "--mount", "--pid", "--fork", "sh", "-ec", SERVE, "sh", *inside],
+                env=given,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # `unshare --kill-child` ends where the child changes its user: the kernel forgets the wish
             )
 
 
