@@ -59,7 +59,8 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
             if progress is not None:
                 progress(f"{axis}, view {view + 1} of {VIEWS}")
             used = (numbers[:, i] != UNLABELLED) & (weights[:, i] > 0)
-            fitted.append(_fit_axis(features[rows[used]], numbers[used, i], weights[used, i], size, config))
+            chosen, place = np.unique(rows[used] * size + numbers[used, i], return_inverse=True)  # readers who agree are one example
+            fitted.append(_fit_axis(features[chosen // size], chosen % size, np.bincount(place, weights[used, i]).astype(np.float64), size, config))
         head.set_weights(view, torch.from_numpy(np.concatenate([weight for weight, _ in fitted]).T).float())
         head.bias[view] = torch.from_numpy(np.concatenate([bias for _, bias in fitted]))
     return head

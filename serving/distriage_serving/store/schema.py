@@ -42,7 +42,28 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
     }
 
 
-class Delivery(Base):
+class Work(MappedAsDataclass, kw_only=True):
+    """The columns of what workers take, a `Delivery` or a `Job`.
+
+    Attributes:
+        state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
+        attempts: How often a worker took it, deferrals not counted.
+        due_at: A worker may take it from then on; while leased, the end of the lease; None once finished.
+        lease_owner: The worker that has it, while leased.
+        last_error: One line: why it was put off, or given up.
+    """
+
+    issue: Mapped[int | None] = mapped_column(default=None)
+    installation_id: Mapped[int | None] = mapped_column(default=None)
+    state: Mapped[WorkState] = mapped_column(default="waiting")
+    attempts: Mapped[int] = mapped_column(default=0)
+    due_at: Mapped[float | None] = mapped_column(default=None)
+    lease_owner: Mapped[str | None] = mapped_column(default=None)
+    last_error: Mapped[str | None] = mapped_column(default=None)
+    finished_at: Mapped[float | None] = mapped_column(default=None)
+
+
+class Delivery(Work, Base):
     """A webhook delivery: the inbox.
 
     Attributes:
@@ -50,11 +71,6 @@ class Delivery(Base):
         repository: Empty where the event is of none.
         body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under another one.
         payload: The request's body, JSON text.
-        state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
-        attempts: How often a worker took it, deferrals not counted.
-        due_at: A worker may take it from then on; while leased, the end of the lease; None once finished.
-        lease_owner: The worker that has it, while leased.
-        last_error: One line: why it was put off, or given up.
     """
 
     __tablename__ = "deliveries"
@@ -67,18 +83,10 @@ class Delivery(Base):
     body_sha256: Mapped[str | None] = mapped_column(default=None, unique=True)
     action: Mapped[str] = mapped_column(default="")
     repository: Mapped[Name] = mapped_column(default="")
-    issue: Mapped[int | None] = mapped_column(default=None)
-    installation_id: Mapped[int | None] = mapped_column(default=None)
-    state: Mapped[WorkState] = mapped_column(default="waiting")
-    attempts: Mapped[int] = mapped_column(default=0)
-    due_at: Mapped[float | None] = mapped_column(default=None)
-    lease_owner: Mapped[str | None] = mapped_column(default=None)
-    last_error: Mapped[str | None] = mapped_column(default=None)
-    finished_at: Mapped[float | None] = mapped_column(default=None)
 
 
-class Job(Base):
-    """Something to do on GitHub: the outbox. The fields that a `Delivery` has too mean the same.
+class Job(Work, Base):
+    """Something to do on GitHub: the outbox.
 
     Attributes:
         key: At most one waiting job has it; see `Store.put_job`.
@@ -102,15 +110,7 @@ class Job(Base):
     kind: Mapped[JobKind]
     repository: Mapped[Name]
     created_at: Mapped[float]
-    issue: Mapped[int | None] = mapped_column(default=None)
-    installation_id: Mapped[int | None] = mapped_column(default=None)
     argument: Mapped[JsonValue] = mapped_column(default=None)
-    state: Mapped[WorkState] = mapped_column(default="waiting")
-    attempts: Mapped[int] = mapped_column(default=0)
-    due_at: Mapped[float | None] = mapped_column(default=None)
-    lease_owner: Mapped[str | None] = mapped_column(default=None)
-    last_error: Mapped[str | None] = mapped_column(default=None)
-    finished_at: Mapped[float | None] = mapped_column(default=None)
 
 
 class Write(Base):
