@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distriage_training.corpus import OWN_TEXTS, count_labels, import_texts, load_records, read_annotations, read_jsonl, read_texts, write_jsonl
+from distriage_training.corpus import OWN_TEXTS, count_labels, import_texts, load_records, read_annotations, read_texts
+from distriage_training.jsonl import read_jsonl, write_jsonl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import CORPUS, QUESTION, annotation, texts, write_corpus, write_lines

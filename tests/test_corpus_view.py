@@ -153,6 +153,14 @@ def test_agreement_prints_kappa_and_differences(tmp_path: Path, command: Command
     assert ["kind", "bug", "question", "10"] in [line.split() for line in swapped.out.splitlines()]
 
 
+def test_agreement_of_a_reader_with_the_annotations(tmp_path: Path, command: Command) -> None:
+    corpus = readings(write_corpus(tmp_path, [annotation("r0"), annotation("r20"), annotation("r49", **QUESTION)]))
+    done = command("corpus", "agreement", "--corpus", corpus, "--first", "annotations", "--second", "second")
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["kind", "3", "0.40", "0.667", "0.667"] in lines
+    assert ["kind", "bug", "question", "1"] in lines
+
+
 def test_agreement_of_readers_that_do_not_exist_or_never_meet(tmp_path: Path, command: Command) -> None:
     corpus = readings(tmp_path)
     with pytest.raises(CorpusError) as caught:

@@ -247,10 +247,9 @@ def test_readers_share_the_weight_and_confirm_each_other() -> None:
 
 
 def test_further_readings_join_the_records_of_training(tmp_path: Path) -> None:
-    path = corpus_config(tmp_path, ROWS, IDS, data={"readers": ["second"]})
+    before = data_sha256(load(corpus_config(tmp_path, ROWS, IDS))["train"])
     reading = {"reader": "second", "id": ROWS[0]["id"], "kind": "bug", "distributed": True, "stage": None, "confidence": "low"}
     readings = write_lines(tmp_path / "corpus" / "readings.jsonl", [reading, {**reading, "reader": "third", "kind": "feature"}])
-    before = data_sha256(load(corpus_config(tmp_path, ROWS, IDS))["train"])
     path = corpus_config(tmp_path, ROWS, IDS, data={"readers": ["second"]})
     records = {one.id: one for part in load(path).values() for one in part}
     assert records[ROWS[0]["id"]].others == (Reading({"kind": "bug", "distributed": "true"}, "second", sure=False),)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Command, FakeGitHub, assert_one_line
-from distriage_training.corpus import read_jsonl, read_texts
+from distriage_training.corpus import read_texts
 from distriage_training.hydrate import ATTEMPTS, MAX_WAIT_S, HydrateReport, hydrate
+from distriage_training.jsonl import read_jsonl
 from rich.console import Console
 from toys import annotation, write_corpus, write_lines
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from distriage.errors import MissingExtraError
+from distriage.extras import needs_extra
 from distriage_serving import loop_cli
 from distriage_serving.bot import cli as bot_cli
 
@@ -24,11 +24,7 @@ def serve(
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
     """Answer over HTTP. All settings can come from the environment too, as DISTRIAGE_HOST, DISTRIAGE_API_KEYS, ...; see README."""
-    try:
+    with needs_extra("serve"):
         from distriage_serving.server import run_server
         from distriage_serving.settings import load_settings
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("distriage"):
-            raise
-        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[serve]'") from None
     run_server(load_settings({"host": host, "port": port, "model": model}))

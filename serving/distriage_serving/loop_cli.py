@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.console import Console
 
-from distriage.errors import ConfigError, InputError, MissingExtraError
+from distriage.errors import ConfigError, InputError
+from distriage.extras import needs_extra
 
 if TYPE_CHECKING:
     from distriage_serving.backfill import BackfillReport
@@ -32,16 +33,6 @@ def register(app: typer.Typer) -> None:
     app.command()(backtest)
     app.command()(backfill)
     app.add_typer(verdicts_app)
-
-
-@contextmanager
-def _extra() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("distriage"):
-            raise
-        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[serve]'") from None
 
 
 @contextmanager
@@ -83,7 +74,7 @@ def backtest(
     model: ModelOption = None,
 ) -> None:
     """Say what the model would have said of a repository's past issues, and how often people agree, as one HTML page. Writes nothing to GitHub."""
-    with _extra():
+    with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage.policy import Mode
         from distriage_serving.backtest.measure import measure
@@ -114,7 +105,7 @@ def backfill(
     model: ModelOption = None,
 ) -> None:
     """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
-    with _extra():
+    with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage_serving.backfill import BackfillOptions, BackfillReport, State, paced
         from distriage_serving.backfill import backfill as run
@@ -159,7 +150,7 @@ def export(
     output: Annotated[Path | None, typer.Option(help="A file; default: standard output.")] = None,
 ) -> None:
     """Write people's standing verdicts as JSONL, the latest on each axis of each issue, with its text. For `distriage corpus export-verdicts`."""
-    with _extra():
+    with needs_extra("serve"):
         from distriage_serving.verdict_export import verdict_records
 
         with _store(database, must_exist=True) as store:

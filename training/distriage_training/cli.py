@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from distriage_training.cli_corpus import corpus_app
-from distriage_training.cli_options import ConfigArgument, ModelOption, SplitOption, check_split, named_model, needs_extra
+from distriage_training.cli_options import ConfigArgument, ModelOption, SplitOption, check_split, named_model, training
 from distriage_training.cli_study import study_app
 
 MODELS = Path("models")
@@ -31,7 +31,7 @@ def train(
     sparse_only: Annotated[bool, typer.Option("--sparse-only", help="Only fit the sparse head of a finished run anew, after annotations were added.")] = False,
 ) -> None:
     """Fine-tune a model on the annotated corpus."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.train import refit_sparse
         from distriage_training.train import train as run
@@ -48,7 +48,7 @@ def pretrain(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
 ) -> None:
     """Continue the encoder's pre-training on unlabelled reports; then name its folder as encoder.source."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.pretrain import pretrain as run
 
@@ -63,7 +63,7 @@ def export(
     output: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
 ) -> None:
     """Calibrate a trained model and write its bundle: ONNX, int8 where it passes the gate."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.export import export as make
 
@@ -77,7 +77,7 @@ def index(
     model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
 ) -> None:
     """Put the annotated training issues into a bundle, for `classify --similar`; `export` does so by itself."""
-    with needs_extra():
+    with training():
         from distriage.bundle import Bundle
         from distriage_training.config import load_config
         from distriage_training.neighbours import add_index
@@ -99,7 +99,7 @@ def evaluate(
 ) -> None:
     """Measure a bundle: tables with baselines, agreement and intervals; figures."""
     check_split(split)
-    with needs_extra():
+    with training():
         from distriage.classifier import Classifier
         from distriage_training.config import load_config
         from distriage_training.evaluate import evaluate as measure
@@ -125,7 +125,7 @@ def promote(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare.")] = False,
 ) -> None:
     """Make a bundle the default model, unless it is worse on any axis than the current one; then the exit code is 1."""
-    with needs_extra():
+    with training():
         from distriage.classifier import Classifier
         from distriage_training.config import load_config
         from distriage_training.promote import compare, install, print_comparison, worse_axes

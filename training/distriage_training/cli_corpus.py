@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage_training.cli_options import needs_extra
+from distriage_training.cli_options import training
 
 corpus_app = typer.Typer(name="corpus", help="The annotated corpus: import, hydrate, export-verdicts, stats, agreement, check.", no_args_is_help=True)
 CorpusOption = Annotated[Path, typer.Option("--corpus", help="Folder of the annotated corpus.")]
@@ -24,7 +24,7 @@ def export_verdicts(
     texts: TextsOption = TEXTS,
 ) -> None:
     """Turn verdicts of maintainers into annotation records of origin feedback. Can be called again."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.feedback import import_verdicts
 
@@ -42,7 +42,7 @@ def import_(
     texts: TextsOption = TEXTS,
 ) -> None:
     """Copy the texts of annotated reports from a local folder into the text store."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus import import_texts
 
@@ -57,7 +57,7 @@ def hydrate(
     limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most so many.")] = None,
 ) -> None:
     """Fetch the texts of annotated issues from GitHub (needs GITHUB_TOKEN). Can be interrupted and called again."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.hydrate import hydrate as fetch
 
@@ -70,7 +70,7 @@ def hydrate(
 @corpus_app.command()
 def stats(corpus: CorpusOption = CORPUS) -> None:
     """Count records by split, origin and framework, and labels by axis."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus_view import print_stats
 
@@ -80,11 +80,11 @@ def stats(corpus: CorpusOption = CORPUS) -> None:
 @corpus_app.command()
 def agreement(
     corpus: CorpusOption = CORPUS,
-    first: Annotated[str, typer.Option(help="A reader.")] = "first",
+    first: Annotated[str, typer.Option(help="A reader of readings.jsonl, or annotations: the labels of the corpus.")] = "first",
     second: Annotated[str, typer.Option(help="Another reader.")] = "second",
 ) -> None:
     """Cohen's kappa per axis between two readers, and where they differ."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus_view import print_agreement
 
@@ -94,7 +94,7 @@ def agreement(
 @corpus_app.command()
 def check(corpus: CorpusOption = CORPUS, texts: TextsOption = TEXTS) -> None:
     """Check schema, labels, duplicates, near-duplicates and leaks between splits; each finding names file and line."""
-    with needs_extra():
+    with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus_view import check_corpus
 

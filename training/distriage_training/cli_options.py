@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from distriage.errors import MissingExtraError
+from distriage.extras import needs_extra
 
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, e.g. configs/base.toml.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the configuration's name.")]
 SplitOption = Annotated[str, typer.Option(help="validation or test.")]
 
 
-@contextmanager
-def needs_extra(name: str = "train") -> Iterator[None]:
-    """Turn a missing package into one line that names the extra to install.
-
-    Raises:
-        MissingExtraError: a package of the extra is missing.
-    """
+def training(extra: str = "train") -> AbstractContextManager[None]:
+    """Around a training command: `needs_extra`, and tokenizers that start no threads of their own."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("distriage"):
-            raise
-        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[{name}]'") from None
+    return needs_extra(extra)
 
 
 def named_model(model: str | None, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage_training.cli_options import ConfigArgument, ModelOption, SplitOption, check_split, named_model, needs_extra
+from distriage_training.cli_options import ConfigArgument, ModelOption, SplitOption, check_split, named_model, training
 
 study_app = typer.Typer(name="study", help="Beside an evaluation: peers, learning curve, left-out repositories and sources, errors.", no_args_is_help=True)
 StudyOption = Annotated[Path | None, typer.Option("--output", help="Folder for what was measured; default: runs/NAME-study.")]
@@ -25,7 +25,7 @@ def peers(
 ) -> None:
     """Train other classifiers on the same records and measure them beside a bundle (extra `peers`)."""
     check_split(split)
-    with needs_extra("peers"):
+    with training("peers"):
         from distriage.classifier import Classifier
         from distriage_training.config import load_config
         from distriage_training.studies import compare_with_peers, peers_table
@@ -45,7 +45,7 @@ def curve(
     output: StudyOption = None,
 ) -> None:
     """Learning curve of the sparse head on validation; table and figure."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.studies import learning_curve, scores_table
 
@@ -69,7 +69,7 @@ def leave_out_(
     output: StudyOption = None,
 ) -> None:
     """The sparse head on a repository's validation reports, with and without its training records."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.studies import leave_out, repository_rows, scores_table
 
@@ -85,7 +85,7 @@ def sources(
     output: StudyOption = None,
 ) -> None:
     """The sparse head on validation, fitted without one source of training records after the other."""
-    with needs_extra():
+    with training():
         from distriage_training.config import load_config
         from distriage_training.studies import leave_out_sources, scores_table
 
@@ -97,7 +97,7 @@ def sources(
 @study_app.command("errors")
 def errors_(config: ConfigArgument, model: ModelOption = None) -> None:
     """Where a bundle is wrong on validation, how near it was, and which reports could not tell."""
-    with needs_extra():
+    with training():
         from distriage.classifier import Classifier
         from distriage_training.config import load_config
         from distriage_training.errors import analyse, errors_table

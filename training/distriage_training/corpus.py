@@ -3,17 +3,14 @@
 training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
 training/corpus/restated.jsonl      id, title, body of real threads that were written anew for this project
 training/corpus/generated.jsonl     id, title, body of reports that have no thread
-training/corpus/readings.jsonl      the single readings behind part of the test split
+training/corpus/readings.jsonl      single readings of reports that were read more than once (`readings.py`)
 .corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
 """
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
+from distriage_training.jsonl import read_jsonl, write_jsonl
 
 Evidence = Literal["stated", "inferred"]
 # Repositories that moved: the same thread has two names. Lower case; old -> new.
@@ -132,41 +130,6 @@ class Record:
     def readings(self) -> tuple[Reading, ...]:
         """The record's own labels as a reading, then the others."""
         return (Reading(self.labels, self.source, self.sure), *self.others)
-
-
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line numbers and objects of a JSONL file, gzip allowed.
-
-    Raises:
-        CorpusError: the file is missing, or a line is not a JSON object; names file and line.
-    """
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
-                if not line.strip():
-                    continue
-                try:
-                    value = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise CorpusError(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}") from None
-                if not isinstance(value, dict):
-                    raise CorpusError(f"{path}:{number}: expected a JSON object, found {type(value).__name__}")
-                yield number, value
-    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
-        raise CorpusError(f"{path}: cannot be read: {error}") from None
-
-
-def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    count = 0
-    with part.open("w", encoding="utf-8", errors="replace") as stream:  # JSON can hold lone surrogates, UTF-8 cannot
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-            count += 1
-    part.replace(path)
-    return count
 
 
 def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, Annotation]], list[str]]:

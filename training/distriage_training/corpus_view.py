@@ -12,8 +12,11 @@ from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage_training.agreement import compare
 from distriage_training.corpus import OWN_TEXTS, Record, count_labels, own_texts, read_annotations, read_texts
+from distriage_training.jsonl import read_jsonl
 from distriage_training.readings import read_readings
 from distriage_training.splits import near_duplicates
+
+ANNOTATIONS = "annotations"  # names the corpus' own labels where a reader is asked for
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -45,11 +48,16 @@ def print_stats(console: Console, corpus: Path, taxonomy: Taxonomy) -> None:
 def print_agreement(console: Console, corpus: Path, first: str, second: str, taxonomy: Taxonomy) -> None:
     """Kappa per axis and the commonest disagreements.
 
+    Args:
+        first, second: Readers of `readings.jsonl`, or `ANNOTATIONS`: the corpus' own labels.
+
     Raises:
         CorpusError: no such reader, or the two share no report.
     """
     path = corpus / "readings.jsonl"
-    readings = read_readings(path)
+    readings = dict(read_readings(path))
+    if ANNOTATIONS in (first, second):
+        readings[ANNOTATIONS] = {str(row.get("id")): row for _, row in read_jsonl(corpus / "annotations.jsonl")}
     for name in (first, second):
         if name not in readings:
             raise CorpusError(f"{path}: no reader {name!r}; readers: {', '.join(sorted(readings))}")

@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from distriage.errors import CorpusError
 from distriage.feedback import VerdictRecord
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus import BUG_AXES, Annotation, read_annotations, read_jsonl, read_texts, thread_key, write_jsonl
+from distriage_training.corpus import BUG_AXES, Annotation, read_annotations, read_texts, thread_key
+from distriage_training.jsonl import read_jsonl, write_jsonl
 
 ORIGIN = "feedback"
 VALIDATION_SHARE = 0.2

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from distriage.errors import CorpusError, GitHubError, NotFoundError, RateLimitError
 from distriage.github import GitHubReader, parse_reference
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus import own_texts, read_annotations, read_jsonl, read_texts
+from distriage_training.corpus import own_texts, read_annotations, read_texts
+from distriage_training.jsonl import read_jsonl
 
 ATTEMPTS = 4  # of one issue when GitHub fails for a moment
 MAX_WAIT_S = 3700.0  # a primary rate limit ends within the hour

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus import Reading, Record, read_jsonl
+from distriage_training.corpus import Reading, Record
+from distriage_training.jsonl import read_jsonl
 
 Readings = Mapping[str, Mapping[str, Mapping[str, object]]]
 

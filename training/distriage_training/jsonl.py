@@ -1,0 +1,47 @@
+"""JSONL files: read with line numbers, written all or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from distriage.errors import CorpusError
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line numbers and objects of a JSONL file, gzip allowed.
+
+    Raises:
+        CorpusError: the file is missing, or a line is not a JSON object; names file and line.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.strip():
+                    continue
+                try:
+                    value = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise CorpusError(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}") from None
+                if not isinstance(value, dict):
+                    raise CorpusError(f"{path}:{number}: expected a JSON object, found {type(value).__name__}")
+                yield number, value
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    count = 0
+    with part.open("w", encoding="utf-8", errors="replace") as stream:  # JSON can hold lone surrogates, UTF-8 cannot
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    part.replace(path)
+    return count
