@@ -1,8 +1,104 @@
-"""Distriage: what kind of distributed-training failure is this issue about, and what fixes such failures?"""
+"""Distriage: what kind of distributed-training failure is this issue about, and what fixes such failures?
+
+    import distriage
+
+    verdict = distriage.classify("Training hangs at step 3", "All eight ranks wait in all_reduce ...")
+    verdict.axes["symptom"].label        # the likeliest label, whatever the outcome
+    verdict.axes["symptom"].outcome      # act on the label only where this is Outcome.APPLY
+
+For many reports, keep one `Classifier` and call its `classify`.
+"""
+
+from __future__ import annotations
 
 import os
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distriage.classifier import Classifier as Classifier
+    from distriage.errors import BundleError as BundleError
+    from distriage.errors import DistriageError as DistriageError
+    from distriage.errors import InputError as InputError
+    from distriage.types import IssueReport as IssueReport
+    from distriage.types import Mode as Mode
+    from distriage.types import Outcome as Outcome
+    from distriage.verdict import AxisVerdict as AxisVerdict
+    from distriage.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
 
-# onnxruntime's wheels for Linux otherwise write a device id and usage events for Microsoft into ~/.cache as soon as they are imported.
+# onnxruntime's wheels for Linux otherwise write a device id and usage events for Microsoft into ~/.cache on import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+# Imported at first use (PEP 562): the model's libraries take a third of a second, which `--help` need not wait for.
+_HOMES = {
+    "AxisVerdict": "verdict",
+    "BundleError": "errors",
+    "Classifier": "classifier",
+    "DistriageError": "errors",
+    "InputError": "errors",
+    "IssueReport": "types",
+    "Mode": "types",
+    "Outcome": "types",
+    "Verdict": "verdict",
+}
+__all__ = [
+    "AxisVerdict",
+    "BundleError",
+    "Classifier",
+    "DistriageError",
+    "InputError",
+    "IssueReport",
+    "Mode",
+    "Outcome",
+    "Verdict",
+    "__version__",
+    "classify",
+]
+
+
+def classify(
+    title: str, body: str = "", mode: Mode | str = "balanced", *, explain: bool = False, similar: bool = False
+) -> Verdict:
+    """Answer one report with the default model, as `distriage classify` does.
+
+    Args:
+        title: The issue's title; may be empty if `body` is not.
+        body: The issue's body, Markdown.
+        mode: How sure a label must be: `best` (always the likeliest), `balanced` (right in about 80 % of the cases) or
+            `precise` (90 %).
+        explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
+        similar: Also name the known issues that are most similar.
+
+    Returns:
+        The verdict. `verdict.axes["symptom"].outcome` says whether to act on `verdict.axes["symptom"].label`;
+        `verdict.model_dump_json()` is what the command line prints with `--json`.
+
+    Raises:
+        InputError: the report is empty or too large, or `mode` is none of the three.
+    """
+    from distriage.errors import InputError
+    from distriage.types import IssueReport, Mode
+
+    if mode not in list(Mode):
+        raise InputError(f"mode {mode!r}: expected one of {', '.join(Mode)}")
+    return _default_classifier().classify(IssueReport(title, body), Mode(mode), explain=explain, similar=similar)
+
+
+@cache
+def _default_classifier() -> Classifier:
+    from distriage.classifier import Classifier
+
+    return Classifier()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'distriage' has no attribute {name!r}")
+    return getattr(import_module(f"distriage.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,12 +1,14 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
 models/<name>/bundle.json      what it is: labels, calibration, sizes and checksums of the other files, provenance
-              model.onnx       input_ids, attention_mask, feature_ids, feature_counts -> one output of logits per axis
+              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
+                               axis, and `vector` [1, width], the encoder's mean vector; an older graph has no vector
               tokenizer.json   Hugging Face tokenizers
               taxonomy.toml    the axes and labels that the outputs stand for
               reference.json   golden reports with the logits they must give
               metrics.json, README.md
               index.npz        known issues, for `similar.py`; may be missing
+              domain.npz       tells reports of other software apart, for `domain.py`; may be missing
               trained-on.txt   `thread_digest` of each record that the weights were fitted on; may be missing
 models/DEFAULT                 name of the default model; `distriage promote` writes it
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -23,16 +26,18 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.errors import BundleError, TaxonomyError
-from distriage.features import HASH_BUCKETS
+from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.text import RECIPE_VERSION
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
-from distriage.text import RECIPE_VERSION
+from distriage.validation import first_fault
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_FILE = "DEFAULT"
 TRAINED_ON = "trained-on.txt"
 MANIFEST = "bundle.json"
 PRECISION_TARGETS = ("0.50", "0.80", "0.90")  # that `policy.py` asks for; a bundle may hold more
 REQUIRED_FILES = ("model.onnx", "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
+DOMAIN = "domain.npz"  # may be missing, like the index
 INDEX = "index.npz"  # has a format number of its own; readers that know nothing of it still check its SHA-256
 
 
@@ -53,9 +58,12 @@ class AxisCalibration(_Strict):
     Attributes:
         labels: Label ids in the order of the outputs.
         temperature: Divides the logits before softmax (Guo et al., 2017).
-        floor: Share of the uniform distribution in the probabilities: where the labels themselves are often in doubt, no report makes one certain.
+        floor: Share of the uniform distribution in the probabilities: where annotators often doubt, nothing is sure.
         thresholds: Precision target (`"0.90"`) -> label -> least probability at which it is met; None: never met.
         family_thresholds: The same for families.
+        among_three: Share of held-out reports without a sure label whose right one is among the three likeliest; raw
+            and
+            restated reports weigh the same. None: not measured.
     """
 
     labels: tuple[str, ...]
@@ -63,6 +71,7 @@ class AxisCalibration(_Strict):
     floor: float = Field(default=0.0, ge=0, lt=1)
     thresholds: Mapping[str, Mapping[str, float | None]]
     family_thresholds: Mapping[str, Mapping[str, float | None]] = {}
+    among_three: float | None = Field(default=None, ge=0, le=1)
 
 
 class TaxonomyRecord(_Strict):
@@ -113,7 +122,6 @@ class Bundle:
         path: Its directory.
         manifest: The content of `bundle.json`.
         taxonomy: The bundle's own taxonomy.
-        trained_on: `thread_digest` of each record that the weights were fitted on; None: the bundle does not say.
     """
 
     def __init__(self, path: Path) -> None:
@@ -131,34 +139,60 @@ class Bundle:
         for name, record in self.manifest.files.items():
             _check_file(path, name, record)
         try:
-            self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml")
+            self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
         self._check_labels()
-        self.trained_on = _read_trained_on(path) if TRAINED_ON in self.manifest.files else None
+
+    @cached_property
+    def trained_on(self) -> frozenset[str] | None:
+        """`thread_digest` of each record that the weights were fitted on; None: the bundle does not say.
+
+        Raises:
+            BundleError: the file is damaged, though its SHA-256 is right.
+        """
+        return _read_trained_on(self.path) if TRAINED_ON in self.manifest.files else None
 
     def _check_labels(self) -> None:
         place = self.path / MANIFEST
         said = self.manifest.taxonomy
         if (self.taxonomy.name, self.taxonomy.version) != (said.name, said.version):
-            raise BundleError(f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is {self.taxonomy.name} {self.taxonomy.version}")
+            raise BundleError(
+                f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is "
+                f"{self.taxonomy.name} {self.taxonomy.version}"
+            )
         ours = default_taxonomy()
         if self.taxonomy.name == ours.name and self.taxonomy.version != ours.version:
-            raise BundleError(f"{place}: made for taxonomy version {self.taxonomy.version}; this Distriage has {ours.version}")
+            raise BundleError(
+                f"{place}: made for taxonomy version {self.taxonomy.version}; this Distriage has {ours.version}"
+            )
         if set(self.manifest.axes) != set(self.taxonomy.axes):
-            raise BundleError(f"{place}: axes {', '.join(self.manifest.axes)}; the taxonomy has {', '.join(self.taxonomy.axes)}")
+            raise BundleError(
+                f"{place}: axes {', '.join(self.manifest.axes)}; the taxonomy has {', '.join(self.taxonomy.axes)}"
+            )
         for axis_id, calibration in self.manifest.axes.items():
             expected = self.taxonomy.axes[axis_id].label_ids
             if calibration.labels != expected:
                 wrong = next(
-                    (f"{a!r} where {b!r} was expected" for a, b in zip(calibration.labels, expected, strict=False) if a != b), "another number of labels"
+                    (
+                        f"{a!r} where {b!r} was expected"
+                        for a, b in zip(calibration.labels, expected, strict=False)
+                        if a != b
+                    ),
+                    "another number of labels",
                 )
                 raise BundleError(f"{place}: labels of axis {axis_id} do not match the taxonomy: {wrong}")
             for target in PRECISION_TARGETS:
                 if set(calibration.thresholds.get(target, ())) != set(expected):
-                    raise BundleError(f"{place}: axis {axis_id} lacks thresholds for precision {target}; expected one a label, or null")
+                    raise BundleError(
+                        f"{place}: axis {axis_id} lacks thresholds for precision {target}; "
+                        "expected one a label, or null"
+                    )
                 if self.taxonomy.axes[axis_id].families.keys() != calibration.family_thresholds.get(target, {}).keys():
-                    raise BundleError(f"{place}: axis {axis_id} lacks family thresholds for precision {target}; expected one a family, or null")
+                    raise BundleError(
+                        f"{place}: axis {axis_id} lacks family thresholds for precision {target}; "
+                        "expected one a family, or null"
+                    )
 
 
 def _read_manifest(path: Path) -> Manifest:
@@ -166,12 +200,13 @@ def _read_manifest(path: Path) -> Manifest:
     try:
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise BundleError(f"{place}: not found or not readable; expected a model bundle (a folder with {MANIFEST})") from None
+        raise BundleError(
+            f"{place}: not found or not readable; expected a model bundle (a folder with {MANIFEST})"
+        ) from None
     try:
         return Manifest.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BundleError(f"{place}: {'.'.join(map(str, first['loc'])) or 'content'}: {first['msg']}") from None
+        raise BundleError(f"{place}: {first_fault(error, Manifest)}") from None
 
 
 def _check_versions(manifest: Manifest, path: Path) -> None:
@@ -207,7 +242,7 @@ def sha256_of(file: Path) -> str:
 
 
 def thread_digest(identifier: str) -> str:
-    """Stands for an issue in `trained-on.txt`, which must not name issues of private repositories: 16 hexadecimal digits of `owner/repo#12`."""
+    """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -237,7 +272,9 @@ def default_model() -> str:
             if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
                 raise BundleError(f"{file}: {name!r:.60}; expected the name of a model beside it")
             return name
-    raise BundleError(f"no default model: {' and '.join(str(folder / DEFAULT_FILE) for folder in model_folders())} are missing")
+    raise BundleError(
+        f"no default model: {' and '.join(str(folder / DEFAULT_FILE) for folder in model_folders())} are missing"
+    )
 
 
 def find_bundle(model: str | Path | None = None) -> Path:
@@ -256,4 +293,7 @@ def find_bundle(model: str | Path | None = None) -> Path:
     for candidate in candidates:
         if (candidate / MANIFEST).is_file():
             return candidate
-    raise BundleError(f"model {name!r}: no such directory and no shipped model of that name (looked in {candidates[0].parent} and {candidates[1].parent})")
+    raise BundleError(
+        f"model {name!r}: no such directory and no shipped model of that name "
+        f"(looked in {candidates[0].parent} and {candidates[1].parent})"
+    )

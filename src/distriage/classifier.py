@@ -1,29 +1,41 @@
-"""Reports -> predictions, with the shipped ONNX graph. The only module that runs a model."""
+"""Reports -> scores and verdicts, with the shipped ONNX graph. The only module that runs a model.
+
+One report a pass: dynamic quantization takes its scales from the whole batch, so in a batch a report's answer would
+depend on its neighbours (https://github.com/microsoft/onnxruntime/issues/10111).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from distriage.bundle import Bundle, find_bundle
+from distriage.bundle import DOMAIN, Bundle, find_bundle
+from distriage.domain import DomainGate
 from distriage.errors import BundleError, InputError
-from distriage.features import all_features
-from distriage.text import ModelInput, prepare
-from distriage.types import AxisScores, IssueReport, Prediction
+from distriage.reading import ReadReport, check_report, read
+from distriage.recipe.features import all_features
+from distriage.recipe.text import ModelInput, prepare
+from distriage.types import AxisScores, IssueReport, Mode, Prediction
 
-MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
-BATCH_SIZE = 16
+if TYPE_CHECKING:
+    from distriage.own.labels import OwnLabels
+    from distriage.similar import Neighbour, Similar
+    from distriage.verdict import Findings, Verdict
 
 Array = NDArray[np.float32]
 
+VECTOR = "vector"  # the graph's output beside the axes: the encoder's mean vector; an older graph has none
+
 
 def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
-    """Probabilities of logits [..., labels] at a temperature, mixed with a share `floor` of the uniform distribution; same shape."""
+    """Probabilities of logits [..., labels] at a temperature, mixed with a share `floor` of the uniform one."""
     scaled = logits / temperature
     scaled = scaled - scaled.max(axis=-1, keepdims=True)
     exponent = np.exp(scaled)
@@ -31,44 +43,71 @@ def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
     return np.asarray((1 - floor) * probabilities + floor / logits.shape[-1], dtype=np.float32)
 
 
-def encode(tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> dict[str, NDArray[np.int64] | Array]:
-    """Turn a batch into the graph's inputs.
+def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int64] | Array]:
+    """The graph's inputs for one report.
 
     Returns:
-        `input_ids` and `attention_mask` [batch, tokens], `feature_ids` and `feature_counts` [batch, features]; padded with zeros to the longest.
+        `input_ids` [1, tokens], `feature_ids` and `feature_counts` [1, features]; a report without words has one
+        feature, counted 0 times.
     """
-    encodings = tokenizer.encode_batch([item.text for item in inputs])
-    features = [all_features(item) for item in inputs]
-    tokens = max(len(encoding.ids) for encoding in encodings)
-    width = max(1, max(len(ids) for ids, _ in features))
-    input_ids = np.zeros((len(inputs), tokens), np.int64)
-    attention_mask = np.zeros((len(inputs), tokens), np.int64)
-    feature_ids = np.zeros((len(inputs), width), np.int64)
-    feature_counts = np.zeros((len(inputs), width), np.float32)
-    for row, (encoding, (ids, counts)) in enumerate(zip(encodings, features, strict=True)):
-        input_ids[row, : len(encoding.ids)] = encoding.ids
-        attention_mask[row, : len(encoding.ids)] = 1
-        feature_ids[row, : len(ids)] = ids
-        feature_counts[row, : len(counts)] = counts
-    return {"input_ids": input_ids, "attention_mask": attention_mask, "feature_ids": feature_ids, "feature_counts": feature_counts}
+    tokens = np.asarray([tokenizer.encode(report.text).ids], np.int64)
+    ids, counts = all_features(report)
+    return {
+        "input_ids": tokens,
+        "feature_ids": np.asarray([ids or [0]], np.int64),
+        "feature_counts": np.asarray([counts or [0.0]], np.float32),
+    }
+
+
+def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
+    """Load an ONNX file as it is run in production.
+
+    Args:
+        threads: Threads per pass; None: one per core.
+
+    Raises:
+        BundleError: onnxruntime cannot load it.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    # Threads that wait in a loop take the core from whatever else runs, and double the time to load.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(
+            str(file),
+            options,
+            providers=["CPUExecutionProvider"],
+            # Its kernel is scalar: 6 times slower than Add and LayerNormalization.
+            disabled_optimizers=["SkipLayerNormFusion"],
+        )
+    except Exception as error:  # onnxruntime raises a dozen unrelated types
+        raise BundleError(f"{file}: onnxruntime cannot load it: {error}") from None
 
 
 class Classifier:
-    """The model of one bundle, ready to predict. Safe to share between threads.
+    """The model of one bundle, ready to classify many reports. Safe to share between threads.
 
     Attributes:
         bundle: The verified bundle.
+        gate: Its domain gate, where it has one.
+        own: A repository's own labels, which every verdict names then.
     """
 
-    def __init__(self, model: str | Path | None = None, *, threads: int | None = None) -> None:
+    def __init__(
+        self, model: str | Path | None = None, *, threads: int | None = None, own: str | Path | None = None
+    ) -> None:
         """Load and verify a bundle.
 
         Args:
             model: A bundle's directory, a shipped model's name, or None for the default.
-            threads: Threads per prediction; None: one per core.
+            threads: Threads a report; None: one per core, which answers soonest. For throughput, give each of several
+                processes one thread.
+            own: A folder that `distriage learn` wrote with this model.
 
         Raises:
-            BundleError: the bundle is missing or fails verification.
+            BundleError: the bundle or the folder is missing or fails verification.
         """
         self.bundle = Bundle(find_bundle(model))
         vocabulary = self.bundle.path / "tokenizer.json"
@@ -78,81 +117,141 @@ class Classifier:
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        if threads is not None:
-            options.intra_op_num_threads = threads
         file = self.bundle.path / "model.onnx"
-        try:
-            self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises a dozen unrelated types
-            raise BundleError(f"{file}: onnxruntime cannot load it: {error}") from None
+        self._session = open_session(file, threads)
         self._check_outputs(file)
+        self._has_vector = VECTOR in {output.name for output in self._session.get_outputs()}
+        sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
+        gated = DOMAIN in self.bundle.manifest.files
+        self.gate = DomainGate(self.bundle.path / DOMAIN, sizes) if gated else None
+        self.own: OwnLabels | None = None
+        if own is not None:
+            from distriage.own.labels import OwnLabels  # few need it
+
+            self.own = OwnLabels(Path(own), self.bundle)
 
     def _check_outputs(self, file: Path) -> None:
         widths = {output.name: output.shape[-1] for output in self._session.get_outputs()}
         for axis, calibration in self.bundle.manifest.axes.items():
             if widths.get(axis) != len(calibration.labels):
-                raise BundleError(f"{file}: output {axis} has width {widths.get(axis)}; bundle.json lists {len(calibration.labels)} labels")
+                raise BundleError(
+                    f"{file}: output {axis} has width {widths.get(axis)}; "
+                    f"bundle.json lists {len(calibration.labels)} labels"
+                )
 
-    def logits(self, inputs: Sequence[ModelInput]) -> dict[str, Array]:
-        """Raw logits, axis -> [reports, labels], for prepared inputs given in any order."""
-        axes = list(self.bundle.manifest.axes)
-        result = {axis: np.zeros((len(inputs), len(self.bundle.manifest.axes[axis].labels)), np.float32) for axis in axes}
-        # Reports of like length share a batch, so that little is spent on padding.
-        order = sorted(range(len(inputs)), key=lambda i: len(inputs[i].text))
-        for start in range(0, len(order), BATCH_SIZE):
-            rows = order[start : start + BATCH_SIZE]
-            outputs = self._session.run(axes, encode(self._tokenizer, [inputs[i] for i in rows]))
-            for axis, output in zip(axes, outputs, strict=True):
-                result[axis][rows] = output
-        return result
-
-    def predict_inputs(self, inputs: Sequence[ModelInput]) -> list[Prediction]:
-        """Predict prepared inputs; see `predict`."""
-        if not inputs:
-            return []
-        axes = self.bundle.manifest.axes
-        probabilities = {axis: softmax(logits, axes[axis].temperature, axes[axis].floor) for axis, logits in self.logits(inputs).items()}
-        return [self._prediction(probabilities, row) for row in range(len(inputs))]
-
-    def _prediction(self, probabilities: Mapping[str, Array], row: int) -> Prediction:
-        manifest = self.bundle.manifest
-        scores = {
-            axis: AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities[axis][row]), strict=True)))
-            for axis, calibration in manifest.axes.items()
-        }
-        return Prediction(model=manifest.name, scores=scores)
-
-    def predict(self, reports: Sequence[IssueReport]) -> list[Prediction]:
-        """Predict reports.
-
-        Returns:
-            One prediction a report, in order.
+    @cached_property
+    def similar(self) -> Similar:
+        """The index of known issues, read at first use.
 
         Raises:
-            InputError: a report is empty or larger than `MAX_REPORT_BYTES`; check single ones with `check_report`.
+            BundleError: the bundle has none, or it is damaged.
         """
-        for report in reports:
-            check_report(report)
-        return self.predict_inputs([prepare(report.title, report.body) for report in reports])
+        from distriage.similar import Similar  # it runs this module
 
-    def predict_stream(self, reports: Sequence[IssueReport], chunk: int = 256) -> Iterator[tuple[IssueReport, Prediction]]:
-        """Predict many reports, a chunk at a time, so that progress shows and memory stays bounded."""
-        for start in range(0, len(reports), chunk):
-            part = reports[start : start + chunk]
-            yield from zip(part, self.predict(part), strict=True)
+        return Similar(self)
+
+    def classify(
+        self,
+        report: IssueReport | ReadReport,
+        mode: Mode = Mode.BALANCED,
+        *,
+        explain: bool = False,
+        similar: bool = False,
+    ) -> Verdict:
+        """Answer one report, as the command line does.
+
+        Args:
+            report: The report; `distriage.classify` takes a title and a body.
+            mode: How sure a label must be to be applied.
+            explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
+            similar: Also name the known issues that are most similar.
+
+        Raises:
+            InputError: the report is empty or too large, or is no `IssueReport`.
+            BundleError: `similar` is asked of a model without an index.
+        """
+        return self.examine(report, explain=explain, similar=similar).verdict(mode)
+
+    def examine(self, report: IssueReport | ReadReport, *, explain: bool = False, similar: bool = False) -> Findings:
+        """What a verdict in any mode is made of; see `classify`."""
+        from distriage.explain import explain as evidence_of  # these run this module
+        from distriage.verdict import SIMILAR_ISSUES, Findings
+
+        known = _as_read(report)
+        prediction = self.predict(known)
+        own = self.own if self.own is not None and self.own.answers(known.report.id) else None
+        return Findings(
+            self.bundle,
+            known,
+            prediction,
+            evidence_of(self, known) if explain else None,
+            self._known_issues(known, prediction, SIMILAR_ISSUES) if similar else None,
+            own(known.input, prediction) if own is not None else None,
+        )
+
+    def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[Neighbour]:
+        """The most similar ones; none for a report of another field, which the index holds nothing like."""
+        index = self.similar
+        return index.nearest(report, count, prediction) if prediction.in_domain else []
+
+    def predict(self, report: IssueReport | ReadReport) -> Prediction:
+        """Scores of one report, without an opinion; see `classify` for a verdict.
+
+        Raises:
+            InputError: the report is empty or too large, or is no `IssueReport`.
+        """
+        if isinstance(report, ReadReport):
+            (prediction,) = self.predict_inputs([report.input])
+            return prediction
+        _check_type(report)
+        check_report(report)
+        (prediction,) = self.predict_inputs([prepare(report.title, report.body)])
+        return prediction
+
+    def predict_inputs(self, inputs: Sequence[ModelInput]) -> list[Prediction]:
+        """Scores of what the model reads of each report; see `predict`."""
+        return [self._predict_input(report) for report in inputs]
+
+    def _predict_input(self, report: ModelInput) -> Prediction:
+        manifest = self.bundle.manifest
+        given = encode(self._tokenizer, report)
+        logits, vector = self._run(given)
+        scores = {}
+        for axis, calibration in manifest.axes.items():
+            probabilities = softmax(logits[axis], calibration.temperature, calibration.floor)
+            scores[axis] = AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities), strict=True)))
+        if self.gate is None:
+            return Prediction(manifest.name, scores, vector=vector)
+        ids, counts = np.asarray(given["feature_ids"][0]), np.asarray(given["feature_counts"][0])
+        domain = self.gate.probability(ids, counts, len(report.filed), logits)
+        return Prediction(manifest.name, scores, domain, domain >= self.gate.threshold, vector)
+
+    def _run(self, given: Mapping[str, NDArray[np.int64] | Array]) -> tuple[dict[str, Array], Array]:
+        """Axis -> logits [labels] of one encoded report, and its vector [width], empty where the graph gives none."""
+        axes = list(self.bundle.manifest.axes)
+        outputs = self._session.run([*axes, VECTOR] if self._has_vector else axes, given)
+        logits = {axis: output[0] for axis, output in zip(axes, outputs, strict=False)}
+        return logits, outputs[-1][0] if self._has_vector else np.zeros(0, np.float32)
+
+    def logits(self, inputs: Sequence[ModelInput]) -> dict[str, Array]:
+        """Raw logits, axis -> [reports, labels]; each report in a pass of its own."""
+        passes = [self._run(encode(self._tokenizer, report))[0] for report in inputs]
+        return {
+            axis: np.array([logits[axis] for logits in passes], np.float32).reshape(-1, len(calibration.labels))
+            for axis, calibration in self.bundle.manifest.axes.items()
+        }
 
 
-def check_report(report: IssueReport) -> None:
-    """Refuse a report that cannot be classified.
+def _as_read(report: IssueReport | ReadReport) -> ReadReport:
+    if isinstance(report, ReadReport):
+        return report
+    _check_type(report)
+    return read(report)
 
-    Raises:
-        InputError: nothing to read, or too large.
-    """
-    name = report.id or "report"
-    if not report.title.strip() and not report.body.strip():
-        raise InputError(f"{name}: empty; expected a title or a body")
-    size = len(report.title.encode("utf-8", "ignore")) + len(report.body.encode("utf-8", "ignore"))
-    if size > MAX_REPORT_BYTES:
-        raise InputError(f"{name}: {size:,} bytes; at most {MAX_REPORT_BYTES:,} are read (GitHub itself stores 65,536 characters)")
+
+def _check_type(report: object) -> None:
+    if not isinstance(report, IssueReport):
+        raise InputError(
+            f"a {type(report).__name__} is no report; "
+            "expected IssueReport(title, body), or distriage.classify(title, body)"
+        )

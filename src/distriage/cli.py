@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import distriage
+from distriage.bench.command import bench
 from distriage.errors import DistriageError, InputError
 from distriage.taxonomy import default_taxonomy
+from distriage.terminal import READ, say
+from distriage.terminal import output as standard_output
+from distriage.types import Mode
 
 if TYPE_CHECKING:
-    from distriage.classifier import Classifier
-    from distriage.policy import Mode
-    from distriage.reading import BadRecord
-    from distriage.similar import Similar
+    from distriage.records import BadRecord
     from distriage.types import IssueReport
     from distriage.verdict import FailedRecord, Verdict
 
-app = typer.Typer(
-    name="distriage",
-    help="What kind of distributed-training failure is this issue about, and what fixes such failures?",
-    no_args_is_help=True,
-    add_completion=False,
-)
 
-_CHUNK = 64
+class Engine(StrEnum):
+    """What answers a batch."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 def _version(show: bool) -> None:
@@ -40,73 +39,137 @@ def _version(show: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     del version
 
 
-@app.command()
 def classify(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE|-]...", help="Reports: Markdown, text or JSON; `.jsonl` holds one a line; `-` is standard input.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="Reports: Markdown, text or JSON; `.jsonl` holds one a line; `-` is standard input.",
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The title, where FILE holds only the body.")] = None,
-    issue: Annotated[list[str] | None, typer.Option(help="Read owner/repo#number or its URL from GitHub (GITHUB_TOKEN is used if set).")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="One JSON document (schema: schemas/verdict.schema.json).")] = False,
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON document a line; the default for .jsonl input.")] = False,
+    issue: Annotated[
+        list[str] | None,
+        typer.Option(help="Read owner/repo#number or its URL from GitHub (GITHUB_TOKEN is used if set)."),
+    ] = None,
+    json_: Annotated[
+        bool, typer.Option("--json", help="One JSON document (schema: schemas/verdict.schema.json).")
+    ] = False,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="One JSON document a line; the default for .jsonl input.")
+    ] = False,
     mode: Annotated[
-        str, typer.Option(help="How sure a label must be: best (always the likeliest), balanced (right in about 80 %), precise (90 %).")
-    ] = "balanced",
+        Mode,
+        typer.Option(help="How sure a label must be: always the likeliest, right in about 80 %, in about 90 %."),
+    ] = Mode.BALANCED,
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
-    similar: Annotated[bool, typer.Option("--similar", help="Name the known issues that are most similar, with what fixed them.")] = False,
+    similar: Annotated[
+        bool, typer.Option("--similar", help="Name the known issues that are most similar, with what fixed them.")
+    ] = False,
+    own: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Also say your own labels, which `distriage learn` learned.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the answers to FILE (.jsonl, .jsonl.gz, .jsonl.zst or .parquet) instead of standard output; "
+            "with `--engine ray` a folder.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an unfinished run of the same --output.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes that answer batches; default: one a core.")
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="This machine, or the Ray cluster that RAY_ADDRESS names.")
+    ] = Engine.LOCAL,
+    second_reader: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ask an OpenAI-compatible endpoint of yours about what is in doubt; see docs/second-reader.md.",
+        ),
+    ] = None,
+    reader_model: Annotated[str, typer.Option(metavar="NAME", help="The model's name at that endpoint.")] = "",
+    reader_calibration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+    ] = None,
+    show_request: Annotated[
+        bool, typer.Option("--show-request", help="Print what a second reader would be sent, and send nothing.")
+    ] = False,
 ) -> None:
     """Say stage, symptom, root cause, fix pattern and kind of issue reports, or that it is not sure."""
     from distriage.classifier import Classifier
-    from distriage.policy import Mode
-    from distriage.reading import is_batch
-    from distriage.similar import Similar
+    from distriage.records import is_batch
 
-    if mode not in list(Mode):
-        raise InputError(f"--mode {mode!r}: expected one of {', '.join(Mode)}")
+    if (resume or engine is Engine.RAY) and output is None:
+        raise InputError(f"{'--resume' if resume else '--engine ray'} needs --output")
     if json_ and jsonl:
         raise InputError("--json and --jsonl: choose one")
     sources = files or ([] if issue else ["-"])
     if title is not None and (len(sources) != 1 or is_batch(sources[0])):
         raise InputError("--title goes with one FILE that holds a body")
-    classifier = Classifier(model)
-    known_issues = Similar(classifier) if similar else None
+    if "-" in sources and sys.stdin.isatty():
+        say("reading a report from standard input; end it with Ctrl-D")
     batch = any(map(is_batch, sources))
-    reports = _reports(sources, issue or [], title, tolerant=batch)
-    verdicts = _verdicts(classifier, reports, Mode(mode), with_evidence=explain, similar=known_issues, show_progress=batch)
-    if json_:
-        answers = list(verdicts)
-        typer.echo(
-            answers[0].model_dump_json(indent=2) if len(answers) == 1 else "[" + ",\n".join(answer.model_dump_json(indent=2) for answer in answers) + "]"
-        )
-        return
-    console = Console(highlight=False)
-    for count, answer in enumerate(verdicts):
-        if jsonl or batch:
-            sys.stdout.write(answer.model_dump_json() + "\n")
+    if (second_reader is not None or show_request) and (batch or output is not None):
+        raise InputError("--second-reader and --show-request take single reports; a batch is answered without them")
+    if (batch and not json_) or output is not None:
+        from distriage.engine.answers import Settings
+        from distriage.engine.run import Items, run_cluster, run_local
+
+        settings = Settings(model, mode, explain, similar, own)
+        console = Console(stderr=True, highlight=False)
+        if engine is Engine.RAY and output is not None:
+            run_cluster(sources, settings, console, output=output, resume=resume, workers=workers)
         else:
-            if count:
-                console.print()
-            _show(console, answer, classifier)
+            items = Items(sources, _issues(issue or []))
+            run_local(items, settings, console, output=output, resume=resume, workers=workers)
+        return
+    # A second thread costs more to start than it saves on one pass; `--explain` has up to 40.
+    classifier = Classifier(model, threads=None if explain else 1, own=own)
+    if similar:
+        _ = classifier.similar  # a model without an index is refused before anything is printed
+    several = len(sources) + len(issue or []) > 1
+    reports = _reports(sources, issue or [], title, tolerant=batch or (several and not show_request))
+    classify_one: Callable[[IssueReport], Verdict]
+    classify_one = partial(classifier.classify, mode=mode, explain=explain, similar=similar)
+    if show_request:
+        from distriage.second_reader.reader import show_request as show
+
+        for report in reports:
+            show(classifier, report, mode)
+        return
+    if second_reader is not None:
+        from distriage.second_reader.reader import reader_from_options
+
+        reader = reader_from_options(second_reader, reader_model, reader_calibration, classifier.bundle.manifest.name)
+        classify_one = partial(reader.classify, classifier, mode=mode, explain=explain, similar=similar)
+    from distriage.render import print_answers
+
+    answers = _verdicts(classify_one, reports)
+    if print_answers(answers, classifier.bundle.taxonomy, json_=json_, jsonl=jsonl, quiet=batch) and not batch:
+        raise typer.Exit(2)
 
 
-def _show(console: Console, answer: Verdict | FailedRecord, classifier: Classifier) -> None:
-    from distriage.render import print_verdict
-    from distriage.verdict import FailedRecord
-
-    if isinstance(answer, FailedRecord):  # only batches hold failed records, and batches are printed as JSON
-        raise InputError(answer.error)
-    print_verdict(console, answer, classifier.bundle.taxonomy)
-
-
-def _reports(sources: list[str], issues: list[str], title: str | None, *, tolerant: bool) -> Iterator[IssueReport | BadRecord]:
-    from distriage.classifier import check_report
-    from distriage.reading import BadRecord, is_batch, read_batch, read_report
+def _reports(
+    sources: list[str], issues: list[str], title: str | None, *, tolerant: bool
+) -> Iterator[IssueReport | BadRecord]:
+    from distriage.reading import check_report
+    from distriage.records import BadRecord, is_batch, read_batch
+    from distriage.sources import read_report
 
     for source in sources:
         if is_batch(source):
@@ -121,78 +184,87 @@ def _reports(sources: list[str], issues: list[str], title: str | None, *, tolera
             yield BadRecord(source, str(error))
         else:
             yield report
+    yield from _issues(issues)
+
+
+def _issues(issues: list[str]) -> Iterator[IssueReport]:
     if issues:
-        from distriage.github import GitHubReader, parse_reference
-        from distriage.types import IssueReport
+        from distriage.github import Client, token_of_environment
+        from distriage.references import parse_reference
 
         references = [parse_reference(text) for text in issues]
-        with GitHubReader() as reader:
-            for reference in references:
-                data = reader.issue(reference)
-                yield IssueReport(title=data["title"], body=data.get("body") or "", id=str(reference))
+        client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
+        yield from map(client.issue, references)
 
 
 def _verdicts(
-    classifier: Classifier, reports: Iterator[IssueReport | BadRecord], mode: Mode, *, with_evidence: bool, similar: Similar | None, show_progress: bool
+    answer: Callable[[IssueReport], Verdict], reports: Iterator[IssueReport | BadRecord]
 ) -> Iterator[Verdict | FailedRecord]:
-    """Classify in chunks, in order; failed records keep their place."""
-    from distriage.reading import BadRecord
-    from distriage.verdict import FailedRecord, make_verdict
+    """Classify in order; failed records keep their place."""
+    from distriage.records import BadRecord
+    from distriage.verdict import FailedRecord
 
-    console = Console(stderr=True)
-    columns = (TextColumn("classifying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not (show_progress and console.is_terminal)) as progress:
-        pending = list(reports)
-        task = progress.add_task("", total=len(pending))
-        for start in range(0, len(pending), _CHUNK):
-            part = pending[start : start + _CHUNK]
-            good = [report for report in part if not isinstance(report, BadRecord)]
-            predictions = iter(classifier.predict(good))
-            for item in part:
-                if isinstance(item, BadRecord):
-                    yield FailedRecord(id=item.id, error=item.error)
-                else:
-                    yield make_verdict(classifier, item, next(predictions), mode, with_evidence=with_evidence, similar=similar)
-            progress.advance(task, len(part))
+    for item in reports:
+        yield FailedRecord(id=item.id, error=item.error) if isinstance(item, BadRecord) else answer(item)
 
 
-@app.command()
 def taxonomy(
     axis: Annotated[str | None, typer.Argument(help="Show one axis with its definitions.")] = None,
+    label: Annotated[str | None, typer.Argument(help="Show one label with its playbook.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show the labels: stages, symptoms, root causes, fix patterns, kinds."""
-    from distriage.taxonomy_view import print_taxonomy, taxonomy_json
+    from distriage.taxonomy_view import print_label, print_taxonomy, taxonomy_json
 
     loaded = default_taxonomy()
     axes = [loaded.axis(axis)] if axis else list(loaded.axes.values())
-    if json_:
+    if label is not None and json_:
+        raise InputError("--json shows whole axes; leave LABEL out")
+    if label is not None:
+        print_label(standard_output(), loaded, axes[0], axes[0].label(label))
+    elif json_:
         typer.echo(taxonomy_json(loaded, axes))
     else:
-        print_taxonomy(Console(highlight=False), loaded, axes, with_definitions=axis is not None)
+        print_taxonomy(standard_output(), loaded, axes, with_definitions=axis is not None)
 
 
-@app.command()
-def bench(
-    reports: Annotated[Path | None, typer.Option(help="A JSONL of reports; default: 1,000 made from the shipped model's reference reports.")] = None,
-    count: Annotated[int, typer.Option(min=1, help="How many reports.")] = 1000,
-    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
-    compare: Annotated[str | None, typer.Option(help="A second bundle, measured in the same run, in turn.")] = None,
-) -> None:
-    """Measure throughput, latency and peak memory of classification."""
-    from distriage.bench import run_bench
+_CORE = (classify, taxonomy, bench)
 
-    run_bench(Console(highlight=False), reports, count, model, compare)
+
+def build_app(*, whole: bool = True) -> typer.Typer:
+    """A new command line; Typer lists grow, so it is never reused.
+
+    Args:
+        whole: With the commands of all installed packages, which take long to look for.
+    """
+    app = typer.Typer(
+        name="distriage",
+        help="What kind of distributed-training failure is this issue about, and what fixes such failures?",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for command in _CORE:
+        app.command(rich_help_panel=READ)(command)
+    if whole:
+        from importlib.metadata import entry_points
+
+        from distriage.past.commands import similar_app
+        from distriage.reader_commands import second_reader_app
+
+        app.add_typer(similar_app, rich_help_panel=READ)
+        app.add_typer(second_reader_app, rich_help_panel=READ)
+        for point in entry_points(group="distriage.commands"):
+            point.load().register(app)
+    return app
 
 
 def main() -> None:
     """Entry point: errors of ours end in one line and exit code 2."""
-    for point in entry_points(group="distriage.commands"):
-        point.load().register(app)
     try:
-        app()
+        build_app(whole=sys.argv[1:2] not in [[command.__name__] for command in _CORE])()
     except DistriageError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True, emoji=False).print(f"distriage: {error}", markup=False)  # `:100:` is an emoji
+        say(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("distriage: interrupted", markup=False)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from distriage.text import MAX_INPUT_CHARS
+from distriage.recipe.lines import folded
+from distriage.recipe.normalize import MAX_INPUT_CHARS
 
 FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
     "deepspeed": "DeepSpeed",
@@ -32,38 +33,61 @@ FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we 
     "ddp": "PyTorch DDP",
     "distributeddataparallel": "PyTorch DDP",
 }
-_LAUNCHERS = (
-    ("deepspeed", r"^\W*deepspeed\s+(?:--|\S+\.py)"),
-    ("torchrun", r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
-    ("accelerate", r"\baccelerate launch\b"),
-    ("colossalai", r"\bcolossalai run\b"),
-    ("horovodrun", r"\bhorovodrun\b"),
-    ("mpirun", r"\bmpi(?:run|exec)\b"),
-    ("srun", r"\bsrun\b|\bsbatch\b"),
-    ("ray", r"\bray (?:start|job submit|up)\b"),
-    ("vllm", r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),
-    ("sglang", r"sglang\.launch_server"),
+# Name, words of which one must be there, pattern: what costs is to search a long log for what it does not hold.
+_LAUNCHERS = tuple(
+    (name, words, re.compile(pattern, re.M))
+    for name, words, pattern in (
+        ("deepspeed", ("deepspeed",), r"^[^\w\n]*deepspeed[^\S\n]+(?:--|\S+\.py)"),
+        ("torchrun", ("torchrun", "torch.dis"), r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
+        ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
+        ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
+        ("horovodrun", ("horovodrun",), r"\bhorovodrun\b"),
+        ("mpirun", ("mpirun", "mpiexec"), r"\bmpi(?:run|exec)\b"),
+        ("srun", ("srun", "sbatch"), r"\bsrun\b|\bsbatch\b"),
+        ("ray", ("ray ",), r"\bray (?:start|job submit|up)\b"),
+        ("vllm", ("vllm",), r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),
+        ("sglang", ("sglang",), r"sglang\.launch_server"),
+    )
 )
 _VERSION = r"(?P<v>\d+\.\d+(?:\.\d+)?(?:[-+.]?(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*)*)"
-_GAP = r"""(?:["'`*|\s]|version|ver\.?|\(|info|:|=|-|v|\.{3,}){1,24}?"""
+_GAP = r"""(?:["'`*|\s]|version|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{3,}+){1,24}?"""  # each text is read in one way only
 
 
 def _versioned(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w./-]){name}(?![\w]){_GAP}{_VERSION}", re.I)
 
 
-_TORCH = re.compile(rf"(?<![\w./-])(?:pytorch|torch|pytorch_version|torch\.__version__)(?![\w]){_GAP}{_VERSION}", re.I)
+_TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
+    rf"(?<![\w./-])(?:pytorch|torch|pytorch_version|torch\.__version__)(?![\w]){_GAP}(?=\d\.){_VERSION}", re.I
+)
 _PYTHON = _versioned("python")
 _CUDA = re.compile(
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda toolkit|(?<![\w./-])cuda(?:/cudnn)?(?: version)?)(?:[\"'`*|\s:=v(-]){{1,12}}{_VERSION}|\+cu(?P<cu>\d{{3}})\b",
     re.I,
 )
-_NCCL = re.compile(rf"(?<![\w./-])(?:nccl|nvidia-nccl-cu\d+)(?:[ _-]?version)?(?:[\"'`*|\s:=v(]){{1,10}}{_VERSION}", re.I)
-_DRIVER = re.compile(r"(?:nvidia )?driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
+_NCCL = re.compile(
+    rf"(?<![\w./-])(?:nccl|nvidia-nccl-cu\d+)(?:[ _-]?version)?(?:[\"'`*|\s:=v(]){{1,10}}{_VERSION}", re.I
+)
+_DRIVER = re.compile(
+    r"(?:nvidia )?driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I
+)
+# Names that mean nothing but a GPU; those of two or three characters only in capitals.
+_GPU_NAME = (
+    r"(?:(?i:[AHV]100S?|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A6000|P100|MI\d{3}X?|RTX[ -]?A?\d{4}(?:[ -]?(?:Ti|Super))?"
+    r"|GTX[ -]?\d{3,4}(?:[ -]?(?:Ti|Super))?|Titan\s?(?:RTX|Xp|V|X)|Ascend\s?910\w?|910B|TPU\s?v\d\w*)"
+    r"|T4|L4|A10G?|A30|A40|P40|M40|K80|H20)"
+)
+# A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
+_GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
+_CARD_BEFORE = (
+    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
+    r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|my|our)\s)"
+)
+_CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
+_MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*"
 _GPU = re.compile(
-    r"\b(?P<v>(?:[ABHLV]\d00S?|GH200|GB[23]00|B[12]00|H20|L4|L40S?|T4|A10G?|A30|A40|A6000|P100|P40|K80|M40|V100|MI\d{3}X?|"
-    r"(?:RTX\s?)?(?:20|30|40|50)[5-9]0(?:\s?Ti)?|(?:GTX\s?)?10[5-8]0(?:\s?Ti)?|RTX\s?A?\d{4}|Titan\s?(?:RTX|Xp|V|X)|Ascend\s?910\w?|910B|TPU\s?v\d\w*)(?:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*)\b",
-    re.I,
+    rf"(?:\b|(?<=\d[xX×*]))(?P<name>{_GPU_NAME}{_MEMORY})\b|(?i:{_CARD_BEFORE})(?P<counted>{_GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])"
+    rf"|\b(?P<number>{_GPU_NUMBER}(?i:\s?Ti\b)|{_GPU_NUMBER}(?i:{_CARD_AFTER}))"
 )
 _GPU_COUNT = (
     re.compile(
@@ -71,15 +95,19 @@ _GPU_COUNT = (
         re.I,
     ),
     re.compile(
-        r"\b(?P<v>\d{1,4})[ -](?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?(?:GPUs?|卡|cards?)\b", re.I
+        rf"\b(?!{_GPU_NUMBER}\b)(?P<v>\d{{1,4}})[ -](?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){{0,3}}"
+        r"(?:\d{2,3}\s?GB\s)?(?:GPUs?|卡|cards?)\b",
+        re.I,
     ),
     re.compile(
         r"(?<![\w.,:-])(?<!cuda )(?<!version )(?P<v>[1-9]\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
         r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
         re.I,
     ),
-    re.compile(r"(?P<v>\d{1,3})\s?(?:张|块|卡)"),
-    re.compile(r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"),
+    re.compile(rf"(?<!\d)(?!{_GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
+    re.compile(
+        r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"
+    ),
 )
 _NODES = (
     re.compile(r"\b(?P<v>\d{1,4})[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
@@ -159,26 +187,29 @@ _ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
 
 def find_facts(title: str, body: str) -> EnvironmentFacts:
     """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
-    text = f"{title}\n{body}"[:MAX_INPUT_CHARS]
-    text = "\n".join(line[:2000] for line in text.split("\n"))
+    text = _readable(title, body)
+    words = folded(text)
     framework, version = _framework(text)
-    cuda = _CUDA.search(text)
+    cuda = _CUDA.search(text) if "cu" in words else None
     gpu = _GPU.search(text)
     counts = [int(m.group("v")) for pattern in _GPU_COUNT for m in pattern.finditer(text)]
     listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
     nodes = [int(m.group("v")) for pattern in _NODES for m in pattern.finditer(text)]
     if not nodes and _SINGLE_NODE.search(text):
         nodes = [1]
-    launcher = next((name for name, pattern in _LAUNCHERS if re.search(pattern, text, re.M)), None)
+    launcher = next(
+        (name for name, needed, pattern in _LAUNCHERS if any(map(text.__contains__, needed)) and pattern.search(text)),
+        None,
+    )
     return EnvironmentFacts(
         framework=framework,
         framework_version=version,
-        torch=_first(_TORCH, text),
-        python=_first(_PYTHON, text),
+        torch=_first(_TORCH, text) if "torch" in words else None,
+        python=_first(_PYTHON, text) if "python" in words else None,
         cuda=(cuda.group("v") or f"{cuda.group('cu')[:2]}.{cuda.group('cu')[2]}") if cuda else None,
-        nccl=_first(_NCCL, text),
-        driver=_first(_DRIVER, text),
-        gpu_model=" ".join(gpu.group("v").split()) if gpu else None,
+        nccl=_first(_NCCL, text) if "nccl" in words else None,
+        driver=_first(_DRIVER, text) if "driver" in words else None,
+        gpu_model=" ".join(gpu[gpu.lastgroup or 0].split()) if gpu else None,
         gpu_count=max([n for n in [*counts, listed] if 0 < n <= 100_000], default=None),
         nodes=max([n for n in nodes if 0 < n <= 10_000], default=None),
         os=_first(_OS, text),
@@ -186,12 +217,29 @@ def find_facts(title: str, body: str) -> EnvironmentFacts:
     )
 
 
+def find_versions(title: str, body: str) -> dict[str, str]:
+    """`framework`, `framework_version` and `torch` as `find_facts` reads them, in an eighth of its time; what is not
+    stated is absent.
+    """
+    text = _readable(title, body)
+    framework, version = _framework(text)
+    found = {"framework": framework, "framework_version": version, "torch": _first(_TORCH, text)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _readable(title: str, body: str) -> str:
+    text = f"{title}\n{body}"[:MAX_INPUT_CHARS]
+    return "\n".join(line[:2000] for line in text.split("\n"))
+
+
 def _first(pattern: re.Pattern[str], text: str) -> str | None:
     match = pattern.search(text)
     return " ".join(match.group("v").split()).rstrip(".,") if match else None
 
 
-_FRAMEWORK_NAME = re.compile(r"(?<![\w-])(" + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True)) + r")(?![\w-])", re.I)
+_FRAMEWORK_NAME = re.compile(
+    r"(?<![\w-])(" + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True)) + r")(?![\w-])", re.I
+)
 
 
 def _framework(text: str) -> tuple[str | None, str | None]:
@@ -211,22 +259,27 @@ def _framework(text: str) -> tuple[str | None, str | None]:
     return framework, None
 
 
-def missing_facts(facts: EnvironmentFacts, *, has_error: bool, stage: str | None = None) -> list[Question]:
+def missing_facts(
+    facts: EnvironmentFacts, *, has_error: bool, thin: bool = False, sure: Iterable[str] = ()
+) -> list[Question]:
     """What a maintainer would have to ask the reporter for.
 
     Args:
         facts: What the report states.
         has_error: Whether the report holds an error line.
-        stage: The stage where that is sure, since a build failure needs other facts than a hang; None: the common ones.
+        thin: Whether the report says next to nothing.
+        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang.
 
     Returns:
         Questions, the most needed first.
     """
-    needed: Iterable[str] = _NEEDED.get(stage or "", _ALWAYS)
+    needed: Iterable[str] = next((_NEEDED[label] for label in sure if label in _NEEDED), _ALWAYS)
     stated = facts.stated()
     missing = [name for name in needed if name not in stated]
     if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
         missing = [name for name in missing if name != "framework_version"]
-    if not has_error:
+    if thin:
+        missing.insert(0, "reproduction")
+    if thin or not has_error:
         missing.insert(0, "error")
     return [Question(name, _QUESTIONS[name]) for name in missing]

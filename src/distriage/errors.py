@@ -8,7 +8,10 @@ DistriageError                 anything a user can mend; the command line prints
 ├── CorpusError                annotations or texts that break the schema, or leak between splits
 ├── MissingExtraError          a command whose extra (`train`, `serve`) is not installed
 └── GitHubError                GitHub could not be reached or refused
-    ├── NotFoundError          no such issue, or a private one that the token cannot see
+    ├── RefusedError           GitHub refused for good; carries the status
+    │   └── NotFoundError      deleted, or does not exist, or not for this token
+    │       └── TransferredError   the issue is in another repository now
+    ├── LostAnswerError        nobody knows whether a write was carried out
     └── RateLimitError         the rate limit is reached; carries the time at which it ends
 
 A message names the place, the value found and what was expected, on one line.
@@ -52,8 +55,33 @@ class GitHubError(DistriageError):
     """GitHub could not be reached, or refused the request."""
 
 
-class NotFoundError(GitHubError):
+class RefusedError(GitHubError):
+    """GitHub refused a request for good.
+
+    Attributes:
+        status: 401, 403, 404, 410 or 422; of a write also a redirect, if the issue or the repository moved.
+        already_exists: What was to be created is there.
+    """
+
+    def __init__(self, message: str, status: int, *, already_exists: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.already_exists = already_exists
+
+
+class NotFoundError(RefusedError):
     """The issue does not exist, was deleted, or is private."""
+
+    def __init__(self, message: str, status: int = 404) -> None:
+        super().__init__(message, status)
+
+
+class TransferredError(NotFoundError):
+    """The issue was transferred to another repository."""
+
+
+class LostAnswerError(GitHubError):
+    """A write whose answer did not come, so that nobody knows whether it was carried out."""
 
 
 class RateLimitError(GitHubError):

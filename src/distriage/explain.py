@@ -1,7 +1,7 @@
 """Which lines of a report carried a verdict: occlusion on the shipped graph.
 
-Each line is left out in turn; the fall of the verdict's log-odds is the line's weight (Li et al., 2016, "Understanding Neural
-Networks through Representation Erasure").
+Each line is left out in turn; the fall of the verdict's log-odds is the line's weight (Li et al., 2016, "Understanding
+Neural Networks through Representation Erasure").
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from distriage.classifier import Classifier, check_report
-from distriage.text import ModelInput, prepare
-from distriage.types import IssueReport
+from distriage.classifier import Classifier
+from distriage.reading import ReadReport
+from distriage.recipe.text import ModelInput
 
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
@@ -23,28 +23,30 @@ class Evidence:
 
     Attributes:
         line: The line as the model read it.
-        weight: Fall of the log-odds of the label, in nats, when the line is left out; positive: the line speaks for the label.
+        weight: Fall of the label's log-odds, in nats, without the line; positive: the line speaks for the label.
     """
 
     line: str
     weight: float
 
 
-def explain(classifier: Classifier, report: IssueReport, axes: Iterable[str], top: int = 3) -> dict[str, list[Evidence]]:
+def explain(
+    classifier: Classifier, known: ReadReport, axes: Iterable[str] | None = None, top: int = 3
+) -> dict[str, list[Evidence]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
 
-    Returns:
-        Axis -> at most `top` lines that speak for its label, the heaviest first; none where the report is a single line.
+    Args:
+        axes: Default: all.
 
-    Raises:
-        InputError: the report cannot be classified.
+    Returns:
+        Axis -> at most `top` lines that speak for its label, the heaviest first; none for a report of one line.
     """
-    check_report(report)
-    whole = prepare(report.title, report.body)
     found = {}
-    lines = lines_of(whole)
-    for axis, weights in occlusion(classifier, whole, axes).items():
-        evidence = sorted((Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight)
+    lines = lines_of(known.input)
+    for axis, weights in occlusion(classifier, known.input, axes or classifier.bundle.manifest.axes).items():
+        evidence = sorted(
+            (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
+        )
         found[axis] = [item for item in evidence[:top] if item.weight > 0]
     return found
 
@@ -55,7 +57,7 @@ def lines_of(whole: ModelInput) -> list[str]:
 
 
 def with_lines(whole: ModelInput, kept: Collection[int]) -> ModelInput:
-    """The report with only some of its lines, by their places in `lines_of`; what was cut out is cut out of the report as filed too, where it stands there."""
+    """The report with only some of its lines, by their places in `lines_of`; also cut out of the report as filed."""
     lines = lines_of(whole)
     filed = whole.filed
     for i, line in enumerate(lines):
@@ -80,7 +82,9 @@ def occlusion(classifier: Classifier, whole: ModelInput, axes: Iterable[str]) ->
     weights = {}
     for axis in axes:
         label, probability = complete.scores[axis].ranked()[0]
-        weights[axis] = [_log_odds(probability) - _log_odds(other.scores[axis].probabilities[label]) for other in others]
+        weights[axis] = [
+            _log_odds(probability) - _log_odds(other.scores[axis].probabilities[label]) for other in others
+        ]
     return weights
 
 

@@ -13,11 +13,13 @@ def needs_extra(name: str) -> Iterator[None]:
     """Around the imports of a command.
 
     Raises:
-        MissingExtraError: a package of the extra `name` is not installed. A missing module of Distriage itself stays what it is.
+        MissingExtraError: a package of the extra `name` is not installed. A missing module of ours is no such case.
     """
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("distriage"):
             raise
-        raise MissingExtraError(f"this command needs {error.name}; type: pip install 'distriage[{name}]'") from None
+        raise MissingExtraError(
+            f"this command needs {error.name}; type: pip install 'distriage[{name}]' (in a checkout: '.[{name}]')"
+        ) from None

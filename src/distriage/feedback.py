@@ -1,4 +1,7 @@
-"""What a person decided about one axis of an issue, as `distriage verdicts export` writes it and training reads it: one JSON object a line. Pure."""
+"""What a person decided about one axis of an issue. Pure.
+
+`distriage reviews export` writes one JSON object a line, and training reads it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 _OneLine = Annotated[str, Field(min_length=1, pattern=r"^[^\r\n]+$")]
 
 
-class VerdictRecord(BaseModel):
-    """The latest verdict of a person on an axis of an issue.
+class ReviewRecord(BaseModel):
+    """The latest review by a person of one axis of an issue.
 
     Attributes:
         id: `owner/repo#12`.

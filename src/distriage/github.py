@@ -1,121 +1,298 @@
-"""Read issues from GitHub's REST API. Network I/O; reads only.
+"""GitHub's REST API: one client for reading and writing, which waits and tries again. Network I/O.
 
-Facts: https://docs.github.com/en/rest/issues/issues, https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+Facts: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+A request that may have been carried out is sent again only where that does no harm; see `Client.write`.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
-import re
+import random
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from itertools import count
+from typing import Any, Final
 
 import httpx
 
-from distriage.errors import GitHubError, InputError, NotFoundError, RateLimitError
+from distriage.errors import GitHubError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
+from distriage.github_answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
+from distriage.references import IssueReference
+from distriage.types import IssueReport
 
-DEFAULT_API = "https://api.github.com"
-TIMEOUT_S = 20.0
-UNSTATED_WAIT_S = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
-_REFERENCE = re.compile(
-    r"^(?:(?:https?://)?[\w.-]+/)?(?P<repo>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
-)
+DEFAULT_API: Final = "https://api.github.com"
+TIMEOUT_S: Final = 20.0
+MAX_ATTEMPTS: Final = 5
+MAX_PAGES: Final = 50
+PAGE_ITEMS: Final = 100
+UNSTATED_WAIT_S: Final = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
+LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; what names a later time has a wrong clock
+KEEP_CONNECTION_S: Final = 30.0
+MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
 
-
-@dataclass(frozen=True, slots=True)
-class IssueReference:
-    """`owner/repo` and number of an issue."""
-
-    repository: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.repository}#{self.number}"
+_remembered: dict[tuple[str, ...], Ok] = {}
 
 
-def parse_reference(text: str) -> IssueReference:
-    """Read `owner/repo#12` or the issue's URL.
+def token_of_environment() -> str:
+    """The token in `GITHUB_TOKEN` or `GH_TOKEN`; empty if there is none."""
+    return os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
 
-    Raises:
-        InputError: neither of them.
+
+@cache
+def connections() -> httpx.Client:
+    """The process's one pool of connections; safe to use from several threads.
+
+    Reading the certificates takes longer than most requests, and a kept connection saves the handshake. No cookie is
+    kept: a pool serves several installations.
     """
-    match = _REFERENCE.match(text.strip())
-    if match is None:
-        raise InputError(f"--issue {text!r}: expected owner/repo#number or the issue's URL")
-    return IssueReference(match.group("repo"), int(match.group("number")))
+    pool = httpx.Client(
+        limits=httpx.Limits(keepalive_expiry=KEEP_CONNECTION_S),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    )
+    atexit.register(pool.close)
+    return pool
 
 
-class GitHubReader:
-    """A client that reads issues.
+class Client:
+    """A client of the API, for one piece of work.
 
     Args of the constructor:
-        token: A token, or None: unauthenticated, 60 requests an hour. Default: `GITHUB_TOKEN` or `GH_TOKEN`.
-        api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions and by GitHub Enterprise), else api.github.com.
+        token: Sent as bearer token; empty or None: unauthenticated, 60 requests an hour.
+        api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions, and for GitHub Enterprise Server),
+            else api.github.com.
+        max_wait_s: How long all requests together may wait for rate limits and between attempts.
+        login: The token's own account, if known; an App's token may not ask for it.
+        before_write: Called before each request that changes something; may raise.
+        sleep: Waits seconds.
+        now: Unix time in seconds.
 
     Raises:
         GitHubError: the token cannot be sent.
     """
 
-    def __init__(self, token: str | None = None, api: str | None = None) -> None:
-        token = (token or os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or "").strip()
-        if not (token.isascii() and token.isprintable()):  # the HTTP library's own message would show it
-            raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) holds characters that no token has; expected printable ASCII")
-        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        self._client = httpx.Client(base_url=api or os.environ.get("GITHUB_API_URL") or DEFAULT_API, headers=headers, timeout=TIMEOUT_S, follow_redirects=True)
+    def __init__(
+        self,
+        token: str | None,
+        api: str | None = None,
+        *,
+        max_wait_s: float = 300.0,
+        timeout_s: float = TIMEOUT_S,
+        login: str | None = None,
+        before_write: Callable[[], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._token = (token or "").strip()
+        if not (self._token.isascii() and self._token.isprintable()):  # the HTTP library's own message would show it
+            raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) has characters that no token has; expected ASCII")
+        self._api = (api or os.environ.get("GITHUB_API_URL") or DEFAULT_API).rstrip("/")
+        self._timeout_s = timeout_s
+        self._patience_s = max_wait_s
+        self.sent = 0  # requests, for whoever estimates
+        self._before_write = before_write
+        self._sleep = sleep
+        self._now = now
+        self.login = login
 
-    def __enter__(self) -> GitHubReader:
-        return self
+    # ---------------------------------------------------------------- reading
 
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        accept: str = "application/vnd.github+json",
+        place: str | None = None,
+        remember: bool = False,
+    ) -> Ok:
+        """Read; redirects of moved repositories and transferred issues are followed.
 
-    def issue(self, reference: IssueReference) -> dict[str, Any]:
-        """Read one issue: GitHub's own JSON.
+        Args:
+            place: What messages call it; default: the request.
+            remember: It is asked for often and changes rarely. The process keeps the answer and asks whether it
+                changed, which does not count against the primary rate limit.
 
         Raises:
-            NotFoundError: no such issue, deleted, or private without a token that may see it.
-            RateLimitError: the limit is reached.
-            GitHubError: no network, or any other refusal.
+            NotFoundError: 404 or 410.
+            RefusedError: any other refusal.
+            RateLimitError: the limit ends later than this client may wait.
+            GitHubError: GitHub cannot be reached, or fails.
         """
-        try:
-            response = self._client.get(f"/repos/{reference.repository}/issues/{reference.number}")
-        except httpx.HTTPError as error:
-            raise GitHubError(f"{reference}: GitHub cannot be reached at {self._client.base_url}: {error}") from None
-        if response.status_code in {404, 410}:
-            why = "was deleted" if response.status_code == 410 else "does not exist, or is private and the token (GITHUB_TOKEN) may not see it"
-            raise NotFoundError(f"{reference}: {why}")
-        if response.status_code in {403, 429}:
-            self._refused(reference, response)
-        if response.status_code == 401:
-            raise GitHubError(f"{reference}: GitHub refused the token (401); expected a valid GITHUB_TOKEN or none")
-        if response.status_code != 200:
-            raise GitHubError(f"{reference}: GitHub answered {response.status_code}")
-        try:
-            issue = response.json()
-        except ValueError:
-            issue = None
-        if not isinstance(issue, dict) or not isinstance(issue.get("title"), str):
+        headers = {"Accept": accept}
+        key = (self._token, self._api, path, repr(query), accept)
+        known = _remembered.get(key) if remember else None
+        if known is not None and known.etag is not None:
+            headers["If-None-Match"] = known.etag
+        answer = self._send("GET", path, headers, params=query, place=place, repeatable=True)
+        if answer is None:
+            assert known is not None
+            return known
+        if remember and answer.etag is not None:
+            _remembered.pop(key, None)
+            _remembered[key] = answer
+            while len(_remembered) > MAX_REMEMBERED:
+                _remembered.pop(next(iter(_remembered)), None)
+        return answer
+
+    def json(self, path: str, *, place: str | None = None) -> dict[str, Any]:
+        """Read an object.
+
+        Raises:
+            GitHubError: as `get`, or the answer is no object.
+        """
+        value = self.get(path, place=place).value
+        if not isinstance(value, dict):
+            raise GitHubError(f"{place or f'GET {path}'}: GitHub's answer is not an object")
+        return value
+
+    def items(self, path: str, *, remember: bool = False) -> Iterator[dict[str, Any]]:
+        """Read a list, page by page.
+
+        Raises:
+            GitHubError: as `get`, or there are more than `MAX_PAGES` pages: a decision must not rest on a part.
+        """
+        for number, (items, _) in enumerate(self.pages(path, {}, remember=remember)):
+            if number == MAX_PAGES:
+                raise GitHubError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
+            yield from items
+
+    def pages(
+        self, path: str, query: Mapping[str, str], *, key: str | None = None, remember: bool = False
+    ) -> Iterator[tuple[list[dict[str, Any]], dict[str, str] | None]]:
+        """Read a list of any length, a page at a time, as GitHub's `Link` headers lead.
+
+        Args:
+            key: The list is the answer's value under this key; default: the answer itself.
+
+        Returns:
+            Each page's objects, and the query with which a later call can go on; None after the last page.
+
+        Raises:
+            GitHubError: as `get`, or an answer is not a list.
+        """
+        following: dict[str, str] | None = {"per_page": str(PAGE_ITEMS), **query}
+        while following is not None:
+            answer = self.get(path, following, remember=remember)
+            value = answer.value.get(key) if key is not None and isinstance(answer.value, dict) else answer.value
+            if not isinstance(value, list):
+                raise GitHubError(f"GET {path}: GitHub's answer is not a list")
+            following = answer.following
+            yield [item for item in value if isinstance(item, dict)], following
+
+    def issue(self, reference: IssueReference) -> IssueReport:
+        """Read an issue's title and body; a transferred issue keeps the id it was asked by.
+
+        Raises:
+            GitHubError: as `get`, or the answer is not an issue.
+        """
+        issue = self.json(f"/repos/{reference.repository}/issues/{reference.number}", place=str(reference))
+        title, body = issue.get("title"), issue.get("body") or ""
+        if not isinstance(title, str) or not isinstance(body, str):
             raise GitHubError(f"{reference}: GitHub's answer is not an issue")
-        return issue
+        return IssueReport(title=title, body=body, id=str(reference))
 
-    @staticmethod
-    def _refused(reference: IssueReference, response: httpx.Response) -> None:
-        reset = rate_limit_reset(response.headers, time.time())
-        if reset is None and (response.status_code == 429 or "rate limit" in response.text):
-            reset = time.time() + UNSTATED_WAIT_S
-        if reset is None:
-            raise GitHubError(f"{reference}: GitHub refused access ({response.status_code}); expected a token that may read this repository")
-        wait_min = max(1, round((reset - time.time()) / 60))
-        raise RateLimitError(f"{reference}: GitHub's rate limit is reached; try again in {wait_min} min, or set GITHUB_TOKEN for a higher one", reset)
+    # ---------------------------------------------------------------- writing
 
+    def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
+        """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
 
-def rate_limit_reset(headers: httpx.Headers, now_s: float) -> float | None:
-    """When a 403 or 429 allows the next request, Unix time in seconds; None if it is no rate limit."""
-    if headers.get("retry-after", "").isdigit():
-        return now_s + int(headers["retry-after"])
-    if headers.get("x-ratelimit-remaining") == "0" and headers.get("x-ratelimit-reset", "").isdigit():
-        return float(headers["x-ratelimit-reset"])
-    return None
+        Redirects are not followed: what moved is not what the caller looked at.
+
+        Args:
+            repeatable: Sending it twice is the same as once. Otherwise a lost answer is the caller's to look into.
+
+        Raises:
+            LostAnswerError: not repeatable, and nobody knows whether it was done.
+            RefusedError: GitHub refused it.
+            RateLimitError: the limit ends later than this client may wait.
+            GitHubError: GitHub cannot be reached.
+        """
+        answer = self._send(method, path, {"Accept": "application/vnd.github+json"}, body=body, repeatable=repeatable)
+        return answer.value if answer is not None else None
+
+    def pause(self, attempt: int) -> bool:
+        """Wait before another attempt, longer each time; False if there is no time left."""
+        return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
+
+    # ---------------------------------------------------------------- the loop
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        place: str | None = None,
+        repeatable: bool,
+    ) -> Ok | None:
+        """Send a request until there is an answer to stay with; None: unchanged."""
+        place = place or f"{method} {path}"
+        for attempt in count(1):
+            self.sent += 1
+            if method != "GET" and self._before_write is not None:
+                self._before_write()
+            try:
+                response = connections().request(
+                    method,
+                    self._api + path,
+                    params=params,
+                    json=body,
+                    headers=self._headers(headers),
+                    timeout=self._timeout_s,
+                    follow_redirects=method == "GET",
+                )
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                why = f"{place}: GitHub cannot be reached at {self._api}: {error}"
+                nothing_was_done = isinstance(error, httpx.ConnectError)
+            else:
+                match read_answer(response.status_code, response.headers, response.content, self._now()):
+                    case Ok() as answer:
+                        return answer
+                    case Unchanged():
+                        return None
+                    case Wait(until):
+                        self._wait_for_limit(until, attempt)
+                        continue
+                    case Gone(status):
+                        raise NotFoundError(f"{place}: {self._why_gone(status)}", status)
+                    case Refused(status, reason, already_exists):
+                        raise RefusedError(
+                            f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
+                        )
+                    case Broken(what):
+                        why, nothing_was_done = f"{place}: {what}", False
+            if not repeatable and not nothing_was_done:
+                raise LostAnswerError(why)
+            if attempt == MAX_ATTEMPTS or not self.pause(attempt):
+                raise GitHubError(why)
+        raise AssertionError  # the loop has no end
+
+    def _headers(self, more: dict[str, str]) -> dict[str, str]:
+        own = {"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
+        return own | more | ({"Authorization": f"Bearer {self._token}"} if self._token else {})
+
+    def _why_gone(self, status: int) -> str:
+        if status == 410:
+            return "was deleted"
+        hint = "the token may not see it" if self._token else "is private (no token was given; set GITHUB_TOKEN)"
+        return f"does not exist, or {hint}"
+
+    def _wait_for_limit(self, until: float | None, attempt: int) -> None:
+        now = self._now()
+        until = now + UNSTATED_WAIT_S * 2 ** (attempt - 1) if until is None else min(until, now + LONGEST_WAIT_S)
+        wait_s = max(0.0, until - now)
+        if attempt == MAX_ATTEMPTS or not self._wait(wait_s + random.uniform(0.0, 0.5)):
+            hint = "" if self._token else "; with a token (GITHUB_TOKEN) it is higher"
+            raise RateLimitError(f"GitHub's rate limit is reached; it ends in {wait_s:.0f} s{hint}", until)
+
+    def _wait(self, seconds: float) -> bool:
+        if seconds > self._patience_s:
+            return False
+        self._patience_s -= seconds
+        self._sleep(seconds)
+        return True

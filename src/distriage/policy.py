@@ -1,33 +1,38 @@
 """Scores -> decisions. Pure.
 
-A label is applied only where its probability reaches the threshold at which labels were right as often as the mode asks for
-on held-out reports. Below, the label becomes a suggestion or an abstention, and its family is named where the probability mass
-spreads over siblings.
+A label is applied only where its probability reaches the threshold at which labels were right as often as the mode asks
+for on held-out reports, and never below the mode's floor. Below, the label becomes a suggestion or an abstention, and
+its family is named where the probability mass spreads over siblings. A report from outside the model's domain gets no
+label but its kind, and one that says next to nothing gets no cause and no fix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from distriage.bundle import AxisCalibration
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import AxisScores, Decision, Outcome, Prediction
-
-
-class Mode(StrEnum):
-    """How sure a label must be: always the likeliest, right in about 80 %, right in about 90 % of the cases."""
-
-    BEST = "best"
-    BALANCED = "balanced"
-    PRECISE = "precise"
-
+from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction
 
 PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
+# Thresholds hold on average over the labels above them; a label just above a low one is by its own probability likelier
+# wrong than right, and nobody can trust it.
+FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
+OUT_OF_DOMAIN = "this does not read like a report about distributed deep learning; no labels"
+TOO_THIN = "the report says too little for anybody to know; ask for what is missing"
+SILENCES = frozenset({OUT_OF_DOMAIN, TOO_THIN})  # reasons that no probability overrules
 
 
-def decide(prediction: Prediction, calibration: Mapping[str, AxisCalibration], taxonomy: Taxonomy, mode: Mode = Mode.BALANCED) -> dict[str, Decision]:
+def decide(
+    prediction: Prediction,
+    calibration: Mapping[str, AxisCalibration],
+    taxonomy: Taxonomy,
+    mode: Mode = Mode.BALANCED,
+    own_modes: Mapping[str, Mode] | None = None,
+    *,
+    thin: bool = False,
+) -> dict[str, Decision]:
     """Decide every axis.
 
     Args:
@@ -35,11 +40,22 @@ def decide(prediction: Prediction, calibration: Mapping[str, AxisCalibration], t
         calibration: Axis id -> thresholds of the bundle that made the prediction.
         taxonomy: The bundle's taxonomy.
         mode: The precision wanted.
+        own_modes: Axis -> its own mode, where it has another.
+        thin: Whether the report says next to nothing.
 
     Returns:
         Axis id -> decision, in the taxonomy's order.
     """
-    return {axis.id: _decide_axis(axis, prediction, calibration[axis.id], mode) for axis in taxonomy.axes.values()}
+    decisions = {}
+    for axis in taxonomy.axes.values():
+        silence = None
+        if not prediction.in_domain and axis.id not in taxonomy.roots:
+            silence = OUT_OF_DOMAIN
+        elif thin and axis.needs_detail:
+            silence = TOO_THIN
+        own_mode = (own_modes or {}).get(axis.id, mode)
+        decisions[axis.id] = _decide_axis(axis, prediction, calibration[axis.id], own_mode, silence)
+    return decisions
 
 
 def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
@@ -47,33 +63,49 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
     return {family: sum(scores.probabilities[label] for label in labels) for family, labels in axis.families.items()}
 
 
-def _decide_axis(axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode) -> Decision:
+def _decide_axis(
+    axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode, silence: str | None
+) -> Decision:
     scores = prediction.scores[axis.id]
     (label, probability), runner_up = scores.ranked()[:2]
     families = family_scores(axis, scores)
     family = axis.label(label).family
 
     def decision(outcome: Outcome, reason: str, sure_family: str | None = None) -> Decision:
-        return Decision(axis.id, outcome, label, probability, runner_up, sure_family, families.get(family or ""), reason)
+        return Decision(
+            axis.id, outcome, label, probability, runner_up, sure_family, families.get(family or ""), reason
+        )
 
     if axis.requires is not None:
         other, wanted = axis.requires
         given = prediction.scores[other].ranked()[0][0]
         if given != wanted:
             return decision(Outcome.NOT_APPLICABLE, f"{other} is {given}")
+    if silence is not None:
+        return decision(Outcome.ABSTAIN, silence)
     if mode is Mode.BEST:
-        return decision(Outcome.APPLY, "likeliest label")
-    target = PRECISION[mode]
+        return decision(Outcome.APPLY, "the likeliest label")
+    target, floor = PRECISION[mode], FLOOR[mode]
     threshold = calibration.thresholds[target].get(label)
-    if threshold is not None and probability >= threshold:
-        return decision(Outcome.APPLY, f"at or above {threshold:.2f}, where this label was right in {float(target):.0%} of held-out reports")
+    if threshold is not None and probability >= max(threshold, floor):
+        at_least = max(threshold, floor)
+        return decision(
+            Outcome.APPLY,
+            f"at least {at_least:.2f}: on held-out reports, {float(target):.0%} of such answers were right",
+        )
     sure_family = None
     if family is not None:
         family_threshold = calibration.family_thresholds[target].get(family)
-        if family_threshold is not None and families[family] >= family_threshold:
+        if family_threshold is not None and families[family] >= max(family_threshold, floor):
             sure_family = family
-    needed = f"below {threshold:.2f}" if threshold is not None else f"no threshold reaches {float(target):.0%} for this label"
+    reason = (
+        f"not sure enough: {mode} needs {max(threshold, floor):.2f} for this label"
+        if threshold is not None
+        else f"on held-out reports this label was never right often enough for {mode}"
+    )
     suggestion = calibration.thresholds[SUGGESTION_PRECISION].get(label)
     if suggestion is not None and probability >= suggestion:
-        return decision(Outcome.SUGGEST, f"{needed}; more likely right than not", sure_family)
-    return decision(Outcome.ABSTAIN, needed, sure_family)
+        if probability > 0.5:
+            reason += "; still more likely right than not"
+        return decision(Outcome.SUGGEST, reason, sure_family)
+    return decision(Outcome.ABSTAIN, reason, sure_family)

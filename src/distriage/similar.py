@@ -1,10 +1,12 @@
 """The nearest known issues, with what fixed them, from an index inside the bundle.
 
-Two things make a known issue similar: the words that it shares with the report (cosine of TF-IDF over the hashed n-grams of
-`features.py`), and how probable its labels are for the report by the model. The labels of known issues come from their whole threads.
+Two things make a known issue similar: the words that it shares with the report (cosine of TF-IDF over the hashed
+n-grams of `features.py`), and how probable its labels are for the report by the model. The labels of known issues come
+from their whole threads.
 
 index.npz  format   []             `INDEX_FORMAT`
-           records  []             JSON: a list of [id, url, title]; title "" where it is not ours to publish
+           records  []             JSON: a list of [id, url, title, note]; title "" where it is not ours to publish;
+                            an older index has no notes
            labels   [records, axes] int16, label numbers, -1: not annotated
            idf      [HASH_BUCKETS] float32, inverse document frequency
            starts   [HASH_BUCKETS + 1] uint32: where the postings of a bucket begin
@@ -23,14 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.bundle import INDEX, Bundle
-from distriage.classifier import Classifier, check_report
+from distriage.classifier import Classifier
 from distriage.errors import BundleError
-from distriage.features import HASH_BUCKETS, hashed_features
-from distriage.text import prepare
-from distriage.types import IssueReport, Prediction
+from distriage.reading import ReadReport
+from distriage.recipe.features import HASH_BUCKETS, hashed_features
+from distriage.recipe.text import ModelInput
+from distriage.types import Prediction
 
 INDEX_FORMAT = 1
-LABEL_WEIGHT = 0.25  # of the agreement of labels, where the cosine of words has 1; chosen on validation, see training/LOG.md
+LABEL_WEIGHT = (
+    0.25  # of the agreement of labels, where the cosine of words has 1; chosen on validation, see training/LOG.md
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Neighbour:
         title: Empty where it is not ours to publish.
         labels: Axis -> label; an axis that was not annotated is absent.
         similarity: 0 to 1, for ordering; not a probability.
+        note: The annotator's words for what decided the labels; empty where there are none.
     """
 
     id: str
@@ -50,6 +56,7 @@ class Neighbour:
     title: str
     labels: Mapping[str, str]
     similarity: float
+    note: str = ""
 
 
 class Similar:
@@ -70,7 +77,9 @@ class Similar:
             with np.load(file, allow_pickle=False) as arrays:
                 self._read(arrays, bundle)
         except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise BundleError(f"{file}: not an index that this Distriage reads (format {INDEX_FORMAT}): {error}") from None
+            raise BundleError(
+                f"{file}: not an index that this Distriage reads (format {INDEX_FORMAT}): {error}"
+            ) from None
 
     @staticmethod
     def available(bundle: Bundle) -> bool:
@@ -80,8 +89,11 @@ class Similar:
     def _read(self, arrays: Mapping[str, NDArray[np.generic]], bundle: Bundle) -> None:
         if (found := int(arrays["format"])) != INDEX_FORMAT:
             raise ValueError(f"it is of format {found}")
-        self._records = [(str(i), _web_page(str(url)), str(title)) for i, url, title in json.loads(str(arrays["records"]))]
-        self._places = {identifier.lower(): row for row, (identifier, _, _) in enumerate(self._records)}
+        self._records = [
+            (str(i), _web_page(str(url)), str(title), " ".join(map(str, note)))
+            for i, url, title, *note in json.loads(str(arrays["records"]))
+        ]
+        self._places = {record[0].lower(): row for row, record in enumerate(self._records)}
         self._labels = np.asarray(arrays["labels"], np.int64)
         self._idf = np.asarray(arrays["idf"], np.float64)
         self._starts = np.asarray(arrays["starts"], np.int64)
@@ -89,7 +101,9 @@ class Similar:
         self._weights = np.asarray(arrays["weights"], np.float32)
         sizes = [len(calibration.labels) for calibration in bundle.manifest.axes.values()]
         for name, fits in {
-            "labels": self._labels.shape == (len(self._records), len(sizes)) and (self._labels >= -1).all() and (self._labels < sizes).all(),
+            "labels": self._labels.shape == (len(self._records), len(sizes))
+            and (self._labels >= -1).all()
+            and (self._labels < sizes).all(),
             "idf": self._idf.shape == (HASH_BUCKETS,),
             "starts": self._starts.shape == (HASH_BUCKETS + 1,)
             and (np.diff(self._starts) >= 0).all()
@@ -100,7 +114,7 @@ class Similar:
             if not fits:
                 raise ValueError(f"{name} does not fit")
 
-    def nearest(self, report: IssueReport, k: int = 5, prediction: Prediction | None = None) -> list[Neighbour]:
+    def nearest(self, known: ReadReport, k: int = 5, prediction: Prediction | None = None) -> list[Neighbour]:
         """Find known issues like a report.
 
         Args:
@@ -109,27 +123,28 @@ class Similar:
 
         Returns:
             The most similar first; never the report's own issue.
-
-        Raises:
-            InputError: the report is empty or too large.
         """
-        check_report(report)
         if prediction is None:
-            (prediction,) = self._classifier.predict([report])
-        scores = (self._shared_words(report) + LABEL_WEIGHT * self._label_agreement(prediction)) / (1 + LABEL_WEIGHT)
-        own = self._places.get(report.id.lower())
+            prediction = self._classifier.predict(known)
+        scores = (self._shared_words(known.input) + LABEL_WEIGHT * self._label_agreement(prediction)) / (
+            1 + LABEL_WEIGHT
+        )
+        own = self._places.get(known.report.id.lower())
         order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + 1] if row != own]
         return [self._neighbour(row, float(scores[row])) for row in order[:k]]
 
-    def _shared_words(self, report: IssueReport) -> NDArray[np.float64]:
+    def _shared_words(self, report: ModelInput) -> NDArray[np.float64]:
         """Cosine of TF-IDF with each record, [records]."""
-        buckets, counts = hashed_features(prepare(report.title, report.body))
+        buckets, counts = hashed_features(report)
         values = tfidf(np.asarray(buckets, np.int64), np.asarray(counts), self._idf)
         starts = self._starts[buckets]
         lengths = self._starts[np.asarray(buckets, np.int64) + 1] - starts
         # The postings of all buckets, one after the other.
         places = np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        return np.asarray(np.bincount(self._rows[places], self._weights[places] * np.repeat(values, lengths), len(self._records)), np.float64)
+        return np.asarray(
+            np.bincount(self._rows[places], self._weights[places] * np.repeat(values, lengths), len(self._records)),
+            np.float64,
+        )
 
     def _label_agreement(self, prediction: Prediction) -> NDArray[np.float64]:
         """Mean over axes of the probability of each record's label, [records]."""
@@ -142,8 +157,13 @@ class Similar:
 
     def _neighbour(self, row: int, similarity: float) -> Neighbour:
         axes = self._classifier.bundle.manifest.axes.items()
-        labels = {axis: calibration.labels[number] for (axis, calibration), number in zip(axes, self._labels[row], strict=True) if number >= 0}
-        return Neighbour(*self._records[row], labels=labels, similarity=min(1.0, max(0.0, similarity)))
+        labels = {
+            axis: calibration.labels[number]
+            for (axis, calibration), number in zip(axes, self._labels[row], strict=True)
+            if number >= 0
+        }
+        identifier, url, title, note = self._records[row]
+        return Neighbour(identifier, url, title, labels, min(1.0, max(0.0, similarity)), note)
 
 
 def _web_page(url: str) -> str:

@@ -1,23 +1,27 @@
-"""Axes and labels as data. Reads the packaged `taxonomy.toml` or one of the user's own; every other module takes labels from here."""
+"""Axes and labels as data, read from the packaged `taxonomy.toml` or a user's own; the only source of labels."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from distriage.errors import TaxonomyError
+from distriage.validation import first_fault, known_keys
 
-_SOURCES = frozenset({"paper", "sister", "ours"})
-_LABEL_KEYS = frozenset({"id", "name", "family", "definition", "source", "advice", "since", "retired"})
-_AXIS_KEYS = frozenset({"name", "question", "requires"})
+_Read = TypeVar("_Read", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Label(_Model):
     """One label of an axis.
 
     Attributes:
@@ -25,33 +29,71 @@ class Label:
         definition: One sentence; the annotators' rule.
         name: For people; made from the id where the data gives none.
         family: Parent class, or None on an axis without families.
-        source: Where the label comes from (`paper`, `sister`, `ours`); empty in taxonomies of a user's own.
+        source: Where the label comes from; empty in taxonomies of a user's own.
         advice: One sentence for whoever has to act on the label; empty on most axes.
+        since: The taxonomy version that added it; None: the first.
         retired: The taxonomy version that retired it; None while it is in use.
     """
 
-    id: str
-    definition: str
-    name: str
+    id: str = Field(min_length=1)
+    definition: str = Field(min_length=1)
+    name: str = ""
     family: str | None = None
-    source: str = ""
+    source: Literal["", "ours", "paper", "sister"] = ""
     advice: str = ""
+    since: str | None = None
     retired: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_from_id(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("name") and isinstance(data.get("id"), str):
+            return {**data, "name": data["id"].replace("-", " ").capitalize()}
+        return data
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+
+class Requirement(NamedTuple):
+    """The label that another axis must have for an axis to apply."""
+
+    axis: str
+    label: str
+
+
+class Axis(_Model):
     """One question that the model answers, with its possible answers.
 
     Attributes:
-        requires: `(axis, label)` that another axis must have for this one to apply, or None.
+        requires: What must hold for this axis to apply; None: it always does.
+        colour: Of its labels on GitHub, six hexadecimal digits; None: no colour of its own.
+        filter: Whether the triage queue offers it as a filter.
+        weights: Label or family -> how much an issue that has it matters, where that is not 1.
+        needs_detail: Whether it is abstained from where a report says too little for anybody to know.
     """
 
     id: str
-    name: str
-    question: str
-    labels: tuple[Label, ...]
-    requires: tuple[str, str] | None = None
+    name: str = ""
+    question: str = ""
+    labels: tuple[Label, ...] = Field(strict=False)
+    requires: Requirement | None = None
+    colour: str | None = Field(default=None, pattern="^[0-9a-f]{6}$")
+    filter: bool = False
+    weights: Mapping[str, float] = Field(default_factory=dict)
+    needs_detail: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_from_id(cls, data: Any) -> Any:
+        return {"name": data["id"].capitalize(), **data} if isinstance(data, dict) else data
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+        ids = [label.id for label in labels]
+        if twice := next((label for label in ids if ids.count(label) > 1), None):
+            raise ValueError(f"{twice} is there twice")
+        if sum(label.retired is None for label in labels) < 2:
+            raise ValueError("fewer than two labels in use")
+        return labels
 
     @property
     def label_ids(self) -> tuple[str, ...]:
@@ -76,16 +118,41 @@ class Axis:
         for label in self.labels:
             if label.id == label_id:
                 return label
-        raise TaxonomyError(f"axis {self.id}: unknown label {label_id!r}; known: {', '.join(self.label_ids)}")
+        raise TaxonomyError(
+            f"axis {self.id}: unknown label {label_id!r}{_meant(label_id, self.label_ids)}; "
+            f"known: {', '.join(self.label_ids)}"
+        )
+
+    def weight(self, label_id: str) -> float:
+        """How much an issue with a label matters: its weight, else its family's, else 1; an unknown label: 1."""
+        family = next((label.family for label in self.labels if label.id == label_id), None)
+        return self.weights.get(label_id, self.weights.get(family or "", 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Taxonomy:
+# What says how an axis is shown and used; a model may be older than such a field.
+_USE = ("colour", "filter", "weights", "needs_detail")
+
+
+class Taxonomy(_Model):
     """A versioned set of axes."""
 
     name: str
     version: str
-    axes: dict[str, Axis] = field(default_factory=dict)
+    axes: dict[str, Axis] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_requirements(self) -> Self:
+        for axis in self.axes.values():
+            if axis.requires is not None:
+                other, label = axis.requires
+                if other not in self.axes or label not in self.axes[other].label_ids:
+                    raise ValueError(f"axis {axis.id} requires {other}={label}, which does not exist")
+        return self
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """Axes that others depend on: they ask what any report is, of whatever software."""
+        return frozenset(axis.requires.axis for axis in self.axes.values() if axis.requires is not None)
 
     def axis(self, axis_id: str) -> Axis:
         """Look an axis up.
@@ -96,7 +163,23 @@ class Taxonomy:
         try:
             return self.axes[axis_id]
         except KeyError:
-            raise TaxonomyError(f"unknown axis {axis_id!r}; known: {', '.join(self.axes)}") from None
+            raise TaxonomyError(
+                f"unknown axis {axis_id!r}{_meant(axis_id, self.axes)}; known: {', '.join(self.axes)}"
+            ) from None
+
+    def completed_by(self, newer: Taxonomy) -> Taxonomy:
+        """With what `newer` says of how axes are used, where this older copy of the same taxonomy says nothing."""
+        if self.name != newer.name:
+            return self
+        axes = {
+            axis.id: axis.model_copy(
+                update={name: getattr(newer.axes[axis.id], name) for name in _USE if name not in axis.model_fields_set}
+            )
+            if axis.id in newer.axes
+            else axis
+            for axis in self.axes.values()
+        }
+        return self.model_copy(update={"axes": axes})
 
 
 def parse_taxonomy(text: str, place: str) -> Taxonomy:
@@ -113,62 +196,39 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TaxonomyError(f"{place}: not valid TOML: {error}") from None
-    for key in ("name", "version", "axis"):
-        if key not in data:
-            raise TaxonomyError(f"{place}: key {key!r} is missing")
-    heads = _table(data["axis"], f"{place}: axis")
-    unknown = set(data) - {"name", "version", "axis"} - set(heads)
-    if unknown:
-        raise TaxonomyError(f"{place}: labels of an axis that is not declared: {', '.join(sorted(unknown))}; declared: {', '.join(heads)}")
-    axes = {axis_id: _axis(axis_id, _table(head, f"{place}: axis {axis_id}"), data.get(axis_id, []), place) for axis_id, head in heads.items()}
-    for axis in axes.values():
-        if axis.requires is not None:
-            other, label = axis.requires
-            if other not in axes or label not in axes[other].label_ids:
-                raise TaxonomyError(f"{place}: axis {axis.id} requires {other}={label}, which does not exist")
-    return Taxonomy(name=str(data["name"]), version=str(data["version"]), axes=axes)
-
-
-def _axis(axis_id: str, head: dict[str, Any], entries: object, place: str) -> Axis:
-    _refuse_unknown(head, _AXIS_KEYS, f"{place}: axis {axis_id}")
-    requires = head.get("requires")
-    if requires is not None and not (isinstance(requires, dict) and set(requires) == {"axis", "label"}):
-        raise TaxonomyError(f"{place}: axis {axis_id}: requires {requires!r}; expected a table with `axis` and `label`")
-    _refuse_other_than_strings(requires or {}, f"{place}: axis {axis_id}: requires")
-    _refuse_other_than_strings({key: value for key, value in head.items() if key != "requires"}, f"{place}: axis {axis_id}")
-    if not isinstance(entries, list):
-        raise TaxonomyError(f"{place}: {axis_id}: expected tables [[{axis_id}]], one a label, found {type(entries).__name__}")
-    labels: list[Label] = []
-    for entry in entries:
-        where = f"{place}: {axis_id} {_table(entry, f'{place}: {axis_id}').get('id', '(without id)')}"
-        _refuse_unknown(entry, _LABEL_KEYS, where)
-        _refuse_other_than_strings(entry, where)
-        if not entry.get("id") or not entry.get("definition"):
-            raise TaxonomyError(f"{where}: a label needs `id` and `definition`")
-        if entry.get("source", "ours") not in _SOURCES:
-            raise TaxonomyError(f"{where}: source {entry['source']!r}; expected one of {', '.join(sorted(_SOURCES))}")
-        if entry["id"] in {label.id for label in labels}:
-            raise TaxonomyError(f"{where}: this id stands twice")
-        labels.append(
-            Label(
-                id=entry["id"],
-                definition=entry["definition"],
-                name=entry.get("name") or entry["id"].replace("-", " ").capitalize(),
-                family=entry.get("family"),
-                source=entry.get("source", ""),
-                advice=entry.get("advice", ""),
-                retired=entry.get("retired"),
-            )
+    if missing := [key for key in ("name", "version", "axis") if key not in data]:
+        raise TaxonomyError(f"{place}: key {missing[0]!r} is missing")
+    heads = _table(data.pop("axis"), f"{place}: axis")
+    if unknown := sorted(set(data) - {"name", "version", *heads}):
+        raise TaxonomyError(
+            f"{place}: labels of an axis that is not declared: {', '.join(unknown)}; declared: {', '.join(heads)}"
         )
-    if sum(label.retired is None for label in labels) < 2:
-        raise TaxonomyError(f"{place}: axis {axis_id} has fewer than two labels in use")
-    return Axis(
-        id=axis_id,
-        name=head.get("name", axis_id.capitalize()),
-        question=head.get("question", ""),
-        labels=tuple(labels),
-        requires=(requires["axis"], requires["label"]) if requires else None,
-    )
+    axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in heads.items()}
+    return _read(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place)
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:
+    where = f"{place}: axis {axis_id}"
+    head = _table(head, where)
+    if own := {"id", "labels"} & head.keys():
+        known = ", ".join(key for key in known_keys(Axis) if key not in {"id", "labels"})
+        raise TaxonomyError(f"{where}: unknown key {min(own)}; known: {known}")
+    if not isinstance(entries, list):
+        raise TaxonomyError(
+            f"{place}: {axis_id}: expected tables [[{axis_id}]], one a label, found {type(entries).__name__}"
+        )
+    labels = []
+    for entry in entries:
+        name = _table(entry, f"{place}: {axis_id}").get("id", "(without id)")
+        labels.append(_read(Label, entry, f"{place}: {axis_id} {name}"))
+    return _read(Axis, {**head, "id": axis_id, "labels": labels}, where)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:
@@ -177,16 +237,12 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _refuse_other_than_strings(table: dict[str, Any], where: str) -> None:
-    for key, value in table.items():
-        if not isinstance(value, str):
-            raise TaxonomyError(f"{where}: {key} is {type(value).__name__}; expected a string")
-
-
-def _refuse_unknown(table: dict[str, Any], known: frozenset[str], where: str) -> None:
-    unknown = set(table) - known
-    if unknown:
-        raise TaxonomyError(f"{where}: unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(known))}")
+def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        show_value = error.errors()[0]["type"] != "value_error"  # such a message names what is wrong itself
+        raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
 
 
 def load_taxonomy(path: Path) -> Taxonomy:
@@ -196,9 +252,11 @@ def load_taxonomy(path: Path) -> Taxonomy:
         TaxonomyError: the file is missing or not valid.
     """
     try:
-        return parse_taxonomy(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TaxonomyError(f"{path}: cannot be read: {error}") from None
+    # Parsing is slow, and most bundles carry the packaged text.
+    return default_taxonomy() if text == default_taxonomy_text() else parse_taxonomy(text, str(path))
 
 
 def default_taxonomy_text() -> str:

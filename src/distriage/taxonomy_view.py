@@ -1,34 +1,63 @@
-"""The taxonomy as tables for people and as JSON."""
+"""The taxonomy for people and as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.playbooks import playbook_of
+from distriage.render import show
+from distriage.taxonomy import Axis, Label, Taxonomy
+
+INDENT = (0, 0, 0, 2)
 
 
 def print_taxonomy(console: Console, taxonomy: Taxonomy, axes: Sequence[Axis], *, with_definitions: bool) -> None:
-    """Print axes as tables, a row per label."""
-    console.print(f"taxonomy {taxonomy.name} {taxonomy.version}", style="dim")
+    """Print axes, a row per label; with definitions, each under its label, so that it is readable at 80 columns."""
+    parts: list[RenderableType] = [Text(f"taxonomy {taxonomy.name} {taxonomy.version}", style="dim")]
     for axis in axes:
-        console.print(f"\n{axis.name}: {axis.question} ({len(axis.label_ids)})", style="bold", markup=False)
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column("id", no_wrap=True)
-        if axis.families:
-            table.add_column("family", style="dim")
+        parts.append(Text(f"\n{axis.name}: {axis.question} ({len(axis.label_ids)})", style="bold"))
         if with_definitions:
-            table.add_column("definition")
-            table.add_column("source", style="dim")
+            for label in axis.labels:
+                parts += [_heading(label), Padding(Text(label.definition), INDENT)]
+            continue
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
         for label in axis.labels:
-            cells = [label.id if label.retired is None else f"{label.id} (retired {label.retired})"]
-            cells += [label.family or ""] if axis.families else []
-            cells += [label.definition, label.source] if with_definitions else []
-            table.add_row(*cells)
-        console.print(table)
+            retired = "" if label.retired is None else f" (retired {label.retired})"
+            table.add_row(label.id + retired, label.family)
+        parts.append(table)
+    show(console, *parts)
+
+
+def print_label(console: Console, taxonomy: Taxonomy, axis: Axis, label: Label) -> None:
+    """Print all that is known of one label: its definition, and its playbook where it has one."""
+    parts: list[RenderableType] = [_heading(label), Text(label.definition)]
+    book = playbook_of(taxonomy, axis.id, label.id)
+    rows = book and {
+        "Looks like": [book.looks],
+        "Confirm": book.confirm,
+        "Not to be confused": [book.unlike],
+        "Usually fixed by": [book.fixes],
+        "Ask for": book.ask,
+        "Sources": book.sources,
+    }
+    for heading, lines in (rows or {}).items():
+        if lines:
+            parts.append(Text(f"\n{heading}", style="bold"))
+            parts += [Padding(Text(line), INDENT) for line in lines]
+    show(console, *parts)
+
+
+def _heading(label: Label) -> Text:
+    about = [f"family {label.family}"] if label.family else []
+    about += [f"source: {label.source}"] if label.source else []
+    about += [f"retired {label.retired}"] if label.retired is not None else []
+    return Text.assemble((label.id, "bold"), (f"  {', '.join(about)}" if about else "", "dim"))
 
 
 def taxonomy_json(taxonomy: Taxonomy, axes: Sequence[Axis]) -> str:

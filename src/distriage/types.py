@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Mode(StrEnum):
+    """How sure a label must be: always the likeliest, right in about 80 %, right in about 90 % of the cases."""
+
+    BEST = "best"
+    BALANCED = "balanced"
+    PRECISE = "precise"
+
+
+class Outcome(StrEnum):
+    """What to do with an axis."""
+
+    APPLY = "apply"
+    SUGGEST = "suggest"
+    ABSTAIN = "abstain"
+    NOT_APPLICABLE = "not-applicable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +60,12 @@ class AxisScores:
         return sorted(self.probabilities.items(), key=lambda item: -item[1])
 
 
+def _no_vector() -> NDArray[np.float32]:
+    import numpy as np  # what only reads reports does without it
+
+    return np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What the model says of one report: scores, no opinion.
@@ -45,19 +73,16 @@ class Prediction:
     Attributes:
         model: Name of the bundle.
         scores: Axis id -> scores.
+        domain_probability: Of the report being about what the model was trained on; None: the bundle has no gate.
+        in_domain: Whether that is enough; true where the bundle has no gate.
+        vector: The encoder's mean vector [width], from the same pass; empty where the graph gives none.
     """
 
     model: str
     scores: Mapping[str, AxisScores]
-
-
-class Outcome(StrEnum):
-    """What to do with an axis."""
-
-    APPLY = "apply"
-    SUGGEST = "suggest"
-    ABSTAIN = "abstain"
-    NOT_APPLICABLE = "not-applicable"
+    domain_probability: float | None = None
+    in_domain: bool = True
+    vector: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +93,9 @@ class Decision:
         label: The likeliest label, whatever the outcome.
         probability: Its calibrated probability.
         runner_up: The second label, with its probability.
-        family: With an outcome other than `apply`: the label's family, where that is sure enough; else None.
-        family_probability: Probability of `family`, or of the label's family where `family` is None; None on an axis without families.
+        family: The label's family, if the label itself is not sure but the family is; else None.
+        family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
+            families.
         reason: One sentence that a maintainer can read.
     """
 

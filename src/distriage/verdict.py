@@ -1,24 +1,30 @@
-"""The answer to one report, as machines read it: a pydantic model whose JSON Schema is published in `schemas/`. Pure."""
+"""The answer to one report, as machines read it; its JSON Schema is published in `schemas/`. Pure."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from distriage.classifier import Classifier
-from distriage.environment import find_facts, missing_facts
-from distriage.explain import Evidence, explain
-from distriage.policy import Mode, decide
-from distriage.similar import Neighbour, Similar
-from distriage.text import prepare
-from distriage.types import Decision, IssueReport, Outcome, Prediction
+from distriage.bundle import Bundle
+from distriage.environment import missing_facts
+from distriage.explain import Evidence
+from distriage.known_bad import known_bad
+from distriage.own.answer import OwnLabel
+from distriage.playbooks import check_for, checks_for
+from distriage.policy import decide
+from distriage.reading import ReadReport
+from distriage.similar import Neighbour
+from distriage.taxonomy import Taxonomy
+from distriage.types import Decision, Mode, Outcome, Prediction
 
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
+CAUSE: Final = "cause"  # the axis of the differential diagnosis
 
 # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
 _Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]
@@ -42,10 +48,31 @@ class EvidenceLine(_Model):
     weight: float
 
 
-class AxisVerdict(_Model):
-    """What is said about one axis. `label` is the likeliest one whatever the outcome; act on it only where `outcome` is `apply`."""
+class FirstReading(_Model):
+    """What the model said of an axis before a second reader was asked."""
 
-    outcome: Literal["apply", "suggest", "abstain", "not-applicable"]
+    outcome: Outcome
+    label: str
+    probability: float = Field(ge=0, le=1)
+
+
+class SecondReading(_Model):
+    """What became of the question to a second reader; see `distriage.second_reader`."""
+
+    reader: str
+    axes: list[str] = Field(description="The axes that it answered.")
+    note: str | None = Field(description="Why it did not answer; the model's verdict stands then.")
+
+    @property
+    def said(self) -> str:
+        """For people, one line."""
+        return f"{self.reader}: {self.note or 'read ' + (', '.join(self.axes) or 'nothing that is in doubt')}"
+
+
+class AxisVerdict(_Model):
+    """What is said about one axis. `label` is the likeliest one; act on it only where `outcome` is `apply`."""
+
+    outcome: Outcome
     label: str
     probability: float = Field(ge=0, le=1)
     family: str | None = Field(description="The family, where the label is not sure enough but its family is.")
@@ -54,6 +81,32 @@ class AxisVerdict(_Model):
     top: list[LabelProbability] = Field(description="The three likeliest labels.")
     advice: str | None = Field(description="What to do about it, one sentence; only on axes that give advice.")
     evidence: list[EvidenceLine] | None = Field(default=None, description="Only with `explain`.")
+    read_by: Literal["model", "second-reader"] = "model"
+    first_reading: FirstReading | None = Field(default=None, description="Only where a second reader answered.")
+
+    @property
+    def readers_differ(self) -> bool:
+        """Whether a second reader made another label the likeliest."""
+        return self.first_reading is not None and self.first_reading.label != self.label
+
+
+class Candidate(_Model):
+    """A cause that may be the right one."""
+
+    label: str
+    probability: float = Field(ge=0, le=1)
+    check: str = Field(description="The one check that tells it apart from the others; Markdown, a sentence.")
+
+
+class Differential(_Model):
+    """A differential diagnosis: the likeliest causes, where none is sure enough to name."""
+
+    causes: list[Candidate] = Field(description="Three at most, the likeliest first.")
+    right_among: float | None = Field(
+        ge=0,
+        le=1,
+        description="How often the right cause was among them, on held-out reports; null where not measured.",
+    )
 
 
 class MissingFact(_Model):
@@ -61,6 +114,14 @@ class MissingFact(_Model):
 
     fact: str
     question: str
+
+
+class KnownProblem(_Model):
+    """A combination of versions in the report that is known not to work, with the page that says so."""
+
+    problem: str = Field(description="One sentence, Markdown.")
+    remedy: str = Field(description="One sentence, Markdown.")
+    source: str
 
 
 class SimilarIssue(_Model):
@@ -71,6 +132,7 @@ class SimilarIssue(_Model):
     title: str = Field(description="Empty where it is not ours to publish; show the id instead.")
     labels: Mapping[str, str] = Field(description="Axis -> label; an axis that was not annotated is absent.")
     similarity: float = Field(ge=0, le=1, description="For ordering; not a probability.")
+    note: str = Field(default="", description="The annotator's words for what decided the labels; may be empty.")
 
 
 class Verdict(_Model):
@@ -81,11 +143,29 @@ class Verdict(_Model):
     title: _Text
     model: str
     taxonomy_version: str
-    mode: Literal["best", "balanced", "precise"]
+    mode: Mode
+    in_domain: bool = Field(
+        default=True,
+        description="False: this does not read like a report about distributed deep learning; only `kind` is answered.",
+    )
+    domain_probability: float | None = Field(
+        default=None, ge=0, le=1, description="Of such a report; null where the model has no domain gate."
+    )
     axes: Mapping[str, AxisVerdict]
     environment: Mapping[str, str | int]
     missing: list[MissingFact]
-    similar: list[SimilarIssue] | None = Field(default=None, description="Known issues like this one, the most similar first. Only with `similar`.")
+    known_problems: list[KnownProblem] = Field(description="Of the versions that the report states.")
+    checks: list[str] = Field(description="What to check first, in this order; Markdown, at most three sentences.")
+    differential: Differential | None = Field(
+        default=None, description="The likeliest causes of a bug, where none is sure; else null."
+    )
+    similar: list[SimilarIssue] | None = Field(
+        default=None, description="Known issues like this one, the most similar first. Only with `similar`."
+    )
+    second_reading: SecondReading | None = Field(default=None, description="Only where a second reader was asked.")
+    own: list[OwnLabel] | None = Field(
+        default=None, description="The repository's own labels, the likeliest first. Only with own labels."
+    )
 
 
 class FailedRecord(_Model):
@@ -97,71 +177,121 @@ class FailedRecord(_Model):
 
 
 def verdict_schema() -> dict[str, Any]:
-    """JSON Schema of what `--json` prints and of each line of `--jsonl`; `python -m distriage.verdict` writes it for `schemas/`."""
+    """JSON Schema of what `--json` and `--jsonl` print; `python -m distriage.verdict` writes it for `schemas/`."""
     answers: TypeAdapter[Any] = TypeAdapter(Verdict | FailedRecord | list[Verdict | FailedRecord])
     schema = answers.json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Distriage verdict", **schema}
 
 
-def make_verdict(
-    classifier: Classifier, report: IssueReport, prediction: Prediction, mode: Mode, *, with_evidence: bool = False, similar: Similar | None = None
-) -> Verdict:
-    """Combine scores, policy, environment facts and, where wanted, evidence lines and similar issues.
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is known of a report whatever the mode; `verdict` decides.
 
-    Args:
-        classifier: The classifier that made the prediction.
-        with_evidence: Also mark the lines that carried each verdict; costs up to 40 model passes.
-        similar: Where given, also name the known issues that are most similar.
+    Attributes:
+        bundle: Of the model that made the prediction.
+        evidence: Axis -> lines that carried its likeliest label; None: nobody asked.
+        similar: The most similar known issues; None: nobody asked.
+        own: The repository's own labels; None: they are not known.
     """
-    taxonomy = classifier.bundle.taxonomy
-    decisions = decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode)
-    facts = find_facts(report.title, report.body)
-    stage = decisions.get("stage")
-    is_bug = "kind" not in decisions or decisions["kind"].label == "bug"
-    questions = (
-        missing_facts(
-            facts,
-            has_error=bool(prepare(report.title, report.body).errors),
-            stage=stage.label if stage is not None and stage.outcome is Outcome.APPLY else None,
+
+    bundle: Bundle
+    known: ReadReport
+    prediction: Prediction
+    evidence: Mapping[str, Sequence[Evidence]] | None = None
+    similar: Sequence[Neighbour] | None = None
+    own: Sequence[OwnLabel] | None = None
+
+    def verdict(self, mode: Mode = Mode.BALANCED, own_modes: Mapping[str, Mode] | None = None) -> Verdict:
+        """Decide.
+
+        Args:
+            mode: How sure a label must be.
+            own_modes: Axis -> its own mode, where it has another.
+        """
+        taxonomy = self.bundle.taxonomy
+        prediction, domain = self.prediction, self.prediction.domain_probability
+        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
+        report, facts = self.known.report, self.known.facts
+        return Verdict(
+            id=report.id,
+            title=" ".join(report.title.split()),
+            model=prediction.model,
+            taxonomy_version=taxonomy.version,
+            mode=mode,
+            in_domain=prediction.in_domain,
+            domain_probability=None if domain is None else round(domain, 4),
+            axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
+            environment=facts.stated(),
+            missing=self._missing(decisions),
+            known_problems=[
+                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source) for item in known_bad(facts)
+            ],
+            checks=_checks(decisions, taxonomy),
+            differential=_differential(self.bundle, prediction, decisions),
+            similar=None if self.similar is None else [_similar_issue(neighbour) for neighbour in self.similar],
+            own=None if self.own is None else list(self.own),
         )
-        if is_bug
-        else []
-    )
-    explained = [axis for axis, decision in decisions.items() if decision.outcome is not Outcome.NOT_APPLICABLE]
-    evidence = explain(classifier, report, explained) if with_evidence else {}
-    axes = {
-        axis: _axis_verdict(decision, prediction, taxonomy.axes[axis].label(decision.label).advice, evidence.get(axis)) for axis, decision in decisions.items()
+
+    def _axis(self, decision: Decision, taxonomy: Taxonomy) -> AxisVerdict:
+        axis, family_probability = decision.axis, decision.family_probability
+        applicable = decision.outcome is not Outcome.NOT_APPLICABLE
+        return AxisVerdict(
+            outcome=decision.outcome,
+            label=decision.label,
+            probability=round(decision.probability, 4),
+            family=decision.family,
+            family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
+            reason=decision.reason,
+            top=[
+                LabelProbability(label=label, probability=round(p, 4))
+                for label, p in self.prediction.scores[axis].ranked()[:3]
+            ],
+            advice=taxonomy.axes[axis].label(decision.label).advice or None,
+            evidence=[EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in self.evidence[axis]]
+            if self.evidence is not None and applicable
+            else None,
+        )
+
+    def _missing(self, decisions: Mapping[str, Decision]) -> list[MissingFact]:
+        if not self.prediction.in_domain or any(
+            decision.outcome is Outcome.NOT_APPLICABLE for decision in decisions.values()
+        ):
+            return []  # not about a failure that we could help with
+        sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
+        questions = missing_facts(
+            self.known.facts, has_error=bool(self.known.input.errors), thin=self.known.is_thin, sure=sure
+        )
+        return [MissingFact(fact=question.fact, question=question.text) for question in questions]
+
+
+def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> list[str]:
+    enough = {Outcome.APPLY, Outcome.SUGGEST}
+    likely = {
+        axis: decision.label
+        for axis, decision in decisions.items()
+        # The checks of a cause that is not sure are in the differential diagnosis, beside those of its rivals.
+        if decision.outcome in enough and (axis != CAUSE or decision.outcome is Outcome.APPLY)
     }
-    return Verdict(
-        id=report.id,
-        title=" ".join(report.title.split()),
-        model=prediction.model,
-        taxonomy_version=taxonomy.version,
-        mode=mode.value,
-        axes=axes,
-        environment=facts.stated(),
-        missing=[MissingFact(fact=question.fact, question=question.text) for question in questions],
-        similar=None if similar is None else [_similar_issue(neighbour) for neighbour in similar.nearest(report, SIMILAR_ISSUES, prediction)],
-    )
+    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
+    return checks_for(taxonomy, likely) or list(filter(None, advice))
 
 
-def _axis_verdict(decision: Decision, prediction: Prediction, advice: str, evidence: Sequence[Evidence] | None) -> AxisVerdict:
-    family_probability = decision.family_probability
-    return AxisVerdict(
-        outcome=decision.outcome.value,
-        label=decision.label,
-        probability=round(decision.probability, 4),
-        family=decision.family,
-        family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
-        reason=decision.reason,
-        top=[LabelProbability(label=label, probability=round(p, 4)) for label, p in prediction.scores[decision.axis].ranked()[:3]],
-        advice=advice or None,
-        evidence=None if evidence is None else [EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in evidence],
+def _differential(bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision]) -> Differential | None:
+    cause, symptom = decisions.get(CAUSE), decisions.get("symptom")
+    if cause is None or not prediction.in_domain or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN}:
+        return None
+    sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
+    return Differential(
+        causes=[
+            Candidate(label=label, probability=round(p, 4), check=check_for(bundle.taxonomy, label, sure_symptom))
+            for label, p in prediction.scores[CAUSE].ranked()[:3]
+        ],
+        right_among=bundle.manifest.axes[CAUSE].among_three,
     )
 
 
 def _similar_issue(neighbour: Neighbour) -> SimilarIssue:
-    return SimilarIssue(id=neighbour.id, url=neighbour.url, title=neighbour.title, labels=neighbour.labels, similarity=round(neighbour.similarity, 4))
+    return SimilarIssue(**{**asdict(neighbour), "similarity": round(neighbour.similarity, 4)})
 
 
 if __name__ == "__main__":  # python -m distriage.verdict > schemas/verdict.schema.json

@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from itertools import pairwise
 
-from distriage.text import ModelInput
+from distriage.recipe.text import ModelInput
 
 HASH_BUCKETS = 1 << 17
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept

@@ -1,0 +1,106 @@
+"""From nothing to a verdict: the steps of a process that answers one report, and what loading a peer takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from distriage.types import IssueReport
+
+LOADERS = {"transformers pipeline": "pipeline", "SetFit predict": "setfit"}  # peer -> function of `peers`
+TOKENS = 256  # that a peer reads of a report
+_PEAK_UNIT = 1 << 20 if sys.platform == "darwin" else 1 << 10  # of ru_maxrss
+
+
+def timed_steps(bundle: Path, report: IssueReport) -> dict[str, float]:
+    """Seconds of each step, in a process that has imported nothing of ours but this module."""
+    marks = [("", time.perf_counter())]
+
+    def mark(name: str) -> None:
+        marks.append((name, time.perf_counter()))
+
+    import numpy  # noqa: F401
+    import onnxruntime  # noqa: F401
+    import tokenizers
+
+    mark("numpy, onnxruntime, tokenizers")
+    import distriage.cli
+    import distriage.render
+    import distriage.verdict  # noqa: F401
+    from distriage.bundle import Bundle
+    from distriage.classifier import Classifier, open_session
+
+    mark("distriage, pydantic, rich, typer")
+    Bundle(bundle)
+    mark("bundle verified")
+    tokenizers.Tokenizer.from_file(str(bundle / "tokenizer.json"))
+    mark("tokenizer")
+    open_session(bundle / "model.onnx", 1)
+    mark("session")
+    classifier = Classifier(bundle, threads=1)
+    marks.append(("", time.perf_counter()))  # the same three once more, for the first answer
+    classifier.classify(report).model_dump_json()
+    mark("first answer")
+    return {name: round(at - before, 4) for (_, before), (name, at) in pairwise(marks) if name}
+
+
+def whole_process(arguments: Sequence[str], runs: int) -> dict[str, Any]:
+    """Wall-clock and computing seconds and peak memory of a command of ours, after one run that warms the disk.
+
+    Linux counts what this process holds (some 90 MiB) as the least peak of its child.
+    """
+    rows = [_once([sys.executable, *arguments]) for _ in range(runs + 1)][1:]
+    return {key: round(statistics.median(row[key] for row in rows), 4) for key in rows[0]}
+
+
+def _once(command: Sequence[str]) -> dict[str, float]:
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return {"wall_s": wall, "cpu_s": used.ru_utime + used.ru_stime, "peak_mib": used.ru_maxrss / _PEAK_UNIT}
+
+
+def ready(name: str, bundle: Path, report: IssueReport, others: dict[str, Any]) -> dict[str, float]:
+    """Seconds until the first answer of one contestant, its imports too, and the peak of this process."""
+    started = time.perf_counter()
+    if name == "distriage":
+        from distriage.classifier import Classifier
+
+        Classifier(bundle, threads=1).classify(report).model_dump_json()
+    else:
+        from distriage.bench import peers
+
+        load = getattr(peers, LOADERS[name])
+        load(Path(others["encoder"]), others["labels"], TOKENS, 1)([f"{report.title}\n{report.body}"], 1)
+    took = time.perf_counter() - started
+    return {"ready_s": round(took, 3), "peak_mib": round(peak_mib(), 1)}
+
+
+def peak_mib() -> float:
+    """The most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PEAK_UNIT
+
+
+def measure(bundle: Path, report: IssueReport, runs: int, folder: Path) -> dict[str, Any]:
+    """The cold start as a whole and in parts, medians of `runs` processes."""
+    from distriage.bench.child import in_child
+
+    file = folder / "report.json"
+    file.write_text(json.dumps({"title": report.title, "body": report.body}), encoding="utf-8")
+    rows = [in_child("start", bundle=bundle, report=file) for _ in range(runs)]
+    return {
+        "classify": whole_process(["-m", "distriage", "classify", str(file), "--model", str(bundle)], runs),
+        "interpreter": whole_process(["-c", "pass"], runs),
+        "steps_s": {name: round(statistics.median(row[name] for row in rows), 4) for name in rows[0]},
+    }

@@ -1,0 +1,31 @@
+"""The figures on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from distriage.bench.layout import tables
+
+
+def print_tables(console: Console, figures: Mapping[str, Any]) -> None:
+    """Print what was measured."""
+    machine = figures["machine"]
+    console.print(
+        f"{figures['model']} on {machine['cpu']}, {machine['cores']} cores; load when it began: {machine['load']}",
+        markup=False,
+    )
+    for one in tables(figures):
+        shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+        for place, heading in enumerate(one.columns):
+            shown.add_column(heading, justify="right" if place and one.title != "Not measured" else "left")
+        for row in one.rows:
+            shown.add_row(*row)
+        console.print(f"\n[bold]{one.title}[/bold]", emoji=False)
+        console.print(shown)
+        if one.note:
+            console.print(one.note, markup=False)
+    console.print()

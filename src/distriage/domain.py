@@ -1,0 +1,142 @@
+"""Whether a report belongs to what the model was trained on. Softmax heads cannot say: they label an apple pie.
+
+A logistic regression over two kinds of evidence, fitted on real reports of other software (training, `fit/domain.py`):
+what the words are, as one linear score for each view of the hashed n-grams (TF-IDF of unit length), and how the
+classifier takes the report, as largest logit, log-sum-exp (energy; Liu et al., 2020, "Energy-based Out-of-distribution
+Detection") and entropy of each axis; besides, the length.
+
+domain.npz  format     []                      `DOMAIN_FORMAT`
+            axes       []                      JSON: the axes whose logits are read, in order
+            idf        [VIEWS * HASH_BUCKETS]  uint8, inverse document frequency in steps of `idf_step` [VIEWS]
+            weights    [VIEWS * HASH_BUCKETS]  int8, in steps of `weight_step` [VIEWS]
+            bias       [VIEWS]                 float64
+            mean, scale, coefficients [`features`] float64: of the second regression, over standardized features
+            intercept, threshold []            float64; `threshold` is the least probability of a report that belongs
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.errors import BundleError
+from distriage.recipe.features import HASH_BUCKETS, VIEWS
+
+DOMAIN_FORMAT = 1
+PER_AXIS = 3  # features of an axis' logits
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+
+def tfidf(ids: Ints, counts: Floats, idf: Floats) -> Floats:
+    """Weights of hashed n-grams, those of each view of unit length: sublinear counts times `idf`.
+
+    Args:
+        ids, counts: Of one report, [features].
+        idf: [VIEWS * HASH_BUCKETS].
+    """
+    values = (1 + np.log(counts)) * idf[ids]
+    view = ids // HASH_BUCKETS
+    return np.asarray(values / np.maximum(1e-12, np.sqrt(np.bincount(view, values**2, VIEWS)))[view])
+
+
+def shape_features(ids: Ints, characters: int, logits: Mapping[str, Floats]) -> list[float]:
+    """Length of a report, and what its logits look like.
+
+    Args:
+        ids: Its hashed n-grams.
+        characters: Of the report as filed.
+        logits: Axis -> [labels].
+
+    Returns:
+        2 + `PER_AXIS` * axes numbers.
+    """
+    features = [float(np.log1p(np.sum(ids < HASH_BUCKETS))), float(np.log1p(characters))]
+    for values in logits.values():
+        top = float(values.max())
+        exponent = np.exp(values.astype(np.float64) - top)
+        p = exponent / exponent.sum()
+        features += [top, top + float(np.log(exponent.sum())), float(-(p * np.log(p + 1e-12)).sum())]
+    return features
+
+
+class DomainGate:
+    """The gate of one bundle. Pure numpy; safe to share between threads.
+
+    Attributes:
+        threshold: The least probability of a report that belongs.
+    """
+
+    def __init__(self, file: Path, axes: Mapping[str, int]) -> None:
+        """Read the gate.
+
+        Args:
+            axes: Axis -> number of labels, of the classifier.
+
+        Raises:
+            BundleError: the file is damaged, of another format or made for other axes.
+        """
+        try:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+                self._read(arrays, axes)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise BundleError(
+                f"{file}: not a domain gate that this Distriage reads (format {DOMAIN_FORMAT}): {error}"
+            ) from None
+
+    def _read(self, arrays: Mapping[str, NDArray[np.generic]], axes: Mapping[str, int]) -> None:
+        if (found := int(arrays["format"])) != DOMAIN_FORMAT:
+            raise ValueError(f"it is of format {found}")
+        self._axes = [str(axis) for axis in json.loads(str(arrays["axes"]))]
+        if set(self._axes) - axes.keys():
+            raise ValueError(f"it reads the axes {', '.join(self._axes)}; the model has {', '.join(axes)}")
+        self._idf = _widen(arrays["idf"], arrays["idf_step"])
+        self._weights = _widen(arrays["weights"], arrays["weight_step"])
+        self._bias = np.asarray(arrays["bias"], np.float64)
+        self._mean, self._scale, self._coefficients = (
+            np.asarray(arrays[name], np.float64) for name in ("mean", "scale", "coefficients")
+        )
+        self._intercept, self.threshold = float(arrays["intercept"]), float(arrays["threshold"])
+        features = VIEWS + 2 + PER_AXIS * len(self._axes)
+        for name, values, shape in (
+            ("idf", self._idf, (VIEWS * HASH_BUCKETS,)),
+            ("weights", self._weights, (VIEWS * HASH_BUCKETS,)),
+            ("bias", self._bias, (VIEWS,)),
+            ("mean", self._mean, (features,)),
+            ("scale", self._scale, (features,)),
+            ("coefficients", self._coefficients, (features,)),
+        ):
+            if values.shape != shape or not np.isfinite(values).all():
+                raise ValueError(f"{name} does not fit")
+        if not (self._scale > 0).all() or not 0 <= self.threshold <= 1:
+            raise ValueError("scale or threshold is out of range")
+
+    def word_scores(self, ids: Ints, counts: Floats) -> Floats:
+        """What the words say, [VIEWS], in nats of log-odds."""
+        values = tfidf(ids, counts, self._idf) * self._weights[ids]
+        return np.asarray(np.bincount(ids // HASH_BUCKETS, values, VIEWS) + self._bias)
+
+    def probability(self, ids: Ints, counts: Floats, characters: int, logits: Mapping[str, Floats]) -> float:
+        """Probability that a report belongs, were both kinds equally frequent.
+
+        Args:
+            ids, counts: Its hashed n-grams [features]; see `recipe.features.all_features`. Those counted 0 times do not
+                count.
+            characters: Of the report as filed.
+            logits: Axis -> [labels], of the classifier.
+        """
+        ids, counts = ids[counts > 0], counts[counts > 0]
+        shape = shape_features(ids, characters, {axis: logits[axis] for axis in self._axes})
+        features = (np.asarray([*self.word_scores(ids, counts), *shape]) - self._mean) / self._scale
+        return float(1 / (1 + np.exp(-np.clip(features @ self._coefficients + self._intercept, -500, 500))))
+
+
+def _widen(values: NDArray[np.generic], step: NDArray[np.generic]) -> Floats:
+    steps = np.repeat(np.asarray(step, np.float32), HASH_BUCKETS)
+    return np.asarray(np.asarray(values, np.float32) * steps)

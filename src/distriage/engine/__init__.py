@@ -1,0 +1,1 @@
+"""Many reports: answers in order, in constant memory, from a process a core, or from a Ray cluster."""

@@ -1,0 +1,158 @@
+"""The file of a long run's answers: written beside its place, resumable, put in its place when complete."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from distriage.errors import InputError
+from distriage.extras import needs_extra
+from distriage.records import COMPRESSED, LINES, TABLE
+
+ROWS = 1000  # of a row group
+
+
+class Output:
+    """Answers, a line each. Until `finish`, they lie in `FILE.part`, as plain JSONL whatever FILE is.
+
+    Attributes:
+        count: Answers that are in the file, those of an earlier run too.
+    """
+
+    def __init__(self, path: str, *, resume: bool) -> None:
+        """Open the file.
+
+        Raises:
+            InputError: a name that says no format, a folder that is not there, an unfinished run without `resume`.
+        """
+        self._path = Path(path)
+        self._part = self._path.with_name(f"{self._path.name}.part")
+        if not is_output(path):
+            raise InputError(
+                f"--output {path}: expected a name that ends in {', '.join(LINES)}, "
+                f"with {' or '.join(COMPRESSED)} after that if wanted, or in {TABLE}"
+            )
+        if path.lower().endswith((TABLE, ".zst")):
+            with needs_extra("parquet"):
+                import pyarrow  # noqa: F401 - a missing package should be said before the work, not after it
+        if self._part.exists() and not resume:
+            raise InputError(f"{self._part}: holds an unfinished run; pass --resume to go on, or delete it")
+        try:
+            self._stream: BinaryIO = self._part.open("a+b")
+        except OSError as error:
+            raise InputError(f"{self._part}: cannot be written: {error.strerror}") from None
+        self.count, self._last = self._whole_lines()
+
+    def _whole_lines(self) -> tuple[int, bytes]:
+        """Counts lines and cuts an unfinished one off."""
+        count, end, last = 0, 0, b""
+        self._stream.seek(0)
+        for line in self._stream:
+            if not line.endswith(b"\n"):
+                break
+            count, end, last = count + 1, end + len(line), line
+        self._stream.truncate(end)
+        return count, last
+
+    def check_continues(self, identifier: str) -> None:
+        """Refuse to go on with other input.
+
+        Args:
+            identifier: Of the record that the last answer must be about.
+
+        Raises:
+            InputError: it is about another.
+        """
+        found = json.loads(self._last)["id"]
+        if found != identifier:
+            raise InputError(
+                f"{self._part}: answer {self.count:,} is about {found}, but that record of the input is {identifier}; "
+                "--resume needs the input of the run that it goes on with"
+            )
+
+    def write(self, line: str) -> None:
+        """Add an answer."""
+        self._stream.write(line.encode() + b"\n")
+        self.count += 1
+
+    def flush(self) -> None:
+        """Hand what was written to the system, so that a killed process loses nothing."""
+        self._stream.flush()
+
+    def finish(self, axes: Sequence[str]) -> None:
+        """Turn the part into the file.
+
+        Args:
+            axes: Of the model; the columns of a table.
+        """
+        self._stream.close()
+        name = self._path.name.lower()
+        if name.endswith(LINES):
+            self._part.replace(self._path)
+            return
+        done = self._path.with_name(f"{self._path.name}.new")
+        if name.endswith(TABLE):
+            _write_table(self._part, done, axes)
+        else:
+            _compress(self._part, done, name)
+        done.replace(self._path)
+        self._part.unlink()
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+
+def is_output(path: str) -> bool:
+    """Whether a name says a format that answers can be written in."""
+    name = path.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(LINES) or path.lower().endswith(TABLE)
+
+
+def _compress(part: Path, done: Path, name: str) -> None:
+    with part.open("rb") as source:
+        if name.endswith(".gz"):
+            with gzip.GzipFile(done, "wb", mtime=0) as target:  # the same answers give the same bytes
+                shutil.copyfileobj(source, target)
+        else:
+            import pyarrow
+
+            with pyarrow.CompressedOutputStream(str(done), "zstd") as target:
+                shutil.copyfileobj(source, target)
+
+
+def _write_table(part: Path, done: Path, axes: Sequence[str]) -> None:
+    """A row an answer: outcome, label and probability of each axis as columns, and the whole verdict as JSON."""
+    import pyarrow
+    from pyarrow import parquet
+
+    text = pyarrow.string()
+    fields = [("id", text), ("error", text)]
+    for axis in axes:
+        fields += [(f"{axis}_outcome", text), (f"{axis}_label", text), (f"{axis}_probability", pyarrow.float64())]
+    schema = pyarrow.schema([*fields, ("verdict", text)])
+    with parquet.ParquetWriter(done, schema) as writer, part.open(encoding="utf-8") as stream:
+        while rows := [_row(line) for line in islice(stream, ROWS)]:
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+
+
+def _row(line: str) -> dict[str, Any]:
+    answer = json.loads(line)
+    if "error" in answer:
+        return {"id": answer["id"], "error": answer["error"]}
+    row = {"id": answer["id"], "verdict": line.rstrip("\n")}
+    for axis, said in answer["axes"].items():
+        row |= {f"{axis}_{key}": said[key] for key in ("outcome", "label", "probability")}
+    return row

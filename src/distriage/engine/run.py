@@ -1,0 +1,172 @@
+"""A batch on the command line: read, answer, write, show how far it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from distriage.bundle import Bundle, find_bundle
+from distriage.engine import cluster, local
+from distriage.engine.answers import Item, Settings
+from distriage.engine.output import Output
+from distriage.errors import InputError
+from distriage.reading import check_report
+from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.sources import read_report
+
+FLUSH_S = 1.0  # answers reach the file, and the bar moves, at least so often
+
+
+class Items:
+    """What is to be answered, in order; files of many reports are read a record at a time.
+
+    Attributes:
+        total: Bytes of all files of many reports.
+        position: Bytes of them that were read by now.
+    """
+
+    def __init__(self, sources: Sequence[str], more: Iterator[Item]) -> None:
+        """Args:
+        more: Reports that come from elsewhere, after those of the sources.
+        """
+        self._sources, self._more = sources, more
+        self.total = sum(_size(source) for source in sources)
+        self.position = 0
+
+    def __iter__(self) -> Iterator[Item]:
+        before = 0
+        for source in self._sources:
+            if not is_batch(source):
+                yield _single(source)
+                continue
+            for record in read_records(source):
+                self.position = before + record.position
+                yield record
+            before += _size(source)
+        yield from self._more
+
+
+def _size(source: str) -> int:
+    return Path(source).stat().st_size if is_batch(source) and Path(source).is_file() else 0
+
+
+def _single(source: str) -> Item:
+    """A file of one report among those of many: its failure must not end the run."""
+    try:
+        report = read_report(source)
+        check_report(report)
+    except InputError as error:
+        return BadRecord(source, str(error))
+    return report
+
+
+def run_local(
+    items: Items, settings: Settings, console: Console, *, output: str | None, resume: bool, workers: int | None
+) -> None:
+    """Answer on this machine, to a file or to standard output.
+
+    Raises:
+        InputError: a file cannot be read or written, or is not the one that the run began with.
+        DistriageError: a worker died.
+    """
+    with Output(output, resume=resume) if output is not None else nullcontext() as target:
+        stream = iter(items)
+        if target is not None and target.count:
+            _skip(stream, target)
+        with _progress(console) as progress:
+            task = progress.add_task("", total=items.total or None, reports="0")
+            write: Callable[[str], None] = target.write if target is not None else _print
+            for done in _paced(_write_all(local.answer(stream, settings, workers), write), target):
+                progress.update(task, completed=items.position, reports=f"{done.answers:,}")
+        count, place = done.answers, ""
+        if target is not None:
+            target.finish(list(Bundle(find_bundle(settings.model)).manifest.axes))
+            count, place = target.count, f": {output}"
+        errors = f", {done.errors:,} of them `error`: a record that cannot be read" if done.errors else ""
+        console.print(f"{count:,} answers{errors}{place}", soft_wrap=True, markup=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What this run has written: answers, and those among them that are errors."""
+
+    answers: int = 0
+    errors: int = 0
+
+
+def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None]) -> Iterator[_Done]:
+    errors = 0
+    for number, (_, line) in enumerate(answers, 1):
+        write(line)
+        errors += "error" in json.loads(line)
+        yield _Done(number, errors)
+
+
+def _paced(steps: Iterator[_Done], target: Output | None) -> Iterator[_Done]:
+    """Some of the steps, the last one among them: after each the file is up to date."""
+    shown, done = time.monotonic(), _Done()
+    for done in steps:
+        if time.monotonic() - shown > FLUSH_S / 2:
+            if target is not None:
+                target.flush()
+            yield done
+            shown = time.monotonic()
+    yield done
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def _skip(stream: Iterator[Item], target: Output) -> None:
+    """Leave out what the file holds already."""
+    last = next(islice(stream, target.count - 1, None), None)
+    if last is None:
+        raise InputError(f"--resume: the file holds {target.count:,} answers; the input has fewer records")
+    found = parse_record(last) if isinstance(last, RawRecord) else last
+    target.check_continues(found.id)
+
+
+def run_cluster(
+    sources: Sequence[str], settings: Settings, console: Console, *, output: str, resume: bool, workers: int | None
+) -> None:
+    """Answer on a Ray cluster, into a folder.
+
+    Raises:
+        InputError: a source is no file of many reports; see `cluster.run` for others.
+        MissingExtraError: Ray is not installed.
+    """
+    if single := [source for source in sources if not is_batch(source)]:
+        raise InputError(f"--engine ray reads files of many reports (.jsonl, .parquet); found {single[0]}")
+    records, started = 0, time.monotonic()
+    with _progress(console) as progress:
+        task = progress.add_task("", total=None, reports="0")
+        for done, total, records in cluster.run(sources, output, settings, resume=resume, workers=workers):
+            progress.update(task, completed=done, total=total, reports=f"{records:,}")
+    console.print(
+        f"{records:,} answers in {time.monotonic() - started:.0f} s: {output}/part-*.jsonl",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("classifying"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[reports]} reports"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,137 @@
+"""What an answer of GitHub's REST API means. Pure.
+
+Facts: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api,
+.../best-practices-for-using-the-rest-api, .../using-pagination-in-the-rest-api
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+_NEXT: Final = re.compile(r'<([^<>]*)>;\s*rel="next"')
+_NUMBER: Final = re.compile("[0-9]{1,12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """GitHub did what it was asked to.
+
+    Attributes:
+        value: The answer's JSON; None if it has none, or is a raw file.
+        body: The answer as it came.
+        following: Query of a list's next page. Only the query of GitHub's link: a token must not follow a link
+            to another host.
+        etag: Names this state of the answer, for a later question whether it changed.
+    """
+
+    value: Any
+    body: bytes
+    following: dict[str, str] | None = None
+    etag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The answer is the one whose `etag` was sent along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A rate limit is reached.
+
+    Attributes:
+        until: Unix time in seconds; None if GitHub does not say.
+    """
+
+    until: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """It does not exist, or not for this token.
+
+    Attributes:
+        status: 404; 410 if it was deleted.
+    """
+
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """GitHub refuses for good.
+
+    Attributes:
+        reason: GitHub's own, at most 200 characters.
+        already_exists: What was to be created is there.
+    """
+
+    status: int
+    reason: str
+    already_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """GitHub fails, or something between it and us; nobody knows whether a request was carried out."""
+
+    why: str
+
+
+Answer = Ok | Unchanged | Wait | Gone | Refused | Broken
+
+
+def read_answer(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Answer:
+    """Say what an answer means.
+
+    Args:
+        headers: Names in lower case, or a mapping that ignores case.
+        now: Unix time in seconds.
+    """
+    if 200 <= status < 300:
+        return _read_success(headers, body)
+    if status == 304:
+        return Unchanged()
+    if status in {403, 429}:
+        until = rate_limit_reset(headers, now)
+        if until is not None or status == 429 or b"rate limit" in body:
+            return Wait(until)
+    if status in {404, 410}:
+        return Gone(status)
+    if 300 <= status < 500:
+        return Refused(status, _reason(body), already_exists=status == 422 and b"already_exists" in body)
+    return Broken(f"GitHub fails ({status})")
+
+
+def rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
+    """When a 403 or 429 allows the next request, Unix time in seconds; None if the headers do not say."""
+    wait_s, end = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
+    if _NUMBER.fullmatch(wait_s):
+        return now + int(wait_s)
+    if headers.get("x-ratelimit-remaining") == "0" and _NUMBER.fullmatch(end):
+        return float(end)
+    return None
+
+
+def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:
+    value = None
+    if body and ".raw" not in headers.get("content-type", ""):
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return Broken("GitHub's answer is not JSON")
+    link = _NEXT.search(headers.get("link", ""))
+    following = dict(parse_qsl(urlsplit(link[1]).query, keep_blank_values=True)) if link else None
+    return Ok(value, body, following, headers.get("etag"))
+
+
+def _reason(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["message"])[:200]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "no reason given"

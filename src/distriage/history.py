@@ -1,0 +1,182 @@
+"""A repository's past issues, kept in a file so that nothing is fetched twice. Network and file I/O; reads only.
+
+The file holds a header and then a line a page as GitHub gave it, newest issues first, each with the query of the page
+after it. An interrupted call leaves whole pages behind, from which the next one goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from distriage.errors import InputError
+from distriage.github import Client
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PastIssue:
+    """An issue as GitHub shows it today.
+
+    Attributes:
+        created_at: When it was filed, Unix time in seconds.
+        labels: Names.
+    """
+
+    number: int
+    title: str
+    body: str
+    url: str
+    created_at: float
+    labels: tuple[str, ...]
+    by_bot: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Issues by the date of filing, pull requests left out.
+
+    Attributes:
+        fetched_at: When the first page was fetched, Unix time in seconds.
+        complete: There are no older ones.
+    """
+
+    issues: tuple[PastIssue, ...]
+    fetched_at: float
+    complete: bool
+
+
+def read_history(
+    client: Client, repository: str, cache: Path, limit: int | None, progress: Callable[[int], None]
+) -> History:
+    """Fetch what the file lacks.
+
+    Args:
+        cache: Made if absent.
+        limit: The newest so many issues; None: all.
+        progress: Called with the number of issues after each page.
+
+    Raises:
+        InputError: the file is none of ours, of another repository, or cannot be written.
+        GitHubError: GitHub cannot be reached or refuses; what was fetched until then is kept.
+    """
+    header, pages, size = _read_cache(cache, repository)
+    found: dict[int, PastIssue] = {}
+    following: dict[str, str] | None = {"state": "all", "sort": "created", "direction": "desc"}
+    for page in pages:
+        _collect(found, page["items"])
+        following = page["next"]
+    progress(len(found))
+    if following is not None and (limit is None or len(found) < limit):
+        try:
+            with cache.open("ab") as stream:
+                stream.truncate(size)
+                if not size:
+                    _write(stream, header)
+                for items, after in client.pages(f"/repos/{repository}/issues", following):
+                    following = after
+                    _write(
+                        stream, {"items": [_kept(item) for item in items if "pull_request" not in item], "next": after}
+                    )
+                    _collect(found, items)
+                    progress(len(found))
+                    if limit is not None and len(found) >= limit:
+                        break
+        except OSError as error:
+            raise InputError(f"{cache}: cannot be written: {error.strerror}") from None
+    newest_first = sorted(found.values(), key=lambda issue: (-issue.created_at, -issue.number))
+    return History(tuple(reversed(newest_first[:limit])), header["fetched_at"], following is None)
+
+
+def load_history(file: Path) -> tuple[str, History]:
+    """Repository and history of a file that `read_history` wrote; fetches nothing.
+
+    Raises:
+        InputError: it does not exist or is none of ours.
+    """
+    if not file.exists():
+        raise InputError(f"{file}: no such file; expected what `distriage backtest OWNER/REPO` keeps")
+    header, pages, size = _read_cache(file, None)
+    if not size:
+        raise InputError(f"{file}: not a history that this Distriage wrote; expected a header and a line a page")
+    found: dict[int, PastIssue] = {}
+    for page in pages:
+        _collect(found, page["items"])
+    issues = tuple(sorted(found.values(), key=lambda issue: (issue.created_at, issue.number)))
+    complete = bool(pages) and pages[-1].get("next") is None
+    return str(header["repository"]), History(issues, header["fetched_at"], complete)
+
+
+def _write(stream: BinaryIO, row: Mapping[str, Any]) -> None:
+    stream.write(json.dumps(row).encode("ascii") + b"\n")
+    stream.flush()
+
+
+def _read_cache(cache: Path, repository: str | None) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """Header, pages, and how many bytes of the file hold them: what stands after the last line feed broke off."""
+    fresh = {"format": FORMAT, "repository": repository, "fetched_at": time.time()}
+    if not cache.exists():
+        return fresh, [], 0
+    try:
+        content = cache.read_bytes()
+        content = content[: content.rfind(b"\n") + 1]
+    except OSError as error:
+        raise InputError(f"{cache}: cannot be read: {error.strerror}") from None
+    try:
+        rows = [json.loads(line) for line in content.splitlines()]
+        header, pages = (rows[0], rows[1:]) if rows else (fresh, [])
+        ours = (
+            header["format"] == FORMAT
+            and isinstance(header["fetched_at"], float)
+            and all(isinstance(page["items"], list) for page in pages)
+        )
+        known = str(header["repository"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        ours, known = False, ""
+    if not ours:
+        raise InputError(f"{cache}: not a history that this Distriage wrote; expected none, or another --cache")
+    if repository is not None and known.casefold() != repository.casefold():
+        raise InputError(f"{cache}: the history of {known}; expected that of {repository}, or another --cache")
+    return header, pages, len(content)
+
+
+def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What is needed of GitHub's JSON."""
+    user = item.get("user") or {}
+    labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
+    return {
+        **{key: item.get(key) for key in ("number", "title", "body", "html_url", "created_at")},
+        "user": {"type": user.get("type")},
+        "labels": labels,
+    }
+
+
+def _collect(found: dict[int, PastIssue], items: Iterable[Mapping[str, Any]]) -> None:
+    for item in items:
+        if isinstance(item.get("number"), int) and isinstance(item.get("title"), str) and "pull_request" not in item:
+            kept = _kept(item)
+            found.setdefault(
+                kept["number"],
+                PastIssue(
+                    number=kept["number"],
+                    title=kept["title"],
+                    body=str(kept["body"] or ""),
+                    url=str(kept["html_url"] or ""),
+                    created_at=_time(kept["created_at"]),
+                    labels=tuple(label for label in kept["labels"] if isinstance(label, str)),
+                    by_bot=kept["user"]["type"] == "Bot",
+                ),
+            )
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return 0.0

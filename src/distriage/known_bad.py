@@ -1,0 +1,89 @@
+"""Combinations of framework, torch, CUDA, NCCL, driver and GPU that are known not to work. Pure, but for their list.
+
+A combination counts only where the report states every fact that it names; what is not stated is not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from distriage.environment import EnvironmentFacts
+
+_SERIES = re.compile(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
+
+
+class _Conditions(BaseModel):
+    """Facts and what they must be; None: any, even none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    framework: str | None = None
+    framework_version: str | None = None
+    torch: str | None = None
+    python: str | None = None
+    cuda: str | None = None
+    nccl: str | None = None
+    driver: str | None = None
+    gpu_model: tuple[str, ...] | None = None
+
+
+class Combination(BaseModel):
+    """One combination that is known not to work.
+
+    Attributes:
+        when: What the report must state; see `known_bad.toml`.
+        problem: What goes wrong; one sentence, Markdown.
+        remedy: What to do about it; one sentence, Markdown.
+        source: The page that says so.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    when: _Conditions
+    problem: str
+    remedy: str
+    source: str = Field(pattern="^https://")
+
+    def holds(self, facts: EnvironmentFacts) -> bool:
+        """Whether a report that states these facts is in this combination."""
+        conditions = self.when.model_dump(exclude_none=True)
+        return all(_meets(getattr(facts, fact), fact, wanted) for fact, wanted in conditions.items())
+
+
+def known_bad(facts: EnvironmentFacts) -> list[Combination]:
+    """The known problems of what a report states, in the order of the list."""
+    return [combination for combination in combinations() if combination.holds(facts)]
+
+
+@cache
+def combinations() -> Sequence[Combination]:
+    """The packaged list."""
+    data: Mapping[str, list[object]] = tomllib.loads(
+        resources.files("distriage").joinpath("known_bad.toml").read_text(encoding="utf-8")
+    )
+    return [Combination.model_validate(entry) for entry in data["combination"]]
+
+
+def _meets(stated: str | None, fact: str, wanted: str | Sequence[str]) -> bool:
+    if stated is None:
+        return False
+    if not isinstance(wanted, str):
+        return _SERIES.sub("", stated.upper()).startswith(tuple(wanted))
+    if fact == "framework":
+        return stated == wanted
+    from packaging.specifiers import SpecifierSet  # slow to import, and most reports state no such pair of versions
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(stated)
+        if wanted.startswith("==") and len(version.release) < 3:  # "2.7" says nothing about the third number
+            return False
+        return SpecifierSet(wanted).contains(version, prereleases=True)
+    except InvalidVersion:  # a version that no release has, such as `2.x-nightly`
+        return False

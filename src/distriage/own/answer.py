@@ -1,0 +1,15 @@
+"""What is said of a repository's own labels. Pure; light, since every verdict has a place for it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class OwnLabel(BaseModel):
+    """What is said of one of the repository's own labels. Set it only where `applied` is true."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str
+    probability: float = Field(ge=0, le=1)
+    applied: bool = Field(description="The probability reaches the label's threshold.")

@@ -1,0 +1,121 @@
+"""A report -> the numbers that heads for a repository's own labels read. Pure; the same in fitting and in serving.
+
+Three blocks: hashed word n-grams as TF-IDF, each view of unit length (`recipe.features`; only buckets that several
+reports had); the encoder's vector, centred, of a fixed length; and what the model says on its own axes, as standardized
+log-probabilities. A block whose weight is 0 is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
+from distriage.recipe.text import ModelInput
+from distriage.types import Prediction
+
+VECTOR_WEIGHT = 0.7  # length of the vector's block, where a view of the words has 1; see training/LOG.md
+AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
+LEAST_REPORTS = 2  # that must have a bucket
+_LEAST_PROBABILITY = 1e-6
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is kept of one report.
+
+    Attributes:
+        ids, counts: Hashed n-grams [features] of both views, ascending.
+        vector: The encoder's vector [width]; may be empty.
+        axes: Log-probabilities of all labels of all axes of the model, one after the other.
+    """
+
+    ids: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    vector: NDArray[np.float32]
+    axes: NDArray[np.float32]
+
+
+def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
+    """Of a report and what the model says of it."""
+    ids, counts = all_features(report)
+    probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
+    return Reading(
+        np.asarray(ids, np.int64),
+        np.asarray(counts, np.float64),
+        np.asarray(prediction.vector, np.float32),
+        np.log(np.maximum(np.asarray(probabilities, np.float32), _LEAST_PROBABILITY)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """How readings become numbers, fitted on the reports that heads are fitted on.
+
+    Attributes:
+        buckets: Those that count, ascending, [words].
+        idf: Their inverse document frequencies, [words].
+        centre: Mean vector [width]; empty: the block is left out.
+        mean, scale: Of the log-probabilities, [axes]; empty: the block is left out.
+    """
+
+    buckets: NDArray[np.int64]
+    idf: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def fitted(cls, readings: Sequence[Reading], *, views: Sequence[int] = range(VIEWS), dense: bool = True) -> Scales:
+        """Fit.
+
+        Args:
+            views: Of the words: 0 is the report as cleaned, 1 as filed.
+            dense: With the blocks of the encoder.
+        """
+        frequencies = np.zeros(VIEWS * HASH_BUCKETS, np.int64)
+        for reading in readings:
+            frequencies[reading.ids] += 1
+        wanted = np.isin(np.arange(VIEWS * HASH_BUCKETS) // HASH_BUCKETS, list(views))
+        buckets = np.flatnonzero((frequencies >= LEAST_REPORTS) & wanted)
+        nothing = np.zeros(0)
+        axes = np.array([reading.axes for reading in readings], np.float64)
+        return cls(
+            buckets,
+            np.log((1 + len(readings)) / (1 + frequencies[buckets])) + 1,
+            np.mean([reading.vector for reading in readings], axis=0, dtype=np.float64) if dense else nothing,
+            axes.mean(0) if dense else nothing,
+            axes.std(0) + 1e-6 if dense else nothing,
+        )
+
+    @property
+    def width(self) -> int:
+        """How many numbers a report becomes."""
+        return len(self.buckets) + len(self.centre) + len(self.mean)
+
+    def words(self, reading: Reading) -> tuple[NDArray[np.int64], Floats]:
+        """Columns and values of the words of one report, those of each view of unit length."""
+        columns = np.searchsorted(self.buckets, reading.ids)
+        known = columns < len(self.buckets)
+        known[known] = self.buckets[columns[known]] == reading.ids[known]
+        columns = columns[known]
+        values = (1 + np.log(reading.counts[known])) * self.idf[columns]
+        view = reading.ids[known] // HASH_BUCKETS
+        lengths = np.sqrt(np.bincount(view, values**2, VIEWS))
+        return columns, values / np.maximum(1e-12, lengths[view])
+
+    def dense(self, reading: Reading) -> Floats:
+        """The numbers that stand behind the words, [width of vector + axes]."""
+        vector = np.zeros(0)
+        if len(self.centre):
+            moved = reading.vector - self.centre
+            vector = VECTOR_WEIGHT * moved / max(1e-12, float(np.linalg.norm(moved)))
+        if not len(self.mean):
+            return vector
+        axes = (reading.axes - self.mean) / self.scale / np.sqrt(len(self.mean))
+        return np.concatenate([vector, AXES_WEIGHT * axes])

@@ -1,0 +1,195 @@
+"""Heads for a repository's own labels, as `distriage learn` keeps them in a folder. Reads only; numpy, no scikit-learn.
+
+own.json   `OwnManifest`: the labels with their thresholds, what was promised and what it was learned from
+own.npz    buckets [words], idf [words], centre [width], mean, scale [axes]   as in `features.Scales`
+           words [labels, words] float16, dense [labels, width + axes] float32, bias [labels]
+report.html, report.json      how often each label was right, for people; not read here
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from distriage.bundle import Bundle
+from distriage.errors import BundleError
+from distriage.own.answer import OwnLabel
+from distriage.own.features import Reading, Scales, reading_of
+from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.text import ModelInput
+from distriage.types import Prediction
+from distriage.validation import first_fault
+
+OWN_FORMAT = 1
+MANIFEST, ARRAYS = "own.json", "own.npz"
+SHOWN = 10
+_ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
+MAX_BYTES = 512 << 20  # of the arrays, unpacked: 2,000 labels of a large repository need less
+
+Floats = NDArray[np.floating]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabelHead(_Strict):
+    """One label.
+
+    Attributes:
+        examples: Issues that had it.
+        threshold: Least probability at which it is given; None: never.
+        given, right: Decisions from there on, on issues held out; 0 where there is no threshold.
+        bound: Lower bound of the precision that they show, at the manifest's confidence.
+        slope, shift: Platt scaling of the head's score.
+    """
+
+    name: str
+    examples: int
+    threshold: float | None = Field(ge=0, le=1)
+    given: int = 0
+    right: int = 0
+    bound: float = 0.0
+    slope: float = Field(allow_inf_nan=False)
+    shift: float = Field(allow_inf_nan=False)
+
+
+class OwnManifest(_Strict):
+    """The content of `own.json`.
+
+    Attributes:
+        model, model_sha256: Of the bundle that read the issues: its name, and the checksum of its graph.
+        precision, confidence: What a threshold promises, and how surely.
+        features: What the heads read, in words.
+        left_out: Label -> why it was not learned.
+    """
+
+    format: int
+    repository: str
+    model: str
+    model_sha256: str
+    created: str
+    issues: int
+    precision: float = Field(gt=0, lt=1)
+    confidence: float = Field(gt=0, lt=1)
+    features: str
+    labels: tuple[LabelHead, ...]
+    left_out: Mapping[str, str]
+
+
+class OwnLabels:
+    """The heads of one folder, ready to use. Safe to share between threads.
+
+    Attributes:
+        manifest: The content of `own.json`.
+    """
+
+    def __init__(self, folder: Path, bundle: Bundle) -> None:
+        """Read and check them.
+
+        Args:
+            bundle: Of the model that will read the reports; it must be the one that they were learned with.
+
+        Raises:
+            BundleError: a file is missing, damaged or of another model.
+        """
+        self.manifest = _read_manifest(folder / MANIFEST)
+        graph = bundle.manifest.files["model.onnx"].sha256
+        if self.manifest.model_sha256 != graph:
+            raise BundleError(
+                f"{folder / MANIFEST}: learned with {self.manifest.model}; the model is {bundle.manifest.name}, "
+                "whose graph is another: run `distriage learn` again"
+            )
+        file = folder / ARRAYS
+        try:
+            with zipfile.ZipFile(file) as packed:
+                if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
+                    raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
+            with np.load(file, allow_pickle=False) as arrays:
+                self._read(arrays)
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise BundleError(f"{file}: not what this Distriage wrote (format {OWN_FORMAT}): {error}") from None
+
+    def _read(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        self._scales = Scales(
+            np.asarray(arrays["buckets"], np.int64),
+            *(np.asarray(arrays[name], np.float64) for name in ("idf", "centre", "mean", "scale")),
+        )
+        self._words, self._dense = np.asarray(arrays["words"], np.float16), np.asarray(arrays["dense"], np.float32)
+        self._bias = np.asarray(arrays["bias"], np.float64)
+        self._slope = np.array([head.slope for head in self.manifest.labels])
+        self._shift = np.array([head.shift for head in self.manifest.labels])
+        scales, labels = self._scales, len(self.manifest.labels)
+        words, behind = len(scales.buckets), scales.width - len(scales.buckets)
+        for name, values, shape in (
+            ("buckets", scales.buckets, (words,)),
+            ("idf", scales.idf, (words,)),
+            ("centre", scales.centre, (len(scales.centre),)),
+            ("mean", scales.mean, (len(scales.mean),)),
+            ("scale", scales.scale, (len(scales.mean),)),
+            ("words", self._words, (labels, words)),
+            ("dense", self._dense, (labels, behind)),
+            ("bias", self._bias, (labels,)),
+        ):
+            if values.shape != shape or not np.isfinite(values).all():
+                raise ValueError(f"{name} does not fit")
+        ascending = (np.diff(scales.buckets) > 0).all()
+        if not (
+            ascending and scales.buckets.min(initial=0) >= 0 and scales.buckets.max(initial=0) < VIEWS * HASH_BUCKETS
+        ):
+            raise ValueError("buckets are out of range or order")
+        if not (scales.scale > 0).all():
+            raise ValueError("scale is out of range")
+
+    def answers(self, identifier: str) -> bool:
+        """Whether a report may be of their repository; `owner/repo#12` may name another one."""
+        named = _ISSUE.fullmatch(identifier)
+        return named is None or named[1].casefold() == self.manifest.repository.casefold()
+
+    def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
+        """Those to give and the likeliest of the others, `SHOWN` at least; the likeliest first.
+
+        Args:
+            prediction: What the model says of the report.
+        """
+        probabilities = self._probabilities(reading_of(report, prediction))
+        found = [
+            OwnLabel(
+                label=head.name,
+                probability=round(float(p), 4),
+                applied=head.threshold is not None and bool(p >= head.threshold),
+            )
+            for head, p in zip(self.manifest.labels, probabilities, strict=True)
+        ]
+        ranked = sorted(found, key=lambda item: -item.probability)
+        return [item for place, item in enumerate(ranked) if place < SHOWN or item.applied]
+
+    def _probabilities(self, reading: Reading) -> Floats:
+        columns, values = self._scales.words(reading)
+        scores = self._words[:, columns].astype(np.float64) @ values + self._bias
+        dense = self._scales.dense(reading)
+        if len(dense):
+            scores = scores + self._dense @ dense
+        return np.asarray(1 / (1 + np.exp(-np.clip(self._slope * scores + self._shift, -50, 50))))
+
+
+def _read_manifest(file: Path) -> OwnManifest:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BundleError(
+            f"{file}: not found or not readable; expected a folder that `distriage learn` wrote"
+        ) from None
+    try:
+        manifest = OwnManifest.model_validate_json(text)
+    except ValidationError as error:
+        raise BundleError(f"{file}: {first_fault(error, OwnManifest)}") from None
+    if manifest.format != OWN_FORMAT:
+        raise BundleError(f"{file}: format {manifest.format}; this Distriage reads {OWN_FORMAT}")
+    return manifest

@@ -1,0 +1,282 @@
+"""The index of past issues: what is in it, how it is searched, its file.
+
+Two issues are as near as their words, what the encoder makes of them, and the time between them:
+
+    similarity = 0.2 words of the cleaned report + 0.2 words as filed + 0.5 vectors - 0.04 ln(1 + weeks apart)
+
+with cosines of TF-IDF over the hashed n-grams that the model reads, and of the encoder's mean vectors. The weights are
+those of a conditional logit over the candidates of 108 pairs, rounded; see training/LOG.md.
+
+FILE.npz  format   []             `FORMAT`
+          model    []             name of the model that made the vectors
+          issues   []             JSON: a list of [id, title, url, state, closed_by, filed_at]
+          idf      [BUCKETS]      float32, inverse document frequency; of both views, as `all_features` numbers them
+          starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
+          rows     [postings]     uint32, issues that have the bucket
+          weights  [postings]     float16; those of one issue and view have unit length
+          vectors  [issues, width]  int8, of length 1 once multiplied by
+          scales   [issues]       float32
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.errors import InputError
+from distriage.past.issue import PastIssue
+from distriage.past.same import likelihood
+from distriage.recipe.features import HASH_BUCKETS, VIEWS
+
+FORMAT = 1
+BUCKETS = VIEWS * HASH_BUCKETS
+POSTINGS = (128, 64)  # of an issue and view, the heaviest
+WORDS, VECTOR, APART = 0.2, 0.5, 0.04
+WEEK_S = 7 * 86400.0
+
+Features = tuple[NDArray[np.int32], NDArray[np.float32]]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a report that is looked up.
+
+    Attributes:
+        features: As `all_features` gives them.
+        vector: The encoder's; may be empty.
+        id: `owner/repo#12`, or anything else where it is no issue yet.
+        filed_at: Unix time in seconds; 0: after all that are indexed.
+    """
+
+    features: Features
+    vector: Floats
+    id: str = ""
+    filed_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A past issue that is near.
+
+    Attributes:
+        similarity: For ordering; not a probability.
+        same: Probability of being the same issue; None: not near enough for a figure that was measured.
+    """
+
+    issue: PastIssue
+    similarity: float
+    same: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PastIndex:
+    """An index, ready to search; safe to share between threads.
+
+    Attributes:
+        filed_at: [issues], Unix time in seconds; 0 where unknown.
+    """
+
+    model: str
+    issues: Sequence[PastIssue]
+    idf: Floats
+    starts: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    weights: NDArray[np.float16]
+    vectors: Floats
+    filed_at: NDArray[np.float64]
+
+    def find(self, known: Known, k: int = 5) -> list[Match]:
+        """The past issues that are nearest, the nearest first; never the report itself, and none that was filed after
+        it.
+
+        Args:
+            k: How many at most.
+        """
+        if not self.issues:
+            return []
+        scores, days = self.scores(known)
+        scores[self._not_earlier(known)] = -np.inf
+        count = min(max(k, 2), len(scores))
+        nearest = np.argpartition(-scores, count - 1)[:count]
+        order = [int(row) for row in nearest[np.argsort(-scores[nearest], kind="stable")] if np.isfinite(scores[row])]
+        second = float(scores[order[1]]) if len(order) > 1 else 0.0
+        return [
+            Match(
+                self.issues[row],
+                float(scores[row]),
+                likelihood(float(scores[row]), float(scores[row]) - second, float(days[row]))
+                if place == 0 and self.vectors.size
+                else None,
+            )
+            for place, row in enumerate(order[:k])
+        ]
+
+    def scores(self, known: Known) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Similarity of each issue, and days between it and the report, [issues]; also of later ones."""
+        filed_at = known.filed_at or float(self.filed_at.max())
+        days = np.where(self.filed_at > 0, np.abs(filed_at - self.filed_at), 0.0) / 86400
+        scores = WORDS * self._words(known.features) - APART * np.log1p(days / 7)
+        if self.vectors.size and known.vector.size == self.vectors.shape[1]:
+            scores += VECTOR * (self.vectors @ unit(known.vector))
+        return scores, days
+
+    def _not_earlier(self, known: Known) -> NDArray[np.bool_]:
+        asked = PastIssue(known.id.lower(), "")
+        later = self._numbers >= (asked.number if asked.number and asked.place in self._places else np.inf)
+        if len(self._places) > 1:
+            later &= np.array([issue.place == asked.place for issue in self.issues])
+        return later | (self.filed_at > (known.filed_at or np.inf))
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float64]:
+        return np.array([issue.number for issue in self.issues], np.float64)
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(issue.place for issue in self.issues)
+
+    def _words(self, features: Features) -> NDArray[np.float64]:
+        """Sum over both views of the cosine of TF-IDF, [issues]."""
+        buckets, values = tfidf(features, self.idf)
+        starts = self.starts[buckets]
+        lengths = self.starts[buckets + 1] - starts
+        places = np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        weights = self.weights[places].astype(np.float32) * np.repeat(values, lengths)
+        return np.asarray(np.bincount(self.rows[places], weights, len(self.issues)), np.float64)
+
+    def save(self, file: Path) -> None:
+        """Write the file.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        scales = np.abs(self.vectors).max(1, initial=1e-12) / 127 if self.vectors.size else np.zeros(0)
+        try:
+            with file.open("wb") as stream:
+                np.savez_compressed(
+                    stream,
+                    format=np.asarray(FORMAT),
+                    model=np.asarray(self.model),
+                    issues=np.asarray(json.dumps([astuple(issue) for issue in self.issues])),
+                    idf=self.idf,
+                    starts=self.starts.astype(np.uint32),
+                    rows=self.rows,
+                    weights=self.weights,
+                    vectors=np.round(self.vectors / scales[:, None]).astype(np.int8) if self.vectors.size else scales,
+                    scales=scales.astype(np.float32),
+                )
+        except OSError as error:
+            raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def load_index(file: Path) -> PastIndex:
+    """Read an index.
+
+    Raises:
+        InputError: missing, damaged, or of another format.
+    """
+    try:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            return _read(arrays)
+    except FileNotFoundError:
+        raise InputError(f"{file}: missing; `distriage similar index` makes an index") from None
+    except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{file}: not an index that this Distriage reads (format {FORMAT}): {error}") from None
+
+
+def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
+    if (found := int(arrays["format"])) != FORMAT:
+        raise ValueError(f"it is of format {found}")
+    issues = [
+        PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at))
+        for id_, title, url, state, closed_by, at in json.loads(str(arrays["issues"]))
+    ]
+    scales = np.asarray(arrays["scales"], np.float32)
+    vectors = np.asarray(arrays["vectors"], np.float32)
+    index = PastIndex(
+        model=str(arrays["model"]),
+        issues=issues,
+        idf=np.asarray(arrays["idf"], np.float32),
+        starts=np.asarray(arrays["starts"], np.int64),
+        rows=np.asarray(arrays["rows"], np.uint32),
+        weights=np.asarray(arrays["weights"], np.float16),
+        vectors=vectors * scales[:, None] if vectors.size else np.zeros((0, 0), np.float32),
+        filed_at=np.array([issue.filed_at for issue in issues]),
+    )
+    for name, fits in {
+        "idf": index.idf.shape == (BUCKETS,),
+        "starts": index.starts.shape == (BUCKETS + 1,)
+        and index.starts[0] == 0
+        and bool((np.diff(index.starts) >= 0).all())
+        and index.starts[-1] == len(index.rows) == len(index.weights),
+        "rows": index.rows.ndim == 1 and (not len(index.rows) or int(index.rows.max()) < len(issues)),
+        "vectors": not vectors.size or len(vectors) == len(scales) == len(issues),
+    }.items():
+        if not fits:
+            raise ValueError(f"{name} does not fit")
+    return index
+
+
+def make_index(
+    issues: Sequence[PastIssue], features: Sequence[Features], vectors: Sequence[Floats], model: str
+) -> PastIndex:
+    """The index of issues.
+
+    Args:
+        features: Of each, as `all_features` gives them.
+        vectors: Of each; all empty where the model gives none.
+        model: Its name.
+    """
+    frequency = np.zeros(BUCKETS, np.int64)
+    for buckets, _ in features:
+        frequency[np.asarray(buckets, np.int64)] += 1
+    idf = (np.log((1 + len(issues)) / (1 + frequency)) + 1).astype(np.float32)
+    kept = [_heaviest(*tfidf(one, idf)) for one in features]
+    columns = np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)])
+    rows = np.repeat(np.arange(len(kept), dtype=np.uint32), [len(buckets) for buckets, _ in kept])
+    weights = np.concatenate([values for _, values in kept] or [np.zeros(0, np.float32)])
+    order = np.argsort(columns, kind="stable")
+    has_vectors = all(vector.size for vector in vectors) and len(issues) > 0
+    return PastIndex(
+        model=model,
+        issues=list(issues),
+        idf=idf,
+        starts=np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=BUCKETS))]).astype(np.int64),
+        rows=rows[order],
+        weights=weights[order].astype(np.float16),
+        vectors=np.array([unit(vector) for vector in vectors], np.float32)
+        if has_vectors
+        else np.zeros((0, 0), np.float32),
+        filed_at=np.array([issue.filed_at for issue in issues]),
+    )
+
+
+def tfidf(features: Features, idf: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Buckets, and their weights, of unit length in each view: sublinear counts times `idf`."""
+    buckets, counts = np.asarray(features[0], np.int64), np.asarray(features[1], np.float32)
+    values = (1 + np.log(np.maximum(counts, 1))) * idf[buckets]
+    views = buckets // HASH_BUCKETS
+    lengths = np.sqrt(np.bincount(views, values * values, VIEWS))
+    return buckets, (values / np.maximum(lengths, 1e-12)[views]).astype(np.float32)
+
+
+def _heaviest(buckets: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
+    parts = []
+    for view, most in enumerate(POSTINGS):
+        here = np.flatnonzero(buckets // HASH_BUCKETS == view)
+        here = here[np.argsort(-values[here], kind="stable")[:most]]
+        parts.append((buckets[here], unit(values[here])))
+    return np.concatenate([one for one, _ in parts]), np.concatenate([one for _, one in parts])
+
+
+def unit(vector: Floats) -> Floats:
+    """The vector with length 1."""
+    return np.asarray(vector / max(1e-12, float(np.linalg.norm(vector))), np.float32)

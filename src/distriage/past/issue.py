@@ -1,0 +1,117 @@
+"""Past issues as files hold them: JSON lines of GitHub's, of ours, or what `backtest` keeps. Reads only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from distriage.errors import InputError
+from distriage.reading import MAX_REPORT_BYTES
+from distriage.records import read_records
+from distriage.references import parse_reference
+from distriage.types import IssueReport
+
+STATES = ("open", "closed")
+
+
+@dataclass(frozen=True, slots=True)
+class PastIssue:
+    """What the index keeps of an issue.
+
+    Attributes:
+        id: `owner/repo#12`, or `#12` where the repository is not known.
+        url: A web page; empty where unknown.
+        state: `open`, `closed`, or empty where unknown.
+        closed_by: What closed it: a reference or a sentence, or GitHub's reason (`completed`, `not_planned`,
+            `duplicate`); empty where nothing did or it is unknown.
+        filed_at: Unix time in seconds; 0 where unknown.
+    """
+
+    id: str
+    title: str
+    url: str = ""
+    state: str = ""
+    closed_by: str = ""
+    filed_at: float = 0.0
+
+    @property
+    def number(self) -> int:
+        """The number in `id`; 0 where it has none."""
+        digits = self.id.rpartition("#")[2]
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
+
+    @property
+    def place(self) -> str:
+        """The repository in `id`, in lower case."""
+        return self.id.rpartition("#")[0].lower()
+
+
+def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
+    """Every issue of a file; pull requests, headers and what has no text are passed over.
+
+    A line is an issue as GitHub's API gives it (`number`, `title`, `body`, `html_url`, `state`, `state_reason`,
+    `created_at`) or as ours (`id`, `title`, `body`, `url`, `state`, `closed_by`, `created`), or a page of issues
+    (`items`), as `distriage backtest --cache` keeps them.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no JSON object or holds no issue.
+    """
+    repository = ""
+    for record in read_records(file):
+        try:
+            value = json.loads(record.content)
+        except (ValueError, RecursionError):
+            raise InputError(f"{record.place}: not valid JSON; expected an issue a line") from None
+        if not isinstance(value, dict):
+            raise InputError(f"{record.place}: {type(value).__name__}; expected a JSON object, an issue a line")
+        if "format" in value and "repository" in value:
+            repository = str(value["repository"])
+            continue
+        items = value["items"] if isinstance(value.get("items"), list) else [value]
+        for item in items:
+            if not isinstance(item, dict) or not isinstance(item.get("title"), str):
+                raise InputError(f"{record.place}: an issue without `title`; expected a string")
+            if "pull_request" in item:
+                continue
+            report = IssueReport(item["title"], _text(item, "body"), _id(item, repository, record.place))
+            size = len(report.title) + len(report.body)
+            if report.title.strip() and size <= MAX_REPORT_BYTES:
+                yield _issue(item, report), report
+
+
+def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:
+    state = _text(item, "state").lower()
+    url = _text(item, "html_url") or _text(item, "url")
+    return PastIssue(
+        id=report.id,
+        title=" ".join(report.title.split()),
+        url=url if url.startswith(("https://", "http://")) else "",
+        state=state if state in STATES else "",
+        closed_by=_text(item, "closed_by") or _text(item, "state_reason"),
+        filed_at=_moment(_text(item, "created_at") or _text(item, "created")),
+    )
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    value = item.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _id(item: Mapping[str, Any], repository: str, place: str) -> str:
+    if isinstance(given := item.get("id"), str) and given:
+        return given
+    url = _text(item, "html_url")
+    try:
+        return str(parse_reference(url)) if url else f"{repository}#{int(item['number'])}"
+    except (InputError, KeyError, TypeError, ValueError):
+        raise InputError(f"{place}: an issue without `id`, `html_url` or `number`; expected one of them") from None
+
+
+def _moment(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp() if text else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

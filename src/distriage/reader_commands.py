@@ -1,0 +1,149 @@
+"""`distriage second-reader`: many reports for a reader that answers later, by a file. Imports nothing heavy before a
+command runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from distriage.errors import ConfigError, InputError
+from distriage.types import Mode
+
+if TYPE_CHECKING:
+    from distriage.second_reader.bulk import Asking
+
+second_reader_app = typer.Typer(
+    name="second-reader",
+    help="Have a language model answer many reports by batch files, and find out how far to trust it.",
+    no_args_is_help=True,
+)
+
+Reports = Annotated[str, typer.Argument(metavar="REPORTS", help="Reports, one a line (.jsonl, .jsonl.gz) or .parquet.")]
+Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="What the batch service gave back (.jsonl).")]
+ReaderModel = Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model name.")]
+ModeOption = Annotated[
+    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same for all three commands.")
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="The first reader: a bundle's folder or the name of a shipped model.")
+]
+Axes = Annotated[str, typer.Option("--axes", help="The axes to ask about, separated by commas.")]
+ALL_AXES = "stage,symptom,cause,fix"
+
+
+@second_reader_app.command("export")
+def export_(
+    reports: Reports,
+    reader_model: ReaderModel = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+) -> None:
+    """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
+    from distriage.records import BadRecord
+    from distriage.second_reader.bulk import requests
+
+    asked = left_out = 0
+    for line in requests(reports, _asking(reader_model, mode, model, axes)):
+        if isinstance(line, BadRecord):
+            sys.stderr.write(f"{line.error}\n")
+            left_out += 1
+        else:
+            sys.stdout.write(line + "\n")
+            asked += 1
+    sys.stderr.write(f"{asked:,} requests" + (f"; {left_out:,} records cannot be read" if left_out else "") + "\n")
+
+
+@second_reader_app.command("import")
+def import_(
+    reports: Reports,
+    answers: Answers,
+    reader_model: ReaderModel = "",
+    reader_calibration: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+    ] = None,
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+) -> None:
+    """Write the verdicts out of both readers, one a line, to standard output."""
+    from distriage.second_reader.bulk import read_answers, verdicts
+    from distriage.second_reader.calibration import load_calibration
+    from distriage.verdict import Verdict
+
+    asking = _asking(reader_model, mode, model, axes)
+    name = asking.classifier.bundle.manifest.name
+    calibration = load_calibration(reader_calibration, reader_model, name) if reader_calibration is not None else None
+    asked = answered = 0
+    for verdict in verdicts(reports, read_answers(answers), asking, calibration):
+        sys.stdout.write(verdict.model_dump_json() + "\n")
+        reading = verdict.second_reading if isinstance(verdict, Verdict) else None
+        asked += reading is not None
+        answered += reading is not None and bool(reading.axes)
+    sys.stderr.write(f"{asked:,} reports in doubt, {answered:,} of them answered by {reader_model}\n")
+
+
+@second_reader_app.command()
+def calibrate(
+    annotated: Annotated[
+        str, typer.Argument(metavar="ANNOTATED", help="Reports with `labels`, an object axis -> label; one a line.")
+    ],
+    answers: Answers,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the calibration.")],
+    reader_model: ReaderModel = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+) -> None:
+    """Find out from annotated reports when the second reader's labels may be given."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from distriage.second_reader.bulk import examples, read_answers
+    from distriage.second_reader.calibration import ReaderCalibration
+    from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
+
+    asking = _asking(reader_model, mode, model, axes)
+    found = examples(annotated, read_answers(answers), asking)
+    fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
+    counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
+    good = {axis: fit for axis, fit in fitted.items() if fit is not None}
+    if not good:
+        numbers = ", ".join(f"{axis} {count}" for axis, count in counts.items())
+        raise InputError(
+            f"{annotated}: too few annotated reports that both readers answered: {numbers}; expected {MIN_REPORTS} or "
+            "more of an axis, and the --mode, --model and --axes of the export"
+        )
+    calibration = ReaderCalibration(
+        reader=reader_model,
+        model=asking.classifier.bundle.manifest.name,
+        axes={axis: fit.fusion for axis, fit in good.items()},
+    )
+    try:
+        output.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from None
+    table = Table("axis", "reports", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
+    for axis, count in counts.items():
+        fit = good.get(axis)
+        if fit is None:
+            table.add_row(axis, str(count), f"under {MIN_REPORTS}")
+            continue
+        given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
+        table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
+    Console(highlight=False).print(table)
+
+
+def _asking(reader: str, mode: Mode, model: str | None, axes: str) -> Asking:
+    from distriage.classifier import Classifier
+    from distriage.second_reader.bulk import Asking
+    from distriage.second_reader.reader import check_axes
+
+    if not reader:
+        raise ConfigError("--reader-model is missing; expected the name of the second reader's model")
+    classifier = Classifier(model)
+    return Asking(classifier, reader, mode, check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy))

@@ -1,0 +1,139 @@
+"""Report -> model input. Pure: no I/O, no state; the same code in training and in serving.
+
+The encoder sees a few hundred tokens, while a report may hold megabytes of log. The recipe therefore
+
+1. normalizes: HTML comments, tags, badges, control characters, long hashes and addresses go (`normalize.py`);
+2. sorts lines into prose, code, log, environment and template, and drops the last two (`lines.py`, `boilerplate.py`;
+   `environment.py` reads the facts in them);
+3. folds logs: repeated lines, ranks and timestamps collapse, a traceback keeps its last frames (`folding.py`);
+4. puts the decisive error lines right behind the title, before the prose, so that truncation takes the least useful end.
+
+A change that alters any output needs a new `RECIPE_VERSION`: a bundle records the version that it was trained with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from distriage.recipe.boilerplate import is_environment_line, is_template_line
+from distriage.recipe.folding import fold
+from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure
+from distriage.recipe.normalize import normalize
+
+RECIPE_VERSION = 2
+
+MAX_TITLE_CHARS = 300
+MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
+MAX_ERROR_CHARS = 600
+MAX_ERROR_LINE_CHARS = 240
+MAX_ERROR_LINES = 8
+MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
+LOG_EDGE_LINES = 4  # of each end of a log are kept beside its error lines
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInput:
+    """What the model reads of a report.
+
+    Attributes:
+        title: Cleaned title, one line.
+        errors: Decisive error lines, in the order of the report.
+        prose: The rest of the cleaned body, folded.
+        filed: Title and body as filed, cut to length. The sparse features read it beside the cleaned parts, since
+            template and environment tell apart what a product is used for.
+    """
+
+    title: str
+    errors: tuple[str, ...]
+    prose: str
+    filed: str = ""
+
+    @property
+    def text(self) -> str:
+        """Everything as one string, the most decisive part first."""
+        parts = (self.title, "\n".join(self.errors), self.prose)
+        return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
+
+
+def prepare(title: str, body: str) -> ModelInput:
+    """Turn a report as filed into what the model reads.
+
+    Args:
+        title: The title as filed; may be empty.
+        body: The body as filed, Markdown; may be empty.
+
+    Returns:
+        The cleaned parts. Never raises; time is linear in the input, `ModelInput.text` at most `MAX_TEXT_CHARS`
+        characters.
+    """
+    filed = f"{title[:MAX_TITLE_CHARS]}\n{body[:MAX_TEXT_CHARS]}"[:MAX_TEXT_CHARS]
+    title = " ".join(normalize(title[: MAX_TITLE_CHARS * 4]).split())[:MAX_TITLE_CHARS]
+    prose: list[str] = []
+    log: list[str] = []
+    for is_log, run in groupby(_sorted_lines(normalize(body).split("\n")), key=itemgetter(0)):
+        folded = fold(line for _, line in run if line)
+        if is_log:
+            log += folded
+            prose += _edges(folded)
+        else:
+            prose += folded
+    errors = _error_lines(log) or _error_lines(prose)
+    shown = set(errors)
+    rest = "\n".join(line for line in prose if line not in shown)
+    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=filed)
+
+
+def _sorted_lines(lines: Iterable[str]) -> Iterator[tuple[bool, str]]:
+    """The lines that are neither blank nor template nor environment, and whether each belongs to a log.
+
+    A line of code beyond `MAX_CODE_LINES` is empty: it says nothing, but it ends a log.
+    """
+    fenced = False
+    code_lines = 0
+    in_log = False
+    for line in lines:
+        stripped = line.strip()
+        if stripped.startswith(("```", "~~~")):
+            fenced = not fenced
+            code_lines = 0
+            continue
+        if not stripped or is_environment_line(stripped) or (not fenced and is_template_line(stripped)):
+            continue
+        in_log = begins_log(line) or (fenced and (in_log or names_exception(line) or frame_of(line) is not None))
+        if in_log:
+            yield True, line
+            continue
+        code_lines += fenced
+        too_long = fenced and code_lines > MAX_CODE_LINES
+        yield False, "" if too_long else line.lstrip("#>*-+ \t").rstrip("*: ") or line
+
+
+def _edges(folded: Sequence[str]) -> Sequence[str]:
+    if len(folded) <= 2 * LOG_EDGE_LINES:
+        return folded
+    return [*folded[:LOG_EDGE_LINES], *folded[-LOG_EDGE_LINES:]]
+
+
+def _error_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """The most decisive lines, in order; wrappers' own errors (launcher, sub-process) only where nothing else is there."""
+    scored: list[tuple[int, int, str]] = []
+    for position, line in enumerate(lines):
+        if names_exception(line):
+            score = 1 if is_wrapper(line) else 3
+        elif names_failure(line):
+            score = 1
+        else:
+            continue
+        scored.append((-score, position, line))
+    chosen: list[tuple[int, str]] = []
+    used = 0
+    for _, position, line in sorted(scored):
+        line = line[:MAX_ERROR_LINE_CHARS]
+        if len(chosen) == MAX_ERROR_LINES or used + len(line) > MAX_ERROR_CHARS:
+            continue
+        chosen.append((position, line))
+        used += len(line)
+    return tuple(line for _, line in sorted(chosen))

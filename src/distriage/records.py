@@ -1,0 +1,169 @@
+"""Batches of reports: JSONL or Parquet, plain or compressed. Reads a record at a time: memory stays constant."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from distriage.errors import InputError
+from distriage.extras import needs_extra
+from distriage.reading import MAX_REPORT_BYTES, check_report
+from distriage.sources import report_of
+from distriage.types import IssueReport
+
+LINES = (".jsonl", ".ndjson")
+COMPRESSED = (".gz", ".zst")
+TABLE = ".parquet"
+MAX_RECORD_BYTES = 2 * MAX_REPORT_BYTES  # escapes take room
+COLUMNS = ("title", "body", "id", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """A record as it was read, not parsed yet.
+
+    Attributes:
+        place: `FILE:NUMBER`, from 1; blank lines count.
+        content: A JSON object.
+        position: Bytes of the file that were read by then, for progress.
+    """
+
+    place: str
+    content: bytes
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record of a batch that cannot be classified, and why."""
+
+    id: str
+    error: str
+
+
+def is_batch(path: str) -> bool:
+    """Whether a path names a file with a report a line or row."""
+    name = Path(path).name.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(LINES) or path.lower().endswith(TABLE)
+
+
+def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
+    """The reports of a batch, and a marked failure for each record that is none.
+
+    Raises:
+        InputError: the file itself cannot be read.
+        MissingExtraError: Parquet or Zstandard, and pyarrow is not installed.
+    """
+    return map(parse_record, read_records(path))
+
+
+def read_records(path: str, *, offset: int = 0, before: int = 0, lines: int | None = None) -> Iterator[RawRecord]:
+    """The records of a batch, in order; see `read_batch`.
+
+    Args:
+        offset: Byte where to begin, and `before`: lines before it; only of plain JSONL.
+        lines: Read at most so many.
+    """
+    try:
+        if path.lower().endswith(TABLE):
+            yield from _read_table(path)
+        else:
+            yield from _read_lines(path, offset, before, lines)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: damaged: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def parse_record(record: RawRecord) -> IssueReport | BadRecord:
+    """The report that a record holds."""
+    try:
+        return _parse(record.content, record.place)
+    except InputError as error:
+        return BadRecord(record.place, str(error))
+
+
+def _read_lines(path: str, offset: int, before: int, lines: int | None) -> Iterator[RawRecord]:
+    with Path(path).open("rb") as file, _decompressed(path, file) as stream:
+        file.seek(offset)
+        number = before
+        while (lines is None or number < before + lines) and (line := stream.readline(MAX_RECORD_BYTES + 1)):
+            number += 1
+            kept = line
+            while not line.endswith(b"\n") and (line := stream.readline(MAX_RECORD_BYTES)):
+                pass  # the rest of a line that is too long
+            if kept.strip():
+                yield RawRecord(f"{path}:{number}", kept, file.tell())
+
+
+def _decompressed(path: str, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | _Lines:
+    if path.lower().endswith(".gz"):
+        return gzip.GzipFile(fileobj=file)
+    if path.lower().endswith(".zst"):
+        with needs_extra("parquet"):
+            import pyarrow
+        stream: Any = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+        return _Lines(stream)
+    return file
+
+
+class _Lines:
+    """`readline` for pyarrow's streams, which have none."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._rest = stream, b""
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.close()
+
+    def readline(self, limit: int) -> bytes:
+        """As of files: at most `limit` bytes, up to and with the next line feed."""
+        while b"\n" not in self._rest and len(self._rest) < limit:
+            more = self._stream.read(1 << 20)
+            if not more:
+                break
+            self._rest += more
+        end = min(self._rest.find(b"\n") + 1 or len(self._rest), limit)
+        line, self._rest = self._rest[:end], self._rest[end:]
+        return line
+
+
+def _read_table(path: str) -> Iterator[RawRecord]:
+    with needs_extra("parquet"):
+        import pyarrow
+        from pyarrow import parquet
+    try:
+        table = parquet.ParquetFile(path)
+        columns = [name for name in COLUMNS if name in table.schema_arrow.names]
+        size, rows, number = Path(path).stat().st_size, max(table.metadata.num_rows, 1), 0
+        for batch in table.iter_batches(batch_size=256, columns=columns):
+            for row in batch.to_pylist():
+                number += 1
+                content = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace")
+                yield RawRecord(f"{path}:{number}", content, size * number // rows)
+    except pyarrow.ArrowException as error:
+        raise InputError(f"{path}: not a Parquet file that can be read: {str(error).splitlines()[0]}") from None
+
+
+def _parse(content: bytes, place: str) -> IssueReport:
+    if len(content) > MAX_RECORD_BYTES:
+        raise InputError(f"{place}: more than {MAX_RECORD_BYTES:,} bytes; at most so many are read")
+    try:
+        value = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place}: not valid UTF-8 at byte {error.start}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{place}: not valid JSON; expected an object with `title` and `body`") from None
+    report = report_of(value, place)
+    check_report(replace(report, id=place))
+    return report

@@ -1,0 +1,38 @@
+"""Names of repositories and issues: `owner/repo`, `owner/repo#12`. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.errors import InputError
+
+REPOSITORY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
+_REFERENCE: Final = re.compile(
+    r"^(?:(?:https?://)?[\w.-]+/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
+    r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReference:
+    """`owner/repo` and number of an issue."""
+
+    repository: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+def parse_reference(text: str) -> IssueReference:
+    """Read `owner/repo#12` or the issue's URL.
+
+    Raises:
+        InputError: neither of them.
+    """
+    match = _REFERENCE.match(text.strip())
+    if match is None:
+        raise InputError(f"--issue {text!r}: expected owner/repo#number or the issue's URL")
+    return IssueReference(match["repository"], int(match["number"]))

@@ -1,0 +1,16 @@
+"""A second reader for doubtful reports: a chat model behind an OpenAI-compatible endpoint of the user's own.
+
+Off by default. Only axes whose verdict is *perhaps* or *not sure* are asked about, all in one request. The reader
+chooses a code from a closed list, so the worst that can come back is a wrong label. If anything fails, the first
+verdict stays as it was.
+
+request.py      verdict + report -> what is sent (pure)
+masking.py      secrets and e-mail addresses out (pure)
+answer.py       what came back -> a share for each label, or nothing (pure)
+calibration.py  shares -> calibrated probabilities and thresholds, from validation reports (pure)
+completion.py   first verdict + shares -> completed verdict (pure)
+endpoint.py     one HTTP request: time limit, budget
+batch.py        the OpenAI batch format, for reports by the thousand (pure)
+bulk.py         files of reports and answers -> requests, verdicts, what to calibrate on
+fitting.py      annotated reports and answers -> a calibration (pure)
+"""

@@ -1,0 +1,100 @@
+"""What an endpoint sent back -> a share for each label, or nothing. Pure.
+
+Nothing of an answer is shown or kept but the codes that were offered. Whatever else it holds, the axis counts as not
+answered.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Shares = Mapping[str | None, float]  # label -> share, sum 1; None is "none of these"
+
+_FENCED = re.compile(r"\A```(?:json)?\n(.{1,2000}?)\n?```\Z", re.S)
+
+
+def read_answer(completion: object, codes: Mapping[str, Mapping[str, str | None]]) -> dict[str, Shares]:
+    """Read a chat completion.
+
+    Args:
+        completion: The JSON document of the answer, whatever it is.
+        codes: What was offered, see `ReaderRequest`.
+
+    Returns:
+        Axis -> shares; by the log-probabilities of the code's token where the endpoint gives them, else all on the
+        chosen label. An axis that was not answered with an offered code is absent.
+    """
+    try:
+        choice = completion["choices"][0]  # type: ignore[index]
+        content = choice["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return {}
+    chosen = _chosen(content, codes)
+    tokens = _tokens(choice)
+    return {axis: _shares(axis, code, codes[axis], content, tokens) for axis, code in chosen.items()}
+
+
+def _chosen(content: object, codes: Mapping[str, Mapping[str, str | None]]) -> dict[str, str]:
+    if not isinstance(content, str):
+        return {}
+    fenced = _FENCED.match(content.strip())
+    try:
+        document = json.loads(fenced.group(1) if fenced else content)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {
+        axis: code for axis, code in document.items() if axis in codes and isinstance(code, str) and code in codes[axis]
+    }
+
+
+def _tokens(choice: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    logprobs = choice.get("logprobs")
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    return tokens if isinstance(tokens, list) and all(isinstance(token, dict) for token in tokens) else []
+
+
+def _shares(
+    axis: str, code: str, options: Mapping[str, str | None], content: str, tokens: Sequence[Mapping[str, Any]]
+) -> Shares:
+    certain: Shares = {options[code]: 1.0}
+    place = re.search(rf'"{re.escape(axis)}"\s{{0,8}}:\s{{0,8}}"', content)
+    if place is None:
+        return certain
+    position = 0
+    for token in tokens:
+        text = token.get("token")
+        if not isinstance(text, str):
+            return certain
+        position += len(text)
+        if position > place.end():
+            return _weighed(token.get("top_logprobs"), options) or certain
+    return certain
+
+
+def _weighed(alternatives: object, options: Mapping[str, str | None]) -> dict[str | None, float]:
+    """Shares of the codes among the alternatives of one token, quotation marks and spaces apart."""
+    weights: dict[str | None, float] = {}
+    for item in alternatives if isinstance(alternatives, list) else ():
+        if not isinstance(item, dict) or not isinstance(item.get("token"), str):
+            continue
+        code, logprob = item["token"].strip(' "'), item.get("logprob")
+        if code in options and isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob <= 0:
+            weights[options[code]] = weights.get(options[code], 0.0) + math.exp(logprob)
+    total = sum(weights.values())
+    return {label: weight / total for label, weight in weights.items()} if total > 0 else {}
+
+
+def mean_shares(answers: Sequence[Mapping[str, Shares]]) -> dict[str, Shares]:
+    """The shares of several answers to one question, each axis over the answers that hold it."""
+    result: dict[str, Shares] = {}
+    for axis in dict.fromkeys(axis for answer in answers for axis in answer):
+        given = [answer[axis] for answer in answers if axis in answer]
+        labels = dict.fromkeys(label for shares in given for label in shares)
+        result[axis] = {label: sum(shares.get(label, 0.0) for shares in given) / len(given) for label in labels}
+    return result

@@ -1,0 +1,160 @@
+"""Many reports and a second reader whose answers come in a file: requests, verdicts, a calibration.
+
+Reads files and runs the model; sends nothing. Each question is asked once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
+from distriage.second_reader.calibration import ReaderCalibration
+from distriage.second_reader.completion import complete, keep_first
+from distriage.second_reader.fitting import Example
+from distriage.second_reader.reader import examine, question
+from distriage.second_reader.request import ReaderRequest
+from distriage.taxonomy import Taxonomy
+from distriage.types import Mode
+from distriage.verdict import FailedRecord, Findings, Verdict
+
+NOT_THERE = "the file of answers holds none to this question"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions are made; the answers to them fit only if this is the same.
+
+    Attributes:
+        reader: The second reader's model name.
+        mode: Decides what is in doubt.
+        axes: That may be asked about.
+    """
+
+    classifier: Classifier
+    reader: str
+    mode: Mode
+    axes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A record of the file with the first reader's verdict, and what is asked; None: nothing."""
+
+    record: RawRecord
+    findings: Findings
+    verdict: Verdict
+    request: ReaderRequest | None
+
+
+def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
+    """The lines of a batch file for the reports that are in doubt, each question once; and what cannot be read.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    seen: set[str] = set()
+    for item in _questions(path, asking):
+        if isinstance(item, BadRecord):
+            yield item
+        elif item.request is not None and (identifier := custom_id(item.request)) not in seen:
+            seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
+            yield batch_line(item.request, asking.reader)
+
+
+def verdicts(
+    path: str, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
+) -> Iterator[Verdict | FailedRecord]:
+    """The verdicts of all reports in order, completed where the answers hold one.
+
+    Args:
+        answers: See `read_answers`.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    for item in _questions(path, asking):
+        if isinstance(item, BadRecord):
+            yield FailedRecord(id=item.id, error=item.error)
+            continue
+        verdict = item.verdict
+        if item.request is not None:
+            shares = answer_to(item.request, answers)
+            taxonomy, prediction = asking.classifier.bundle.taxonomy, item.findings.prediction
+            verdict = (
+                complete(verdict, prediction, shares, taxonomy, asking.reader, calibration)
+                if shares
+                else keep_first(verdict, asking.reader, NOT_THERE)
+            )
+        yield verdict.model_copy(update={"similar": None})
+
+
+def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str, list[Example]]:
+    """Axis -> what both readers said of annotated reports.
+
+    Args:
+        path: A batch whose records have `labels` beside title and body: an object, axis -> label.
+
+    Raises:
+        InputError: the file cannot be read, or a record of it has no report or no valid labels.
+    """
+    found: dict[str, list[Example]] = defaultdict(list)
+    taxonomy = asking.classifier.bundle.taxonomy
+    for item in _questions(path, asking):
+        if isinstance(item, BadRecord):
+            raise InputError(item.error)
+        labels = _labels(item.record, taxonomy)
+        if item.request is None:
+            continue
+        for axis, shares in answer_to(item.request, answers).items():
+            if axis in labels:
+                first = item.findings.prediction.scores[axis].probabilities
+                found[axis].append(Example(first, shares, labels[axis]))
+    return dict(found)
+
+
+def read_answers(path: Path) -> dict[str, Any]:
+    """The answers of a batch by `custom_id`.
+
+    Raises:
+        InputError: the file cannot be read, or is no such file.
+    """
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return read_batch(lines, str(path))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not valid UTF-8 at byte {error.start}; expected answers of a batch") from None
+
+
+def _questions(path: str, asking: Asking) -> Iterator[_Asked | BadRecord]:
+    if not is_batch(path):
+        raise InputError(f"{path}: expected a file of many reports (.jsonl, .parquet)")
+    taxonomy = asking.classifier.bundle.taxonomy
+    for record in read_records(path):
+        report = parse_record(record)
+        if isinstance(report, BadRecord):
+            yield report
+            continue
+        findings = examine(asking.classifier, report)
+        verdict = findings.verdict(asking.mode)
+        asked = question(findings, verdict, asking.axes)
+        yield _Asked(record, findings, verdict, asked.request(taxonomy) if asked is not None else None)
+
+
+def _labels(record: RawRecord, taxonomy: Taxonomy) -> dict[str, str]:
+    labels = json.loads(record.content.decode("utf-8-sig")).get("labels")
+    if not isinstance(labels, dict):
+        raise InputError(f"{record.place}: `labels` is missing; expected an object, axis -> label")
+    for axis, label in labels.items():
+        if axis not in taxonomy.axes or label not in taxonomy.axes[axis].label_ids:
+            raise InputError(f"{record.place}: labels: {axis}: {label!r} is no label of it; see `distriage taxonomy`")
+    return labels

@@ -1,0 +1,98 @@
+"""Both readers' answers -> calibrated probabilities, and the thresholds of the second reader's own promise. Pure.
+
+The probability of a label is proportional to first ** a * second ** b, with the exponents a and b fitted per axis on
+validation reports (a logarithmic opinion pool: Genest & Zidek, 1986, "Combining Probability Distributions").
+`distriage second-reader calibrate` fits them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from distriage.errors import ConfigError
+from distriage.second_reader.answer import Shares
+from distriage.validation import first_fault
+
+LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks
+FORMAT: Literal[1] = 1
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AxisFusion(_Model):
+    """How the two readers of one axis are joined.
+
+    Attributes:
+        first, second: The exponents a and b.
+        thresholds: Wanted precision ("0.80", "0.90") -> least probability of a label that is given; absent: none is
+            given.
+        reports: Number of validation reports behind it.
+    """
+
+    first: float = Field(default=1.0, ge=0)
+    second: float = Field(default=1.0, ge=0)
+    thresholds: Mapping[str, Probability] = {}
+    reports: int = 0
+
+
+class ReaderCalibration(_Model):
+    """What was fitted for one second reader beside one first reader.
+
+    Attributes:
+        reader: The endpoint's model name.
+        model: The bundle's name.
+    """
+
+    format: Literal[1] = FORMAT
+    reader: str
+    model: str
+    axes: Mapping[str, AxisFusion]
+
+
+def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
+    """Read what `distriage second-reader calibrate` wrote.
+
+    Raises:
+        ConfigError: the file cannot be read, or was made for another reader or bundle.
+    """
+    try:
+        calibration = ReaderCalibration.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise ConfigError(f"{file}: {first_fault(error, ReaderCalibration)}") from None
+    for what, found, wanted in (("reader", calibration.reader, reader), ("model", calibration.model, model)):
+        if found != wanted:
+            raise ConfigError(
+                f"{file}: made for the {what} {found!r}, not for {wanted!r}; run `distriage second-reader calibrate`"
+            )
+    return calibration
+
+
+def reader_scores(first: Mapping[str, float], shares: Shares) -> NDArray[np.float64]:
+    """The second reader's probability of each label of `first`, in its order, [labels].
+
+    "None of these" and slips leave the question to the first reader.
+    """
+    open_share = LAPSE + (1 - LAPSE) * shares.get(None, 0.0)
+    return np.array([(1 - LAPSE) * shares.get(label, 0.0) + open_share * p for label, p in first.items()])
+
+
+def fuse(first: Mapping[str, float], shares: Shares, fusion: AxisFusion) -> dict[str, float]:
+    """Join both readers of one axis: label -> probability, sum 1."""
+    floor = 1e-9
+    own = np.log(np.maximum(np.array(list(first.values())), floor))
+    other = np.log(np.maximum(reader_scores(first, shares), floor))
+    joined = fusion.first * own + fusion.second * other
+    weights = np.exp(joined - joined.max())
+    return dict(zip(first, map(float, weights / weights.sum()), strict=True))

@@ -1,0 +1,214 @@
+"""One request to an OpenAI-compatible endpoint: httpx, a time limit, a daily budget. Never raises what is the
+endpoint's fault.
+
+`response_format` with a JSON schema is what vLLM, SGLang and Ollama take (vLLM: "Structured Outputs"; SGLang:
+"Structured Outputs"). An endpoint that refuses it, or log-probabilities, is asked without; the answer is then parsed
+just as strictly, as it is where the endpoint takes the schema and does not heed it (`transformers serve`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
+
+import httpx
+
+from distriage.errors import ConfigError
+from distriage.second_reader.answer import Shares, read_answer
+from distriage.second_reader.request import ReaderRequest
+
+DAY_S = 86400
+MAX_RESPONSE_BYTES = 1 << 20
+CHARS_PER_TOKEN = 4  # a rough count, for the budget before the endpoint has said its own
+DISPENSABLE = {"response_format": ("response_format",), "logprobs": ("logprobs", "top_logprobs")}  # name -> fields
+Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """Whom to ask, and how much.
+
+    Attributes:
+        url: Base URL, with `/v1` where the server has it.
+        model: The model's name at the endpoint.
+        key: Sent as a bearer token; empty: none.
+        timeout_s: Of one request, from connecting to the last byte.
+        requests_per_day, tokens_per_day: None: no limit.
+    """
+
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+    timeout_s: float = 30.0
+    requests_per_day: int | None = None
+    tokens_per_day: int | None = None
+
+    def __post_init__(self) -> None:
+        parts = httpx.URL(self.url) if self.url.startswith(("http://", "https://")) else None
+        if parts is None or not parts.host or parts.userinfo:
+            raise ConfigError(f"second reader {self.url!r}: expected an address such as http://127.0.0.1:8000/v1")
+        if not self.model:
+            raise ConfigError("second reader: no model; expected the name under which the endpoint serves it")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Axis -> shares. An axis that was not answered as offered is absent."""
+
+    shares: Mapping[str, Shares]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """There is no answer.
+
+    Attributes:
+        why: One line of our own, without anything that the endpoint sent.
+        result: The same in one word, for counters.
+    """
+
+    why: str
+    result: Failure
+
+
+class Budget(Protocol):
+    """What may still be spent; shared by all that ask."""
+
+    def take(self, tokens: int) -> bool:
+        """Reserve a request of so many tokens; False: not so much is left for today."""
+
+    def settle(self, tokens: int) -> None:
+        """Add what was used beyond the reservation; negative: give back."""
+
+
+class DailyBudget:
+    """A budget in memory, for one process. Days are UTC."""
+
+    def __init__(self, settings: EndpointSettings, clock: Callable[[], float] = time.time) -> None:
+        """Start with nothing spent."""
+        self._limits = (settings.requests_per_day, settings.tokens_per_day)
+        self._clock = clock
+        self._lock = Lock()
+        self._day = -1
+        self._spent = (0, 0)
+
+    def take(self, tokens: int) -> bool:
+        """See `Budget`."""
+        with self._lock:
+            day = int(self._clock() // DAY_S)
+            if day != self._day:
+                self._day, self._spent = day, (0, 0)
+            wanted = (self._spent[0] + 1, self._spent[1] + tokens)
+            if any(limit is not None and value > limit for value, limit in zip(wanted, self._limits, strict=True)):
+                return False
+            self._spent = wanted
+            return True
+
+    def settle(self, tokens: int) -> None:
+        """See `Budget`."""
+        with self._lock:
+            self._spent = (self._spent[0], max(0, self._spent[1] + tokens))
+
+
+class Endpoint:
+    """Asks; safe to share between threads."""
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        budget: Budget | None = None,
+        observe: Callable[[str], None] = lambda _result: None,
+    ) -> None:
+        """Keep connections for the requests to come; nothing is sent yet.
+
+        Args:
+            budget: None: one in memory, of this process.
+            observe: Told what became of each question: `answered`, or a `Failure`.
+        """
+        self.settings = settings
+        self._budget = budget or DailyBudget(settings)
+        self._observe = observe
+        self._refused: frozenset[str] = frozenset()
+        headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
+        # No redirects: the key and the report go to the configured host only.
+        self._client = httpx.Client(headers=headers, timeout=settings.timeout_s, follow_redirects=False)
+
+    def __enter__(self) -> Self:
+        """For `with`."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def ask(self, request: ReaderRequest) -> Answered | Unanswered:
+        """Send one question.
+
+        Returns:
+            The answer, or why there is none: a time-out, a refusal, nonsense, or the budget. The first verdict stands
+            then.
+        """
+        answer = self._ask(request)
+        self._observe("answered" if isinstance(answer, Answered) else answer.result)
+        return answer
+
+    def _ask(self, request: ReaderRequest) -> Answered | Unanswered:
+        body = {**request.body, "model": self.settings.model}
+        for name in self._refused:
+            for field_name in DISPENSABLE[name]:
+                body.pop(field_name, None)
+        estimate = len(json.dumps(body["messages"])) // CHARS_PER_TOKEN + int(body["max_tokens"])
+        if not self._budget.take(estimate):
+            return Unanswered("the second reader's budget for today is used up", "budget")
+        try:
+            status, content = self._post(body)
+        except httpx.TimeoutException:
+            return Unanswered(f"the second reader did not answer within {self.settings.timeout_s:g} s", "time-out")
+        except httpx.HTTPError as error:
+            self._budget.settle(-estimate)
+            return Unanswered(f"the second reader cannot be reached ({type(error).__name__})", "unreachable")
+        if status != 200:
+            self._budget.settle(-estimate)
+        refused = {name for name in DISPENSABLE if name in body and name.encode() in content}
+        if status in {400, 422} and refused:
+            self._refused |= refused
+            return self._ask(request)
+        if status != 200:
+            return Unanswered(f"the second reader refused (HTTP {status})", "refused")
+        try:
+            completion = json.loads(content)
+        except (ValueError, RecursionError):
+            return Unanswered("the second reader's answer is no JSON", "nonsense")
+        used = _tokens_used(completion)
+        if used is not None:
+            self._budget.settle(used - estimate)
+        shares = read_answer(completion, request.codes)
+        if not shares:
+            return Unanswered("the second reader gave none of the offered answers", "nonsense")
+        return Answered(shares, used if used is not None else estimate)
+
+    def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
+        deadline = time.monotonic() + self.settings.timeout_s  # httpx's own limit is one of each read, not of all
+        content = bytearray()
+        with self._client.stream("POST", f"{self.settings.url.rstrip('/')}/chat/completions", json=body) as response:
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MAX_RESPONSE_BYTES:
+                    raise httpx.RemoteProtocolError("the answer is too long")
+                if time.monotonic() > deadline:
+                    raise httpx.ReadTimeout("the answer takes too long")
+            return response.status_code, bytes(content)
+
+
+def _tokens_used(completion: object) -> int | None:
+    usage = completion.get("usage") if isinstance(completion, dict) else None
+    used = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return used if isinstance(used, int) and not isinstance(used, bool) and 0 <= used < 10**9 else None

@@ -1,0 +1,191 @@
+"""The second reader as the command line uses it: one request for a report that is in doubt."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from distriage.classifier import Classifier
+from distriage.errors import ConfigError, InputError
+from distriage.records import BadRecord
+from distriage.second_reader.answer import Shares, mean_shares
+from distriage.second_reader.calibration import ReaderCalibration, load_calibration
+from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
+from distriage.second_reader.endpoint import Answered, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.request import Question, doubtful_axes
+from distriage.similar import Similar
+from distriage.taxonomy import Taxonomy
+from distriage.types import IssueReport, Mode
+from distriage.verdict import Findings, Verdict
+
+AXES: Final = ("stage", "symptom", "cause", "fix")
+KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
+
+
+class SecondReader:
+    """Asks an endpoint about the axes that the first reader is not sure of. Safe to share between threads.
+
+    Attributes:
+        axes: The axes that it may be asked about.
+        name: The model's name at the endpoint.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, calibration: ReaderCalibration | None = None, axes: Sequence[str] = AXES
+    ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            calibration: Without one, the second reader's labels are suggestions.
+            axes: The axes that it may be asked about.
+        """
+        self._endpoint = endpoint
+        self._calibration = calibration
+        self.axes = axes
+        self.name = endpoint.settings.model
+
+    def classify(
+        self, classifier: Classifier, report: IssueReport, *, mode: Mode, explain: bool = False, similar: bool = False
+    ) -> Verdict:
+        """Answer one report; see `Classifier.classify` for the arguments and the errors."""
+        verdict = self.verdict(examine(classifier, report, explain=explain, similar=similar), mode)
+        return verdict if similar else verdict.model_copy(update={"similar": None})
+
+    def verdict(self, findings: Findings, mode: Mode) -> Verdict:
+        """The model's verdict, completed where it is in doubt and the endpoint answers; else as it is, with a note."""
+        verdict = findings.verdict(mode)
+        asked = question(findings, verdict, self.axes)
+        if asked is None:
+            return verdict
+        return self.put(verdict, asked, findings.bundle.taxonomy)
+
+    def put(
+        self, verdict: Verdict, question: Question, taxonomy: Taxonomy, required: Required | None = None
+    ) -> Verdict:
+        """Ask, and complete the first verdict; see `complete`."""
+        answer = self.ask(question, taxonomy)
+        said = answer.why if isinstance(answer, Unanswered) else answer.shares
+        return self.complete(verdict, question, said, taxonomy, required)
+
+    def complete(
+        self,
+        verdict: Verdict,
+        question: Question,
+        answer: Mapping[str, Shares] | str,
+        taxonomy: Taxonomy,
+        required: Required | None = None,
+    ) -> Verdict:
+        """The first verdict with the answer.
+
+        Args:
+            answer: Axis -> shares; or why there are none.
+            required: See `complete`.
+        """
+        if isinstance(answer, str):
+            return keep_first(verdict, self.name, answer)
+        scores = question.prediction
+        return complete(verdict, scores, answer, taxonomy, self.name, self._calibration, required)
+
+    def ask(self, question: Question, taxonomy: Taxonomy) -> Answered | Unanswered:
+        """Put a question, and once more, in another order of the codes, what could lead to a label.
+
+        The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
+        fails changes nothing: calibrations are fitted on single answers.
+        """
+        first = self._endpoint.ask(question.request(taxonomy))
+        if isinstance(first, Unanswered):
+            return first
+        matters = [
+            axis
+            for axis, shares in first.shares.items()
+            if may_be_given(question.prediction, axis, shares, self._calibration)
+        ]
+        if not matters:
+            return first
+        second = self._endpoint.ask(question.request(taxonomy, matters, attempt=1))
+        if isinstance(second, Unanswered):
+            return first
+        return Answered(mean_shares([first.shares, second.shares]), first.tokens + second.tokens)
+
+
+def examine(classifier: Classifier, report: IssueReport, *, explain: bool = False, similar: bool = False) -> Findings:
+    """What the first reader knows of a report, with the annotated reports that the question shows."""
+    return classifier.examine(report, explain=explain, similar=similar or Similar.available(classifier.bundle))
+
+
+def reader_from_options(url: str, model: str, calibration: Path | None, bundle: str) -> SecondReader:
+    """The second reader that a command's options describe.
+
+    Args:
+        bundle: Name of the first reader's model.
+
+    Raises:
+        ConfigError: an option is missing or does not fit.
+    """
+    endpoint = Endpoint(EndpointSettings(url, model, key_from_environment()))
+    fitted = load_calibration(calibration, model, bundle) if calibration is not None else None
+    return SecondReader(endpoint, fitted)
+
+
+def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
+    """What would be asked; None where nothing is in doubt, or the report says too little for anybody to know."""
+    if findings.known.is_thin or verdict.in_domain is False:
+        return None
+    doubtful = doubtful_axes(verdict, axes)
+    if not doubtful:
+        return None
+    return Question(
+        verdict.id, findings.known.input.text, findings.prediction, tuple(doubtful), tuple(findings.similar or ())
+    )
+
+
+def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The axes that may be asked about; those of the default that a taxonomy lacks are left out.
+
+    Raises:
+        ConfigError: an axis that is none of the taxonomy or that a second reader is never asked about; or none.
+    """
+    wrong = [axis for axis in axes if axis not in AXES]
+    known = tuple(axis for axis in taxonomy.axes if axis in axes)
+    if wrong or not known:
+        raise ConfigError(
+            f"axes of the second reader: {(wrong or [''])[0]!r}; expected some of {', '.join(AXES)} that the model has"
+        )
+    return known
+
+
+def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: Mode) -> None:
+    """Print what would be sent for one report as JSON.
+
+    Raises:
+        InputError: the report cannot be read.
+    """
+    if isinstance(report, BadRecord):
+        raise InputError(report.error)
+    findings = examine(classifier, report)
+    asked = question(findings, findings.verdict(mode))
+    if asked is None:
+        sys.stderr.write(f"{report.id or 'report'}: nothing is in doubt; nothing would be sent\n")
+    else:
+        sys.stdout.write(json.dumps(asked.request(findings.bundle.taxonomy).body, indent=2, ensure_ascii=False) + "\n")
+
+
+def key_from_environment() -> str:
+    """The endpoint's key: `DISTRIAGE_SECOND_READER_KEY`, or what the file `DISTRIAGE_SECOND_READER_KEY_FILE` holds.
+
+    Empty where neither is set.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    file = os.environ.get(KEY_FILE)
+    if not file:
+        return os.environ.get(KEY, "")
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"{KEY_FILE}={file}: cannot be read: {error.strerror}") from None

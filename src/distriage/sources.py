@@ -1,0 +1,99 @@
+"""One report from a file or standard input; `records.py` reads files of many. Reads only."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from distriage.errors import InputError
+from distriage.reading import MAX_REPORT_BYTES
+from distriage.types import IssueReport
+
+_FENCES = ("```", "~~~")
+
+
+def read_report(path: str, title: str | None = None) -> IssueReport:
+    """Read one report from a file or, with `-`, from standard input.
+
+    A JSON object with `title` and `body` is read as GitHub's API gives it. Plain text and Markdown: the first line is
+    the title, unless `title` is given.
+
+    Raises:
+        InputError: missing, too large, binary, not UTF-8, empty, or JSON without a title.
+    """
+    name = "standard input" if path == "-" else path
+    text = _decode(_read_bytes(path, name), name)
+    if not text.strip():
+        raise InputError(
+            f"{name}: empty; expected {'a report' if title is None else 'the body that --title goes with'}"
+        )
+    is_json = path.lower().endswith(".json")
+    if is_json or (title is None and text.lstrip().startswith("{")):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
+            if is_json:
+                raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`") from None
+        else:
+            return report_of(value, name)
+    if title is not None:
+        return IssueReport(title=title, body=text, id=path)
+    first, _, rest = text.lstrip().partition("\n")
+    if first.startswith(_FENCES):  # a listing without a word before it: its first line says most
+        return IssueReport(title=rest.lstrip().partition("\n")[0].strip(), body=text, id=path)
+    return IssueReport(title=first.lstrip("# ").strip(), body=rest, id=path)
+
+
+def _read_bytes(path: str, name: str) -> bytes:
+    if path == "-":
+        return _bounded(sys.stdin.buffer, name, "FILE")
+    try:
+        with Path(path).open("rb") as stream:
+            return _bounded(stream, name, path)
+    except OSError as error:
+        hint = ""
+        if isinstance(error, FileNotFoundError) and " " in path:
+            hint = f"; text goes through a pipe: echo {shlex.quote(path)} | distriage classify"
+        raise InputError(f"{name}: cannot be read: {error.strerror}{hint}") from None
+
+
+def _bounded(stream: BinaryIO, name: str, path: str) -> bytes:
+    content = stream.read(MAX_REPORT_BYTES + 1)
+    if len(content) > MAX_REPORT_BYTES:
+        raise InputError(
+            f"{name}: more than {MAX_REPORT_BYTES:,} bytes; give the end of a long log: "
+            f"tail -c 60000 {shlex.quote(path)} | distriage classify --title '...' - "
+            "(for many reports use a .jsonl file)"
+        )
+    return content
+
+
+def _decode(content: bytes, name: str) -> str:
+    if b"\0" in content[:8192]:
+        raise InputError(f"{name}: binary data; expected text in UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not valid UTF-8 at byte {error.start}; expected text in UTF-8") from None
+
+
+def report_of(value: object, name: str) -> IssueReport:
+    """The report that a JSON value holds; `name` is its place, and its id where it has none.
+
+    Raises:
+        InputError: it is not an object with `title` and `body`.
+    """
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: expected a JSON object with `title` and `body`, found {type(value).__name__}")
+    title, body = value.get("title"), value.get("body")
+    if not isinstance(title, str):
+        raise InputError(
+            f"{name}: `title` is {'missing' if 'title' not in value else type(title).__name__}; expected a string"
+        )
+    if body is not None and not isinstance(body, str):
+        raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
+    given = value.get("id") or value.get("number") or name
+    return IssueReport(title=title, body=body or "", id=str(given))

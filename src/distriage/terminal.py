@@ -1,0 +1,26 @@
+"""What the command line says beside its answers: errors, hints; and the groups of its help."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+# Groups of `distriage --help`, in the order in which a newcomer needs them.
+READ, MAINTAIN, TRAIN = "Read reports", "Look after a tracker", "Train and study"
+
+_PIPE_WIDTH = 10_000
+
+
+def output() -> Console:
+    """Standard output; in a pipe lines are as long as they are, unless COLUMNS says otherwise."""
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    # A report's `:100:` is no emoji, and the table of emoji takes long to load.
+    return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
+
+
+def say(text: str) -> None:
+    """A line on standard error, beside what a program reads."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+    console.print(f"distriage: {text}", markup=False)
