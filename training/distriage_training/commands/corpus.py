@@ -1,0 +1,183 @@
+"""`distriage corpus`: the annotated corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from distriage_training.commands.options import TEXTS, training
+
+corpus_app = typer.Typer(
+    name="corpus",
+    help="The annotated corpus: import, hydrate, import-reviews, stats, agreement, check, publish.",
+    no_args_is_help=True,
+)
+CorpusOption = Annotated[Path, typer.Option("--corpus", help="Folder of the annotated corpus.")]
+TextsOption = Annotated[Path, typer.Option("--texts", help="The local text store.")]
+CORPUS = Path("training/corpus")
+
+
+@corpus_app.command("import-reviews")
+def import_reviews(
+    file: Annotated[Path, typer.Argument(metavar="REVIEWS", help="What `distriage reviews export` wrote.")],
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+) -> None:
+    """Turn maintainers' reviews into annotation records of origin feedback. Can be called again."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.feedback import import_reviews
+
+        report = import_reviews(file, corpus, texts, default_taxonomy())
+    typer.echo(
+        f"{report.train:,} records for train, {report.validation:,} for validation; {report.changed:,} new or "
+        "changed; left out: "
+        f"{report.annotated:,} annotated already, {report.without_label:,} without a label"
+    )
+
+
+@corpus_app.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="A folder with *.jsonl or *.jsonl.gz texts (id, title, body).")],
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+) -> None:
+    """Copy the texts of annotated reports from a local folder into the text store."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.texts import import_texts
+
+        stored, unlabelled, missing = import_texts(folder, corpus, texts, default_taxonomy())
+    typer.echo(
+        f"{stored:,} texts of annotated reports in {texts}; {unlabelled:,} unlabelled reports beside it; "
+        f"{missing:,} annotated reports without a text"
+    )
+
+
+@corpus_app.command()
+def hydrate(
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most so many.")] = None,
+) -> None:
+    """Fetch the texts of annotated issues from GitHub (needs GITHUB_TOKEN). Can be interrupted and called again."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.hydrate import hydrate as fetch
+
+        report = fetch(corpus, texts, default_taxonomy(), limit=limit, console=Console(stderr=True, highlight=False))
+    typer.echo(f"fetched {report.fetched:,}; {len(report.gone):,} deleted, private or moved away; {report.left:,} left")
+    for identifier in report.gone:
+        typer.echo(f"gone: {identifier}")
+
+
+@corpus_app.command("import-tosem")
+def import_tosem(
+    folder: Annotated[Path, typer.Argument(help="The folder with final_categories.xlsx of Liu et al., TOSEM 2023.")],
+    out: Annotated[Path, typer.Option(help="Folder for tosem.jsonl, and texts.jsonl where GITHUB_TOKEN is set.")],
+) -> None:
+    """Map the published labels of Liu et al. (2023) onto our axes; `distriage study report` reads the result."""
+    with training("study"):
+        from distriage_training.study.hydrate_tosem import import_faults
+
+        done = import_faults(folder, out, Console(stderr=True, highlight=False))
+    typer.echo(
+        f"{done.faults:,} faults, {done.symptoms:,} with a symptom of ours, {done.fixes:,} with a fix: "
+        f"{out}/tosem.jsonl"
+    )
+    if done.fetched is None:
+        typer.echo("texts: none fetched; set GITHUB_TOKEN for those of GitHub")
+    else:
+        typer.echo(f"texts: {done.fetched:,} fetched, {done.gone:,} deleted, private or moved away")
+
+
+@corpus_app.command()
+def publish(corpus: CorpusOption = CORPUS) -> None:
+    """Write the annotations as compressed JSONL, one file a split, for `datasets.load_dataset` and pandas."""
+    with training():
+        from distriage.errors import CorpusError
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.dataset import write_splits
+        from distriage_training.corpus.records import read_annotations
+
+        numbered, problems = read_annotations(corpus / "annotations.jsonl", default_taxonomy())
+        if problems:
+            raise CorpusError(problems[0])
+        counts = write_splits([annotation for _, annotation in numbered], corpus / "data")
+    typer.echo(", ".join(f"{count:,} {split}" for split, count in counts.items()) + f": {corpus / 'data'}")
+
+
+@corpus_app.command()
+def digests(
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+    write: Annotated[bool, typer.Option("--write", help="Write the digests of the texts here instead.")] = False,
+) -> None:
+    """Say whether texts that were fetched are those that were annotated, or were edited since."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.digests import compare_digests, write_digests
+        from distriage_training.corpus.records import read_annotations
+        from distriage_training.corpus.texts import read_texts
+
+        store = read_texts([texts])
+        if write:
+            numbered, _ = read_annotations(corpus / "annotations.jsonl", default_taxonomy())
+            raw = [annotation.id for _, annotation in numbered if annotation.origin == "raw"]
+            typer.echo(f"{write_digests(corpus, store, raw):,} digests written")
+            return
+        found = compare_digests(corpus, store)
+    typer.echo(
+        f"{found.same:,} texts are those that were annotated, {len(found.different):,} differ, "
+        f"{found.unknown:,} have no digest"
+    )
+    for identifier in found.different:
+        typer.echo(f"differs: {identifier}")
+
+
+@corpus_app.command()
+def stats(corpus: CorpusOption = CORPUS) -> None:
+    """Count records by split, origin and framework, and labels by axis."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.view import print_stats
+
+        print_stats(Console(highlight=False), corpus, default_taxonomy())
+
+
+@corpus_app.command()
+def agreement(
+    corpus: CorpusOption = CORPUS,
+    first: Annotated[
+        str, typer.Option(help="A reader of readings.jsonl, or annotations: the labels of the corpus.")
+    ] = "first",
+    second: Annotated[str, typer.Option(help="Another reader.")] = "second",
+) -> None:
+    """Cohen's kappa per axis between two readers, and where they differ."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.view import print_agreement
+
+        print_agreement(Console(highlight=False), corpus, first, second, default_taxonomy())
+
+
+@corpus_app.command()
+def check(
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+    withheld: Annotated[
+        Path | None, typer.Option(help="Digests of threads that are kept for a last test; none may be annotated.")
+    ] = None,
+) -> None:
+    """Check schema, labels, duplicates, near-duplicates and leaks between splits; each finding names file and line."""
+    with training():
+        from distriage.taxonomy import default_taxonomy
+        from distriage_training.corpus.digests import read_withheld
+        from distriage_training.corpus.view import check_corpus
+
+        kept = read_withheld(withheld) if withheld is not None else frozenset()
+        errors = check_corpus(Console(highlight=False, soft_wrap=True), corpus, texts, default_taxonomy(), kept)
+    raise typer.Exit(2 if errors else 0)

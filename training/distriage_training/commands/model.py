@@ -1,0 +1,206 @@
+"""Sub-commands of training. Imports nothing heavy before a command runs; a missing extra ends in one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from distriage.terminal import MAINTAIN, TRAIN
+from distriage_training.commands.corpus import corpus_app
+from distriage_training.commands.learn import learn
+from distriage_training.commands.options import (
+    ConfigArgument,
+    ModelOption,
+    SplitOption,
+    check_split,
+    named_model,
+    training,
+)
+from distriage_training.commands.study import study_app
+
+MODELS = Path("models")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the training commands to the command line."""
+    for group in (corpus_app, study_app):
+        app.add_typer(group, rich_help_panel=TRAIN)
+    for command in (train, pretrain, export, index, gate, evaluate, promote):
+        app.command(rich_help_panel=TRAIN)(command)
+    app.command(rich_help_panel=MAINTAIN)(learn)
+
+
+def train(
+    config: ConfigArgument,
+    output: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/NAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
+    sparse_only: Annotated[
+        bool,
+        typer.Option(
+            "--sparse-only", help="Only fit the sparse head of a finished run anew, after annotations were added."
+        ),
+    ] = False,
+) -> None:
+    """Fine-tune a model on the annotated corpus."""
+    with training():
+        from distriage_training.config import load_config
+        from distriage_training.fit.train import refit_sparse
+        from distriage_training.fit.train import train as run
+
+        settings = load_config(config)
+        folder = output or Path("runs") / settings.name
+        weights = refit_sparse(settings, folder) if sparse_only else run(settings, folder, resume=resume)
+    Console(stderr=True, highlight=False).print(f"weights: {weights}")
+
+
+def pretrain(
+    config: ConfigArgument,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for the adapted encoder; default: runs/NAME-encoder.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")] = False,
+) -> None:
+    """Continue the encoder's pre-training on unlabelled reports; then name its folder as encoder.source."""
+    with training():
+        from distriage_training.config import load_config
+        from distriage_training.fit.pretrain import pretrain as run
+
+        settings = load_config(config)
+        folder = run(settings, output or Path("runs") / f"{settings.name}-encoder", resume=resume)
+    Console(stderr=True, highlight=False).print(f"encoder: {folder}")
+
+
+def export(
+    config: ConfigArgument,
+    run: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/NAME.")] = None,
+    output: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+) -> None:
+    """Calibrate a trained model and write its bundle: ONNX, int8 where it passes the gate."""
+    with training():
+        from distriage_training.config import load_config
+        from distriage_training.release.export import export as make
+
+        settings = load_config(config)
+        bundle = make(run or Path("runs") / settings.name, settings, output or Path("models") / settings.name)
+    Console(stderr=True, highlight=False).print(f"bundle: {bundle}")
+
+
+def index(
+    config: ConfigArgument,
+    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+) -> None:
+    """Put the annotated training issues into a bundle, for `classify --similar`; `export` does so by itself."""
+    with training():
+        from distriage.bundle import Bundle
+        from distriage_training.config import load_config
+        from distriage_training.release.index import add_index
+
+        settings = load_config(config)
+        bundle = Bundle(model or Path("models") / settings.name)
+        count = add_index(bundle, settings)
+    Console(stderr=True, highlight=False).print(f"index: {count:,} known issues in {bundle.path}")
+
+
+def gate(
+    config: ConfigArgument,
+    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+) -> None:
+    """Put a domain gate into a bundle, which tells reports of other software apart; `export` does so by itself."""
+    with training():
+        from distriage.bundle import Bundle
+        from distriage_training.config import load_config
+        from distriage_training.corpus.load import load_splits
+        from distriage_training.release.domain import add_gate
+
+        settings = load_config(config)
+        bundle = Bundle(model or Path("models") / settings.name)
+        console = Console(stderr=True, highlight=False)
+        count = add_gate(bundle, settings, load_splits(settings, bundle.taxonomy, console))
+    console.print(f"domain gate: fitted on {count:,} reports of other software, in {bundle.path}")
+
+
+def evaluate(
+    config: Annotated[
+        Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")
+    ] = Path("configs/base.toml"),
+    split: SplitOption = "validation",
+    model: ModelOption = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for metrics.json, report.md and figures; default: runs/NAME-SPLIT.")
+    ] = None,
+    baselines: Annotated[bool, typer.Option(help="Also fit the TF-IDF baseline.")] = True,
+    faithfulness: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Also measure `--explain` on N reports, by deletion and insertion of lines."
+        ),
+    ] = 0,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the figures into the bundle's metrics.json and model card.")
+    ] = False,
+) -> None:
+    """Measure a bundle: tables with baselines, agreement and intervals; figures."""
+    check_split(split)
+    with training():
+        from distriage.classifier import Classifier
+        from distriage_training.config import load_config
+        from distriage_training.measure.evaluate import evaluate as measure
+        from distriage_training.measure.report import report
+        from distriage_training.release.record import record_in_bundle
+
+        settings = load_config(config)
+        classifier = Classifier(named_model(model, settings.name))
+        console = Console(stderr=True, highlight=False)
+        folder = output or Path("runs") / f"{settings.name}-{split}"
+        found = measure(classifier, settings, split, folder, console, baselines=baselines, faithfulness=faithfulness)
+        if record:
+            record_in_bundle(classifier.bundle, found)
+    typer.echo(report(found))
+    console.print(f"written: {folder}/metrics.json, report.md and figures")
+
+
+def promote(
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
+    config: Annotated[
+        Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")
+    ] = Path("configs/base.toml"),
+    current: Annotated[
+        str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")
+    ] = None,
+    reviews: Annotated[
+        Path | None, typer.Option(help="More reviews by maintainers, from `distriage reviews export`.")
+    ] = None,
+    models: Annotated[Path, typer.Option(help="Folder of the models.")] = MODELS,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only compare.")] = False,
+) -> None:
+    """Make a bundle the default model, unless it is worse on any axis than the current one; then the exit code is 1."""
+    with training():
+        from distriage.classifier import Classifier
+        from distriage_training.config import load_config
+        from distriage_training.release.promote import compare, install, print_comparison, worse_axes
+
+        settings = load_config(config)
+        old, new = Classifier(current), Classifier(candidate)
+        comparisons, evidence = compare(old, new, settings, reviews, Console(stderr=True, highlight=False))
+        print_comparison(
+            Console(highlight=False, width=None if sys.stdout.isatty() else 160),
+            comparisons,
+            evidence,
+            old.bundle,
+            new.bundle,
+        )
+        worse = worse_axes(comparisons)
+        if worse:
+            typer.echo(f"refused: {new.bundle.manifest.name} is worse on {', '.join(worse)}")
+            raise typer.Exit(1)
+        if dry_run:
+            typer.echo(
+                f"not worse on any axis; without --dry-run {new.bundle.manifest.name} would become the default in "
+                f"{models}"
+            )
+            return
+        typer.echo(f"promoted: {install(new.bundle, models)} is the default model")

@@ -1,0 +1,43 @@
+"""What the sub-commands of training share: options, and the extra that they need."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from distriage.extras import needs_extra
+
+TEXTS = Path(".corpus/texts.jsonl")  # the local store of raw texts
+ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, e.g. configs/base.toml.")]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the configuration's name.")
+]
+SplitOption = Annotated[str, typer.Option(help="validation or test.")]
+
+
+def training(extra: str = "train") -> AbstractContextManager[None]:
+    """Around a training command: `needs_extra`, and tokenizers that start no threads of their own."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    return needs_extra(extra)
+
+
+def named_model(model: str | None, name: str) -> str:
+    """The model that was asked for, else the one of the configuration's name: its folder in `models` where there is
+    one.
+    """
+    folder = Path("models") / name
+    return model or (str(folder) if folder.is_dir() else name)
+
+
+def check_split(split: str) -> None:
+    """Refuse what is no split to measure on.
+
+    Raises:
+        typer.BadParameter: neither validation nor test.
+    """
+    if split not in {"validation", "test"}:
+        raise typer.BadParameter(f"{split!r}: expected validation or test", param_hint="--split")

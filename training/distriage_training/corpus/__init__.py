@@ -1,0 +1,1 @@
+"""Annotations and texts: read, checked, compared, joined."""

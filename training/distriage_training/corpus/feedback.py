@@ -1,0 +1,194 @@
+"""Reviews of maintainers -> annotation records of origin `feedback`, with their texts in the local text store.
+
+A thread that is annotated already keeps its reading, whatever its split: no review reaches the test split, and no
+test report reaches training. A new one goes to `validation` where the hash of its id says so (one in five), else to
+`train`; no record changes its split.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from distriage.errors import CorpusError
+from distriage.feedback import ReviewRecord
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
+from distriage_training.corpus.records import BUG_AXES, FEEDBACK, Annotation, read_annotations, thread_key
+from distriage_training.corpus.texts import read_texts
+
+VALIDATION_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackReport:
+    """What a call did with the threads of the reviews.
+
+    Attributes:
+        train, validation: Records that the corpus holds now for threads of this file.
+        changed: How many of them are new or differ from before.
+        annotated: Threads that have a reading already.
+        without_label: Threads on which people only said what is wrong, or judged an axis that does not apply to the
+            kind they gave.
+    """
+
+    train: int
+    validation: int
+    changed: int
+    annotated: int
+    without_label: int
+
+
+def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
+    """Read what `distriage reviews export` wrote.
+
+    Returns:
+        The reviews of each thread, in the order of the file.
+
+    Raises:
+        CorpusError: the file cannot be read, or a line is not a review; names file, line and field.
+    """
+    threads: dict[str, list[ReviewRecord]] = defaultdict(list)
+    seen: dict[tuple[str, str], int] = {}
+    for number, row in read_jsonl(path):
+        place = f"{path}:{number}"
+        try:
+            review = ReviewRecord.model_validate_json(json.dumps(row))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            raise CorpusError(f"{place}: {'.'.join(map(str, first['loc'])) or 'review'}: {first['msg']}") from None
+        if review.axis not in taxonomy.axes:
+            raise CorpusError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
+        if review.label is not None and review.label not in taxonomy.axes[review.axis].label_ids:
+            raise CorpusError(
+                f"{place}: label: unknown label {review.label!r} of axis {review.axis} (taxonomy {taxonomy.version})"
+            )
+        key = thread_key(review.id)
+        if (key, review.axis) in seen:
+            raise CorpusError(
+                f"{place}: {review.id}, axis {review.axis}: duplicate of line {seen[key, review.axis]}; "
+                "expected the latest review only"
+            )
+        seen[key, review.axis] = number
+        threads[key].append(review)
+    return list(threads.values())
+
+
+def labels_of(reviews: Sequence[ReviewRecord], taxonomy: Taxonomy) -> dict[str, str]:
+    """Axis -> label of one thread's reviews, without axes that do not apply to the kind that a person gave."""
+    said = {review.axis: review.label for review in reviews if review.label is not None}
+    result = {}
+    for axis, label in said.items():
+        requires = taxonomy.axes[axis].requires
+        if requires is None or said.get(requires[0], requires[1]) == requires[1]:
+            result[axis] = label
+    return result
+
+
+def split_of(identifier: str) -> Literal["train", "validation"]:
+    """The split of a thread: by the hash of its id, so that it never changes."""
+    draw = int(hashlib.sha256(thread_key(identifier).encode("utf-8", "replace")).hexdigest()[:8], 16) / 2**32
+    return "validation" if draw < VALIDATION_SHARE else "train"
+
+
+def import_reviews(path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) -> FeedbackReport:
+    """Bring reviews into the corpus; a second call with the same file changes nothing.
+
+    Args:
+        corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
+        texts: The local text store.
+
+    Raises:
+        CorpusError: a line of either file is not valid; nothing is written then.
+    """
+    threads = read_reviews(path, taxonomy)
+    place = corpus / "annotations.jsonl"
+    numbered, problems = read_annotations(place, taxonomy)
+    if problems:
+        raise CorpusError(problems[0])
+    frameworks: dict[str, Counter[str]] = defaultdict(Counter)
+    for _, annotation in numbered:
+        frameworks[_repository(annotation.id)][annotation.framework] += 1
+    known = {thread_key(annotation.id) for _, annotation in numbered if annotation.origin != FEEDBACK}
+    fresh: dict[str, Annotation] = {}
+    store = read_texts([texts])
+    before = dict(store)
+    annotated = without_label = 0
+    for reviews in threads:
+        last = max(reviews, key=lambda review: review.at)
+        if thread_key(last.id) in known:
+            annotated += 1
+            continue
+        labels = labels_of(reviews, taxonomy)
+        if not labels:
+            without_label += 1
+            continue
+        common = frameworks[_repository(last.id)].most_common(1)
+        fresh[thread_key(last.id)] = _annotation(last, labels, common[0][0] if common else "other")
+        store[last.id] = (last.title, last.body)
+    changed = _replace_records(place, fresh)
+    if store != before:
+        write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in store.items()))
+    splits = Counter(annotation.split for annotation in fresh.values())
+    return FeedbackReport(splits["train"], splits["validation"], changed, annotated, without_label)
+
+
+def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str) -> Annotation:
+    distributed = labels.get("distributed")
+    return Annotation.model_validate(
+        {
+            "id": review.id,
+            "kind": labels.get("kind"),
+            "distributed": None if distributed is None else distributed == "true",
+            **{axis: labels.get(axis) for axis in BUG_AXES},
+            "cause_evidence": None,
+            "fix_evidence": None,
+            "confidence": "high",
+            "note": "",
+            "url": review.url,
+            "origin": FEEDBACK,
+            "source": FEEDBACK,
+            "framework": framework,
+            "created": review.created.strftime("%Y-%m-%dT%H:%M:%SZ") if review.created is not None else None,
+            "readers": 1,
+            "split": split_of(review.id),
+        }
+    )
+
+
+def _repository(identifier: str) -> str:
+    return thread_key(identifier).partition("#")[0]
+
+
+def _replace_records(place: Path, fresh: dict[str, Annotation]) -> int:
+    """Put the records into the place of earlier ones of the same thread, the rest at the end.
+    Returns how many lines differ from before.
+    """
+    waiting = {
+        key: json.dumps(annotation.model_dump(), ensure_ascii=False) for key, annotation in sorted(fresh.items())
+    }
+    changed = 0
+    lines = []
+    with place.open(encoding="utf-8", newline="") as stream:
+        for line in stream:
+            row = json.loads(line) if line.strip() else {}
+            new = waiting.pop(thread_key(row["id"]), None) if row.get("origin") == FEEDBACK else None
+            changed += new is not None and new != line.rstrip("\r\n")
+            lines.append(line if new is None else f"{new}\n")
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    lines += [f"{line}\n" for line in waiting.values()]
+    changed += len(waiting)
+    if changed:
+        part = place.with_name(place.name + ".part")
+        with part.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.writelines(lines)
+        part.replace(place)
+    return changed

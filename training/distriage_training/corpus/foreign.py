@@ -1,0 +1,58 @@
+"""Real reports of other software, for the domain gate. They belong to their reporters and are never committed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from distriage.errors import ConfigError, CorpusError
+from distriage_training.config import Config
+from distriage_training.corpus.jsonl import read_jsonl
+from distriage_training.corpus.records import Record
+
+
+def read_foreign(config: Config) -> list[Record]:
+    """The reports that `domain` of the configuration names; `group` is the repository, in lower case.
+
+    Raises:
+        ConfigError: the configuration names no reports, or a repository of which there is none.
+        CorpusError: a file is missing or is no table of reports.
+    """
+    settings = config.domain
+    if not settings.reports:
+        raise ConfigError(f"{config.path}: domain.reports: expected files with reports of other software")
+    wanted = {repository.lower() for repository in settings.repositories}
+    records = [
+        Record(f"{repository}#{place}", title, body, {}, "train", "foreign", "raw", repository)
+        for path in settings.reports
+        for place, repository, title, body in _rows(path)
+        if repository in wanted
+    ]
+    if missing := wanted - {record.group for record in records}:
+        raise ConfigError(f"{config.path}: domain.repositories: no report of {', '.join(sorted(missing))}")
+    return records
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    if ".jsonl" in path.suffixes:
+        for _, report in read_jsonl(path):
+            repository, _, number = str(report.get("id", "")).lower().partition("#")
+            yield number, repository, str(report.get("title") or ""), str(report.get("body") or "")
+        return
+    csv.field_size_limit(1 << 27)
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8", newline="")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8", newline="") as stream
+        ):
+            reader = csv.DictReader(stream)
+            if missing := {"repo", "title", "body"} - set(reader.fieldnames or []):
+                raise CorpusError(f"{path}: no column {', '.join(sorted(missing))}")
+            for place, row in enumerate(reader, 1):
+                yield f"{path.name}:{place}", row["repo"].lower(), row["title"] or "", row["body"] or ""
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None

@@ -1,0 +1,112 @@
+"""Fetch the texts of annotated issues from GitHub. Network I/O; resumable: each text is stored as it comes."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from distriage.errors import CorpusError, NotFoundError
+from distriage.github import Client, token_of_environment
+from distriage.references import parse_reference
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus.jsonl import read_jsonl
+from distriage_training.corpus.records import read_annotations
+from distriage_training.corpus.texts import own_texts, read_texts
+
+LONG_WAIT_S = 60.0  # of which the person who waits is told
+
+
+@dataclass(slots=True)
+class HydrateReport:
+    """What a call did: texts fetched, ids that are gone for good, how many are left for the next call."""
+
+    fetched: int = 0
+    gone: list[str] = field(default_factory=list)
+    left: int = 0
+
+
+def hydrate(
+    corpus: Path,
+    texts: Path,
+    taxonomy: Taxonomy,
+    *,
+    limit: int | None = None,
+    console: Console,
+    sleep: Callable[[float], None] = time.sleep,
+) -> HydrateReport:
+    """Fetch what is missing in the store.
+
+    Args:
+        limit: Fetch at most this many.
+        sleep: Waits seconds.
+
+    Returns:
+        What was done; `gone` holds all ids that are known to be gone, those of earlier calls too.
+
+    Raises:
+        GitHubError: no network, or access refused; what was fetched so far is kept.
+        CorpusError: the annotations cannot be read.
+    """
+    annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
+    if problems:
+        raise CorpusError(problems[0])
+    gone_file = texts.with_name("gone.jsonl")
+    _mend_last_line(gone_file)
+    gone = {row["id"] for _, row in read_jsonl(gone_file)} if gone_file.is_file() else set()
+    _mend_last_line(texts)
+    known = read_texts([texts, *own_texts(corpus)]).keys() | gone
+    wanted = [annotation for _, annotation in annotations if annotation.id not in known and annotation.url]
+    todo = wanted[:limit]
+    report = HydrateReport(gone=sorted(gone))
+    texts.parent.mkdir(parents=True, exist_ok=True)
+    columns = (
+        TextColumn("fetching"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with (
+        Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+        texts.open("a", encoding="utf-8", errors="replace") as store,
+    ):
+        task = progress.add_task("", total=len(todo))
+
+        def wait(seconds: float) -> None:
+            if seconds >= LONG_WAIT_S:
+                progress.update(task, description=f"rate limit, {seconds / 60:.0f} min")
+            sleep(seconds)
+            progress.update(task, description="")
+
+        client = Client(token_of_environment(), max_wait_s=math.inf, sleep=wait)
+        for annotation in todo:
+            try:
+                issue = client.issue(parse_reference(annotation.url))
+            except NotFoundError:
+                report.gone.append(annotation.id)
+                with gone_file.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps({"id": annotation.id}) + "\n")
+            else:
+                row = {"id": annotation.id, "title": issue.title, "body": issue.body}
+                store.write(json.dumps(row, ensure_ascii=False) + "\n")
+                store.flush()
+                report.fetched += 1
+            progress.advance(task)
+    report.left = len(wanted) - len(todo)
+    return report
+
+
+def _mend_last_line(path: Path) -> None:
+    """Cut a line that an interruption left half-written."""
+    if not path.is_file():
+        return
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        path.write_bytes(content[: content.rfind(b"\n") + 1])

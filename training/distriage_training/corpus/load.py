@@ -1,0 +1,208 @@
+"""A run's records, whatever they are read from, by split."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+
+from distriage.errors import ConfigError, CorpusError
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config
+from distriage_training.corpus.readings import join_readings
+from distriage_training.corpus.records import FEEDBACK, Annotation, Record, read_annotations
+from distriage_training.corpus.tables import read_tables
+from distriage_training.corpus.texts import own_texts, read_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """A run's records.
+
+    Attributes:
+        train: With the reviews of people that fell to training.
+        validation, test: Annotated reports only.
+        feedback: Reviews of people that fell to validation. They were made with a model's answer in view, so they
+            neither calibrate nor choose, and are measured apart.
+        without_text: Split -> annotated reports that have no text here.
+    """
+
+    train: list[Record]
+    validation: list[Record]
+    test: list[Record]
+    feedback: list[Record]
+    without_text: Mapping[str, int] = field(default_factory=dict)
+
+    def measured(self, split: str) -> list[Record]:
+        """The annotated reports of `validation` or `test`.
+
+        Raises:
+            CorpusError: none has a text here.
+        """
+        records = self.test if split == "test" else self.validation
+        if not records:
+            raise CorpusError(f"split {split}: no record with a text")
+        return records
+
+    def counts(self) -> dict[str, int]:
+        """Split -> number of records, reviews included."""
+        return {
+            "train": len(self.train),
+            "validation": len(self.validation) + len(self.feedback),
+            "test": len(self.test),
+        }
+
+    def trained_sha256(self) -> str:
+        """`data_sha256` of all that a run learns from or chooses by."""
+        return data_sha256([*self.train, *self.validation, *self.feedback])
+
+
+PUBLIC = frozenset({"raw", "restated"})  # origins
+
+
+def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = None) -> Splits:
+    """Read the run's records.
+
+    Args:
+        console: Where to say that texts are missing.
+
+    Raises:
+        ConfigError, CorpusError: the data is missing or not valid.
+    """
+    data = config.data
+    _check_weights(config, taxonomy)
+    missing: Counter[str] = Counter()
+    if data.format == "csv":
+        records = read_tables(config, data, taxonomy)
+    else:
+        records, without = load_records(data.corpus, data.texts, taxonomy)
+        missing.update(annotation.split for annotation in without)
+        records = join_readings(records, data.corpus / "readings.jsonl", data.readers, taxonomy)
+    if missing and console is not None:
+        console.print(
+            f"note: {missing.total():,} of {missing.total() + len(records):,} annotated reports have no text here and "
+            "are left out (`distriage corpus import FOLDER` or `distriage corpus hydrate` brings them)"
+        )
+    by_split: dict[str, list[Record]] = {"train": [], "validation": [], "test": [], "feedback": []}
+    for record in records:
+        reviewed = record.origin == FEEDBACK and record.split != "train"
+        by_split["feedback" if reviewed else record.split].append(record)
+    for name in ("train", "validation"):
+        if not by_split[name]:
+            raise CorpusError(f"{config.path}: no record with a text in split {name}")
+    if data.limit is not None:
+        by_split["train"] = draw(by_split["train"], data.limit, taxonomy, config.seed)
+    splits = Splits(**by_split, without_text=missing)
+    _check_axes(config, splits, taxonomy)
+    return splits
+
+
+def _check_weights(config: Config, taxonomy: Taxonomy) -> None:
+    weights = {f"label_weights.{source}": weights for source, weights in config.training.label_weights.items()}
+    for key, by_axis in {**weights, "unsure_weights": config.training.unsure_weights}.items():
+        if unknown := by_axis.keys() - taxonomy.axes.keys():
+            raise ConfigError(
+                f"{config.path}: training.{key}: unknown axis {', '.join(sorted(unknown))}; "
+                f"known: {', '.join(taxonomy.axes)}"
+            )
+
+
+def _check_axes(config: Config, splits: Splits, taxonomy: Taxonomy) -> None:
+    for axis in taxonomy.axes:
+        found = {record.labels[axis] for record in splits.train if axis in record.labels}
+        if len(found) < 2 or not any(axis in record.labels for record in splits.validation):
+            names = ", ".join(sorted(found)) or "none"
+            raise CorpusError(
+                f"{config.path}: axis {axis}: labels in split train: {names}; "
+                "expected two or more, and one in validation"
+            )
+
+
+def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Record], list[Annotation]]:
+    """Join annotations with texts.
+
+    Args:
+        corpus: Folder with annotations.jsonl and the texts that are ours.
+        texts: The local text store; may be missing.
+
+    Returns:
+        Records that have a text, and the annotations of those that have none.
+
+    Raises:
+        CorpusError: the annotations are not valid; names the first problem and how many there are.
+    """
+    annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
+    if problems:
+        raise CorpusError(
+            f"{problems[0]}"
+            + (f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else "")
+        )
+    store = read_texts([texts, *own_texts(corpus)])
+    records, missing = [], []
+    for _, annotation in annotations:
+        if annotation.id not in store:
+            missing.append(annotation)
+            continue
+        title, body = store[annotation.id]
+        labels = {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None}
+        records.append(
+            Record(
+                id=annotation.id,
+                title=title,
+                body=body,
+                labels=labels,
+                split=annotation.split,
+                source=annotation.source,
+                origin=annotation.origin,
+                group=annotation.framework,
+                url=annotation.url,
+                note=annotation.note,
+                sure=annotation.confidence != "low",
+            )
+        )
+    return records, missing
+
+
+def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
+    """At random, but with two labels of every axis where there are two: without them an axis cannot be learnt."""
+    order = random.Random(seed).sample(records, len(records))
+    first: dict[tuple[str, str], Record] = {}
+    for axis in taxonomy.axes:
+        found: dict[str, Record] = {}
+        for record in order:
+            if axis in record.labels and len(found) < 2:
+                found.setdefault(record.labels[axis], record)
+        first |= {(axis, label): record for label, record in found.items()}
+    needed = {record.id for record in first.values()}
+    return sorted(order, key=lambda record: record.id not in needed)[:limit]
+
+
+def data_sha256(records: Sequence[Record]) -> str:
+    """A hash of all that was trained on: ids, texts, labels of all readings, splits."""
+    digest = hashlib.sha256()
+    for record in sorted(records, key=lambda r: r.id):
+        row = [
+            record.id,
+            record.title,
+            record.body,
+            dict(record.labels),
+            record.split,
+            *(dict(other.labels) for other in record.others),
+        ]
+        digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def known_issues(records: Sequence[Record], taxonomy: Taxonomy) -> list[Record]:
+    """The training records that may be shown and are worth it: public threads with a label on every axis, hence bugs.
+
+    Not those of origin generated, which have no thread, nor feedback, whose threads may be private.
+    """
+    shown = [record for record in records if record.split == "train" and record.origin in PUBLIC and record.url]
+    return [record for record in shown if record.labels.keys() == taxonomy.axes.keys()]

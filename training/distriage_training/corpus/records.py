@@ -1,0 +1,199 @@
+"""The annotated corpus on disk, and in memory as a `datasets.Dataset`.
+
+training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
+training/corpus/restated.jsonl      id, title, body of real threads that were written anew for this project
+training/corpus/generated.jsonl     id, title, body of reports that have no thread
+training/corpus/readings.jsonl      single readings of reports that were read more than once (`readings.py`)
+.corpus/texts.jsonl                 local only: texts that belong to their reporters, imported or fetched
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus.jsonl import read_jsonl
+
+FEEDBACK = "feedback"  # origin and source of what people said of a model's answers
+UNLABELLED = -100  # PyTorch's ignore index
+Evidence = Literal["stated", "inferred"]
+# Repositories that moved: the same thread has two names. Lower case; old -> new.
+RENAMED = {
+    "microsoft/deepspeed": "deepspeedai/deepspeed",
+    "microsoft/deepspeedexamples": "deepspeedai/deepspeedexamples",
+    "microsoft/deepspeed-mii": "deepspeedai/deepspeed-mii",
+    "microsoft/megatron-deepspeed": "deepspeedai/megatron-deepspeed",
+    "pytorchlightning/pytorch-lightning": "lightning-ai/pytorch-lightning",
+    "pytorch/fairseq": "facebookresearch/fairseq",
+    "nvidia/nemo": "nvidia-nemo/speech",
+    "uber/horovod": "horovod/horovod",
+}
+BUG_AXES = ("stage", "symptom", "cause", "fix")
+OWN_TEXTS = {"restated": "restated.jsonl", "generated": "generated.jsonl"}  # origin -> file beside annotations.jsonl
+
+
+class Annotation(BaseModel):
+    """One record of annotations.jsonl; see training/corpus/README.md for the meaning of each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    kind: str | None
+    distributed: bool | None
+    stage: str | None
+    symptom: str | None
+    cause: str | None
+    cause_evidence: Evidence | None
+    fix: str | None
+    fix_evidence: Evidence | None
+    confidence: Literal["high", "low"]
+    note: str
+    url: str
+    origin: Literal["raw", "restated", "generated", "feedback"]
+    source: str
+    framework: str
+    created: str | None
+    readers: int
+    split: Literal["train", "validation", "test"]
+
+    @model_validator(mode="after")
+    def _check(self) -> Annotation:
+        filled = [axis for axis in BUG_AXES if getattr(self, axis) is not None]
+        if self.origin == FEEDBACK:  # a person judges single axes
+            if self.split == "test":
+                raise ValueError(
+                    "feedback records must not be in the test split: the maintainer had seen the model's answer"
+                )
+            if not filled and self.kind is None and self.distributed is None:
+                raise ValueError("no label at all; expected one or more")
+        elif self.kind is None or self.distributed is None:
+            raise ValueError(
+                "kind and distributed must not be null; only records of origin feedback may leave them out"
+            )
+        elif self.kind == "bug" and len(filled) < len(BUG_AXES):
+            raise ValueError(f"a bug needs {', '.join(BUG_AXES)}; filled: {', '.join(filled) or 'none'}")
+        if self.kind not in {"bug", None} and filled:
+            raise ValueError(f"kind {self.kind} must leave {', '.join(filled)} null")
+        if self.origin == "generated" and self.split != "train":
+            raise ValueError(f"a generated report must not be in {self.split}")
+        return self
+
+    def label(self, axis: str) -> str | None:
+        """The label of an axis, None where it is not annotated."""
+        value = getattr(self, axis, None)  # a taxonomy of one's own may have other axes
+        return str(value).lower() if isinstance(value, bool) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one reader said of a report.
+
+    Attributes:
+        labels: Axis -> label id; an axis that is not annotated is absent.
+        source: The record's source, or the name of a further reader: what `training.label_weights` calls it.
+        sure: Whether the reader was.
+    """
+
+    labels: Mapping[str, str]
+    source: str
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A report with its labels, whatever it was read from.
+
+    Attributes:
+        labels: Axis -> label id; an axis that is not annotated is absent.
+        group: For scores per group: the framework, or the group column of a table.
+        url: The report's page; empty where it has none.
+        note: The annotator's words for the decisive clue; empty where there are none.
+        sure: Whether the annotator was.
+        others: Further readings of the report (`readings.py`).
+    """
+
+    id: str
+    title: str
+    body: str
+    labels: Mapping[str, str]
+    split: str
+    source: str
+    origin: str
+    group: str
+    url: str = ""
+    note: str = ""
+    sure: bool = True
+    others: tuple[Reading, ...] = ()
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The record's own labels as a reading, then the others."""
+        return (Reading(self.labels, self.source, self.sure), *self.others)
+
+
+def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, Annotation]], list[str]]:
+    """Read annotations and check each against the schema and the taxonomy.
+
+    Returns:
+        The valid records with their line numbers, and a message a problem, `file:line: what, expected`.
+
+    Raises:
+        CorpusError: the file cannot be read at all.
+    """
+    records: list[tuple[int, Annotation]] = []
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    for number, row in read_jsonl(path):
+        place = f"{path}:{number}"
+        try:
+            record = Annotation.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            problems.append(f"{place}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")
+            continue
+        wrong = [
+            axis
+            for axis in taxonomy.axes
+            if record.label(axis) is not None and record.label(axis) not in taxonomy.axes[axis].label_ids
+        ]
+        problems += [
+            f"{place}: {axis}: unknown label {record.label(axis)!r} (taxonomy {taxonomy.version})" for axis in wrong
+        ]
+        key = thread_key(record.id)
+        if key in seen:
+            problems.append(f"{place}: id {record.id}: duplicate of line {seen[key]}")
+        elif not wrong:
+            records.append((number, record))
+        seen.setdefault(key, number)
+    return records, problems
+
+
+def thread_key(identifier: str) -> str:
+    """The same string for all names of one thread."""
+    repository, _, number = identifier.lower().partition("#")
+    return f"{RENAMED.get(repository, repository)}#{number}"
+
+
+def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:
+    """Axis -> how often each label occurs; labels that never occur count 0."""
+    counts = {axis.id: Counter(dict.fromkeys(axis.label_ids, 0)) for axis in taxonomy.axes.values()}
+    for annotation in annotations:
+        for axis in counts:
+            label = annotation.label(axis)
+            if label is not None:
+                counts[axis][label] += 1
+    return counts
+
+
+def label_numbers(record: Record | Reading, taxonomy: Taxonomy) -> list[int]:
+    """Position of the label on each axis, `UNLABELLED` where there is none."""
+    return [
+        axis.label_ids.index(record.labels[axis.id]) if axis.id in record.labels else UNLABELLED
+        for axis in taxonomy.axes.values()
+    ]

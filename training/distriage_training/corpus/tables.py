@@ -1,0 +1,74 @@
+"""Records from CSV tables with a label column per axis (`data.format = "csv"`)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import zlib
+from pathlib import Path
+
+from distriage.errors import ConfigError, CorpusError
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config, DataConfig
+from distriage_training.corpus.records import Record
+
+
+def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
+    if data.train is None or set(data.label_columns) != set(taxonomy.axes):
+        raise ConfigError(
+            f"{config.path}: data.format csv needs `train` and `label_columns` for each of the axes "
+            f"{', '.join(taxonomy.axes)}"
+        )
+    records: list[Record] = []
+    for split, path in (("train", data.train), ("test", data.test)):
+        if path is not None:
+            records += _read_table(path, split, data, taxonomy)
+    # A record's own hash decides whether it is set apart: stable when the table grows.
+    cut = int(data.validation_fraction * 2**32)
+    return [
+        Record(r.id, r.title, r.body, r.labels, "validation", r.source, r.origin, r.group)
+        if r.split == "train" and int(hashlib.sha256((r.title + r.body).encode()).hexdigest()[:8], 16) < cut
+        else r
+        for r in records
+    ]
+
+
+def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
+    csv.field_size_limit(1 << 27)
+    records = []
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8", newline="")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8", newline="") as stream
+        ):
+            reader = csv.DictReader(stream)
+            columns = reader.fieldnames or []
+            for column in (
+                "title",
+                "body",
+                *data.label_columns.values(),
+                *filter(None, [data.group_column, data.title_prefix_column]),
+            ):
+                if column not in columns:
+                    raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(columns)}")
+            for number, row in enumerate(reader, 1):
+                labels = {axis: row[column] for axis, column in data.label_columns.items()}
+                for axis, label in labels.items():
+                    known = taxonomy.axes[axis].label_ids
+                    if label not in known:
+                        raise CorpusError(
+                            f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: "
+                            f"{', '.join(known)}"
+                        )
+                group = row.get(data.group_column or "") or ""
+                title = row["title"] or ""
+                if data.title_prefix_column:
+                    title = f"{row[data.title_prefix_column]}: {title}"
+                records.append(
+                    Record(f"{path.name}:{number}", title, row["body"] or "", labels, split, "table", "raw", group)
+                )
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
+        raise CorpusError(f"{path}: cannot be read: {error}") from None
+    return records

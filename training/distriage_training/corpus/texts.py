@@ -1,0 +1,84 @@
+"""Texts of annotated reports: those written for this project, and the local store of those that belong to their
+reporters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from distriage.errors import CorpusError
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
+from distriage_training.corpus.records import OWN_TEXTS, read_annotations
+
+
+def own_texts(corpus: Path) -> list[Path]:
+    """The files of a corpus whose texts were written for this project."""
+    return [corpus / name for name in OWN_TEXTS.values()]
+
+
+def read_texts(paths: Iterable[Path]) -> dict[str, tuple[str, str]]:
+    """Read id -> (title, body) from text files; a missing file counts as empty.
+
+    Raises:
+        CorpusError: a line is not a record with id, title and body, or the file cannot be read.
+    """
+    texts: dict[str, tuple[str, str]] = {}
+    for path in paths:
+        if not path.is_file():
+            continue
+        for number, row in read_jsonl(path):
+            _add_text(texts, row, f"{path}:{number}")
+    return texts
+
+
+def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[int, int, int]:
+    """Copy the texts of annotated reports, and all unlabelled ones, from a folder into the local store.
+
+    Args:
+        folder: Searched for `*.jsonl` and `*.jsonl.gz` with id, title and body.
+        corpus: Folder of the annotations.
+        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it. Both keep what earlier imports brought.
+
+    Returns:
+        How many texts were stored, how many unlabelled reports, how many annotated reports still have no text.
+
+    Raises:
+        CorpusError: no such folder, no text in it, or a text file with a line that is none.
+    """
+    if not folder.is_dir():
+        raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
+    annotations, _ = read_annotations(corpus / "annotations.jsonl", taxonomy)
+    wanted = {annotation.id for _, annotation in annotations}
+    others = texts.with_name("unlabelled.jsonl")
+    known = read_texts([others, texts])  # of earlier imports
+    found = 0
+    for path in sorted([*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")]):
+        for position, (number, row) in enumerate(read_jsonl(path)):
+            if position == 0 and not _is_text(row):
+                break  # another kind of file
+            _add_text(known, row, f"{path}:{number}")
+            found += 1
+    if not found:
+        raise CorpusError(f"{folder}: no text found; expected *.jsonl or *.jsonl.gz with id, title and body")
+    rows = [{"id": i, "title": title, "body": body} for i, (title, body) in known.items()]
+    stored = write_jsonl(texts, (row for row in rows if row["id"] in wanted))
+    unlabelled = write_jsonl(others, (row for row in rows if row["id"] not in wanted))
+    return stored, unlabelled, len(wanted - known.keys() - read_texts(own_texts(corpus)).keys())
+
+
+def _is_text(row: Mapping[str, Any]) -> bool:
+    return (
+        isinstance(row.get("id"), str)
+        and isinstance(row.get("title"), str)
+        and isinstance(row.get("body", 0), str | None)
+    )
+
+
+def _add_text(texts: dict[str, tuple[str, str]], row: Mapping[str, Any], place: str) -> None:
+    if not _is_text(row):
+        found = ", ".join(f"{key} ({type(value).__name__})" for key, value in row.items())
+        raise CorpusError(f"{place}: a text needs `id`, `title` and `body`, strings; found {found or 'nothing'}")
+    texts[row["id"]] = (row["title"], row["body"] or "")

@@ -1,0 +1,141 @@
+"""What `distriage corpus stats`, `agreement` and `check` print."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from distriage.errors import CorpusError
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus.agreement import compare
+from distriage_training.corpus.digests import is_withheld
+from distriage_training.corpus.jsonl import read_jsonl
+from distriage_training.corpus.near_duplicates import near_duplicates
+from distriage_training.corpus.readings import read_readings
+from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations
+from distriage_training.corpus.texts import own_texts, read_texts
+
+ANNOTATIONS = "annotations"  # names the corpus' own labels where a reader is asked for
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="left" if column == columns[0] else "right")
+    return table
+
+
+def print_stats(console: Console, corpus: Path, taxonomy: Taxonomy) -> None:
+    """Records by split and origin, by framework, and labels by axis and split."""
+    annotations = [annotation for _, annotation in read_annotations(corpus / "annotations.jsonl", taxonomy)[0]]
+    splits = ("train", "validation", "test")
+    for title, key in (("origin", "origin"), ("framework", "framework")):
+        counts: Counter[tuple[str, str]] = Counter((getattr(a, key), a.split) for a in annotations)
+        table = _table(f"{len(annotations):,} records by {title}", title, *splits, "all")
+        for value, total in Counter(getattr(a, key) for a in annotations).most_common():
+            table.add_row(value, *(f"{counts[value, split]:,}" for split in splits), f"{total:,}")
+        console.print(table)
+    by_split = {split: count_labels((a for a in annotations if a.split == split), taxonomy) for split in splits}
+    for axis in taxonomy.axes.values():
+        table = _table(axis.name, axis.id, *splits, "all")
+        totals = {label: sum(by_split[split][axis.id][label] for split in splits) for label in axis.label_ids}
+        for label in sorted(totals, key=lambda name: -totals[name]):
+            table.add_row(label, *(f"{by_split[split][axis.id][label]:,}" for split in splits), f"{totals[label]:,}")
+        console.print(table)
+
+
+def print_agreement(console: Console, corpus: Path, first: str, second: str, taxonomy: Taxonomy) -> None:
+    """Kappa per axis and the commonest disagreements.
+
+    Args:
+        first, second: Readers of `readings.jsonl`, or `ANNOTATIONS`: the corpus' own labels.
+
+    Raises:
+        CorpusError: no such reader, or the two share no report.
+    """
+    path = corpus / "readings.jsonl"
+    readings = dict(read_readings(path))
+    if ANNOTATIONS in (first, second):
+        readings[ANNOTATIONS] = {str(row.get("id")): row for _, row in read_jsonl(corpus / "annotations.jsonl")}
+    for name in (first, second):
+        if name not in readings:
+            raise CorpusError(f"{path}: no reader {name!r}; readers: {', '.join(sorted(readings))}")
+    result = compare(readings[first], readings[second], taxonomy)
+    if not result:
+        raise CorpusError(f"{path}: {first} and {second} share no report")
+    table = _table(f"{first} against {second}", "axis", "n", "kappa", "accuracy", "macro-F1")
+    for axis, found in result.items():
+        table.add_row(axis, str(found.n), f"{found.kappa:.2f}", f"{found.accuracy:.3f}", f"{found.macro_f1:.3f}")
+    console.print(table)
+    differences = _table("where they differ", "axis", first, second, "times")
+    for axis, found in result.items():
+        for one, other, times in found.differences[:5]:
+            differences.add_row(axis, one, other, str(times))
+    console.print(differences)
+    console.print("The readers are language models; such readers agree more than people do.", style="dim")
+
+
+def check_corpus(
+    console: Console, corpus: Path, texts: Path, taxonomy: Taxonomy, withheld: frozenset[str] = frozenset()
+) -> int:
+    """Print every finding, errors first.
+
+    Args:
+        withheld: Digests of threads that are kept for a last test.
+
+    Returns:
+        How many errors: breaches of the schema, withheld threads and leaks. Near-duplicates within a split are notes
+        only.
+    """
+    path = corpus / "annotations.jsonl"
+    numbered, problems = read_annotations(path, taxonomy)
+    problems += [
+        f"{path}:{number}: {annotation.id} is withheld for a last test; take it out"
+        for number, annotation in numbered
+        if is_withheld(annotation.id, withheld)
+    ]
+    store = read_texts([texts, *own_texts(corpus)])
+    lines, records = [], []
+    for number, annotation in numbered:
+        if annotation.origin in OWN_TEXTS and annotation.id not in store:
+            problems.append(
+                f"{path}:{number}: {annotation.id} is {annotation.origin} but has no text in "
+                f"{OWN_TEXTS[annotation.origin]}"
+            )
+        if annotation.id in store:
+            title, body = store[annotation.id]
+            lines.append(number)
+            records.append(
+                Record(
+                    annotation.id,
+                    title,
+                    body,
+                    {},
+                    annotation.split,
+                    annotation.source,
+                    annotation.origin,
+                    annotation.framework,
+                )
+            )
+    notes: list[str] = []
+    for pair in near_duplicates(records):
+        one, other = records[pair.first], records[pair.second]
+        leak = one.split != other.split
+        text = (
+            f"{path}:{lines[pair.second]}: {other.id} ({other.split}) {'leaks: it ' if leak else ''}is a "
+            f"near-duplicate of {one.id} "
+            f"({one.split}, line {lines[pair.first]}): {pair.similarity:.0%} of the word triples are shared"
+        )
+        (problems if leak else notes).append(text)
+    for problem in problems:
+        console.print(f"error: {problem}", markup=False)
+    for note in notes:
+        console.print(f"note: {note}", markup=False)
+    console.print(
+        f"{len(numbered):,} valid records, {len(records):,} with a text; {len(problems)} errors, {len(notes)} "
+        "near-duplicates within a split"
+    )
+    return len(problems)

@@ -1,0 +1,1 @@
+"""Records -> weights: the encoder, its heads and the sparse head."""

@@ -1,0 +1,93 @@
+"""What the domain gate is fitted on: training reports, validation bugs, reports of other software, as it sees them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from distriage.classifier import Classifier
+from distriage.domain import shape_features
+from distriage.recipe.text import prepare
+from distriage_training.config import Config
+from distriage_training.corpus.foreign import read_foreign
+from distriage_training.corpus.load import Splits
+from distriage_training.corpus.records import Record
+from distriage_training.fit.domain import Gate, Reports, fit_gate, repository_folds
+from distriage_training.fit.sparse import feature_matrix
+
+SAMPLE = 150  # foreign reports of a repository that the classifier reads; the words are learnt from all
+
+
+@dataclass(frozen=True, slots=True)
+class DomainData:
+    """Reports of the gate.
+
+    Attributes:
+        known: N-grams of the training reports; those of no thread and those of foreign repositories are left out.
+        bugs: The validation bugs, `validation` as the gate sees them.
+        others: The reports of other software, those that the classifier has read first; `folds` by repository.
+        sample: The first of `others`, as the gate sees them.
+    """
+
+    known: csr_matrix
+    bugs: Sequence[Record]
+    validation: Reports
+    others: Sequence[Record]
+    foreign: csr_matrix
+    folds: NDArray[np.int64]
+    sample: Reports
+
+    def gate(self, without: int | None = None) -> Gate:
+        """Fit the gate, on request without one fold of repositories."""
+        kept = self.folds != without
+        read = kept[: len(self.sample.shape)]
+        return fit_gate(self.known, self.validation, self.foreign[kept], self.folds[kept], self.sample.rows(read))
+
+
+def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> DomainData:
+    """Read all reports, and let the classifier read the validation bugs and `SAMPLE` reports of each repository.
+
+    Raises:
+        ConfigError, CorpusError: the reports of other software are missing.
+    """
+    others = read_foreign(config)
+    random.Random(config.seed).shuffle(others)
+    seen: Counter[str] = Counter()
+    place = {}
+    for record in others:
+        seen[record.group] += 1
+        place[record.id] = seen[record.group] > SAMPLE
+    others.sort(key=lambda record: place[record.id])
+    foreign = {record.group for record in others}
+    known = [
+        record
+        for record in splits.train
+        if record.origin != "generated" and record.id.lower().partition("#")[0] not in foreign
+    ]
+    bugs = [record for record in splits.validation if record.labels.get("kind") == "bug"]
+    counts = feature_matrix(others)
+    return DomainData(
+        known=feature_matrix(known),
+        bugs=bugs,
+        validation=_as_seen(classifier, bugs, feature_matrix(bugs)),
+        others=others,
+        foreign=counts,
+        folds=repository_folds([record.group for record in others]),
+        sample=_as_seen(classifier, [record for record in others if not place[record.id]], counts),
+    )
+
+
+def _as_seen(classifier: Classifier, records: Sequence[Record], counts: csr_matrix) -> Reports:
+    inputs = [prepare(record.title, record.body) for record in records]
+    logits = classifier.logits(inputs)
+    shape = [
+        shape_features(counts[row].indices, len(item.filed), {axis: values[row] for axis, values in logits.items()})
+        for row, item in enumerate(inputs)
+    ]
+    return Reports(counts[: len(records)], np.array(shape))

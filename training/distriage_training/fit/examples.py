@@ -1,0 +1,60 @@
+"""Records -> the training set: texts prepared and tokenized, labels as numbers. In memory, as `datasets.Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from datasets import Dataset
+from tokenizers import Tokenizer
+
+from distriage.recipe.text import prepare
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config, TrainingConfig
+from distriage_training.corpus.records import Record, label_numbers
+
+NO_NOTE = -1
+
+
+def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy, config: Config) -> Dataset:
+    """Build the training set.
+
+    Returns:
+        Columns `input_ids` (at most `max_tokens`), `labels` [readings, axes] (`UNLABELLED` where absent), `weights`
+        [readings, axes], `note` (the record's number, `NO_NOTE` where it has none), `length`, `source`.
+    """
+    tokenizer.enable_truncation(config.encoder.max_tokens)
+    tokenizer.no_padding()
+    read = [targets(record, taxonomy, config.training) for record in records]
+    encodings = tokenizer.encode_batch([prepare(record.title, record.body).text for record in records])
+    return Dataset.from_dict(
+        {
+            "input_ids": [encoding.ids for encoding in encodings],
+            "length": [len(encoding.ids) for encoding in encodings],
+            "labels": [[numbers for numbers, _ in readings] for readings in read],
+            "weights": [[weights for _, weights in readings] for readings in read],
+            "note": [number if record.note else NO_NOTE for number, record in enumerate(records)],
+            "source": [record.source for record in records],
+        }
+    )
+
+
+def targets(record: Record, taxonomy: Taxonomy, settings: TrainingConfig) -> list[tuple[list[int], list[float]]]:
+    """What training is to learn from a record: the label numbers [axes] of each of its readings, and their weights
+    [axes].
+
+    Readings share the record's weight evenly. Whoever was not sure counts less (`unsure_weights`), unless another
+    reader chose the same label.
+    """
+    readings = record.readings
+
+    def weight(number: int, axis: str) -> float:
+        reading = readings[number]
+        label = reading.labels.get(axis)
+        confirmed = any(other.labels.get(axis) == label for k, other in enumerate(readings) if k != number)
+        unsure = 1.0 if reading.sure or confirmed else settings.unsure_weights.get(axis, 1.0)
+        return settings.label_weights.get(reading.source, {}).get(axis, 1.0) * unsure / len(readings)
+
+    return [
+        (label_numbers(reading, taxonomy), [weight(number, axis) for axis in taxonomy.axes])
+        for number, reading in enumerate(readings)
+    ]

@@ -1,0 +1,225 @@
+"""Fine-tuning with transformers' Trainer: one CPU, one GPU (bf16) or several (torchrun) run the same command."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from rich.console import Console
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from transformers import set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from distriage.bundle import thread_digest
+from distriage.errors import ConfigError
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config
+from distriage_training.corpus.load import Splits, load_splits
+from distriage_training.corpus.records import UNLABELLED, Record, thread_key
+from distriage_training.fit.batches import BucketSampler, Collator
+from distriage_training.fit.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, save_encoder, weights_sha256
+from distriage_training.fit.examples import tokenize
+from distriage_training.fit.model import TriageModel
+from distriage_training.fit.rationale import Rationales, embed
+from distriage_training.fit.run import (
+    RUN_INFO,
+    WEIGHTS,
+    RunInfo,
+    build_model,
+    check_labels,
+    load_run_info,
+    load_trained,
+    note_labels,
+)
+from distriage_training.fit.sparse import fit_sparse_head
+from distriage_training.fit.trainer import TriageTrainer, earlier_seconds, training_arguments
+
+
+def train(config: Config, output: Path, *, resume: bool = False, console: Console | None = None) -> Path:
+    """Run the training of a configuration.
+
+    Args:
+        output: Folder of the run: checkpoints, TensorBoard log, final weights, `run.json`.
+        resume: Go on from the last checkpoint in `output`.
+
+    Returns:
+        The weights' file.
+
+    Raises:
+        ConfigError: nothing to resume, `output` holds another run, or it was begun with other labels.
+        CorpusError: the data is not valid.
+    """
+    console = console or Console(stderr=True)
+    taxonomy = config.load_taxonomy()
+    checkpoint = _checkpoint(output, taxonomy, resume=resume)
+    before = _earlier_run(config)
+    set_seed(config.seed)
+    tokenizer = load_tokenizer(config.encoder)
+    model = build_model(config, taxonomy)  # before the data: a wrong setting shows at once
+    splits = load_splits(config, taxonomy, console)
+    dataset = tokenize(splits.train, tokenizer, taxonomy, config)
+    _prepare_model(model, tokenizer, dataset, splits.train, config)
+    if not checkpoint:
+        note_labels(output, taxonomy)
+    trainer = _trainer(config, output, model, tokenizer, dataset, console)
+    seconds = _run(trainer, checkpoint)
+    if not trainer.is_world_process_zero():
+        return output / WEIGHTS
+    model.rationales = None  # its work is done
+    accuracy = _validation_accuracy(model, tokenizer, splits.validation, taxonomy, config)
+    save_encoder(model.encoder, tokenizer, output / "encoder")
+    info = {
+        "labels": {axis.id: axis.label_ids for axis in taxonomy.axes.values()},
+        "config": config.record(),
+        "records": splits.counts(),
+        "data_sha256": splits.trained_sha256(),
+        "trained_on": sorted({*_digests(splits.train), *(before.trained_on if before else ())}),
+        "validation_accuracy": accuracy,
+        "hardware": torch.cuda.get_device_name()
+        if torch.cuda.is_available()
+        else f"CPU, {torch.get_num_threads()} threads",
+        "training_seconds": round(seconds + (before.training_seconds if before else 0), 1),
+        **_base_model(config, before),
+    }
+    return _fit_sparse_and_save(model, splits, config, output, info, console)
+
+
+def refit_sparse(config: Config, output: Path, console: Console | None = None) -> Path:
+    """Fit only the sparse head of a finished run: minutes instead of hours when annotations were added.
+
+    Returns:
+        The weights' file.
+
+    Raises:
+        ConfigError: `output` holds no finished run, or one with other labels.
+        CorpusError: the data is not valid.
+    """
+    console = console or Console(stderr=True)
+    taxonomy = config.load_taxonomy()
+    model = load_trained(output, config, taxonomy, sparse=False)
+    info = load_run_info(output).model_dump(mode="json")
+    splits = load_splits(config, taxonomy, console)
+    info["trained_on"] = sorted({*info["trained_on"], *_digests(splits.train)})
+    return _fit_sparse_and_save(model, splits, config, output, info, console)
+
+
+def _checkpoint(output: Path, taxonomy: Taxonomy, *, resume: bool) -> str | None:
+    checkpoint: str | None = get_last_checkpoint(str(output)) if output.is_dir() else None
+    if checkpoint and not resume:
+        raise ConfigError(
+            f"{output}: holds the checkpoint {Path(checkpoint).name}; pass --resume to go on from it, "
+            "or another --output"
+        )
+    if resume and not checkpoint:
+        raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
+    if checkpoint:
+        check_labels(output, taxonomy)
+    return checkpoint
+
+
+def _earlier_run(config: Config) -> RunInfo | None:
+    """The finished run whose encoder this one goes on from."""
+    folder = Path(config.encoder.source).parent
+    return load_run_info(folder) if (folder / RUN_INFO).is_file() else None
+
+
+def _base_model(config: Config, before: RunInfo | None) -> dict[str, str]:
+    if before is not None:
+        return {
+            "base_model": before.base_model,
+            "base_model_sha256": before.base_model_sha256,
+            "base_model_license": before.base_model_license,
+        }
+    source = config.record()["encoder"]["source"]
+    return {
+        "base_model": PACKAGE_BASE if source == PACKAGE else source,
+        "base_model_sha256": weights_sha256(config.encoder),
+        "base_model_license": config.encoder.license,
+    }
+
+
+def _prepare_model(
+    model: TriageModel, tokenizer: Tokenizer, dataset: Dataset, train_records: Sequence[Record], config: Config
+) -> None:
+    """Freeze embeddings, weigh labels, set the auxiliary task, as the configuration says."""
+    if config.encoder.freeze_embeddings:
+        for parameter in model.encoder.get_input_embeddings().parameters():
+            parameter.requires_grad = False
+    labels = torch.tensor([reading for readings in dataset["labels"] for reading in readings])
+    counts = {
+        axis: torch.bincount(column[column != UNLABELLED], minlength=size)
+        for (axis, size), column in zip(model.axes.items(), labels.T, strict=True)
+    }
+    model.set_class_weights(counts, config.training.class_balance)
+    if config.training.rationale_weight:
+        notes = [record.note for record in train_records]
+        model.rationales = Rationales(embed(model.encoder.eval(), tokenizer, notes))
+        model.rationale_weight = config.training.rationale_weight
+
+
+def _trainer(
+    config: Config, output: Path, model: TriageModel, tokenizer: Tokenizer, dataset: Dataset, console: Console
+) -> TriageTrainer:
+    settings = config.training
+    drawn = len(BucketSampler(dataset["length"], dataset["source"], settings, config.seed))
+    tokens = sum(dataset["length"]) / len(dataset)
+    console.print(
+        f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {tokens:.0f} tokens each on average; "
+        f"{config.record()['encoder']['source']}"
+    )
+    mask = tokenizer.token_to_id("[MASK]")
+    collator = Collator(settings, mask if mask is not None else 0, special_below=999 if mask is not None else 1 << 30)
+    arguments = training_arguments(config, output, drawn)
+    return TriageTrainer(config, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
+
+
+def _run(trainer: TriageTrainer, checkpoint: str | None) -> float:
+    """Train; returns the seconds that it took, those before an interruption too."""
+    trainer.started_s = time.monotonic() - earlier_seconds(checkpoint)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"torch|transformers|accelerate")
+        trainer.train(resume_from_checkpoint=checkpoint)
+    return time.monotonic() - trainer.started_s
+
+
+def _validation_accuracy(
+    model: TriageModel, tokenizer: Tokenizer, records: Sequence[Record], taxonomy: Taxonomy, config: Config
+) -> dict[str, float]:
+    """Axis -> accuracy of the encoder and its heads: what `export` must find again."""
+    dataset = tokenize(records, tokenizer, taxonomy, config)
+    right, seen = dict.fromkeys(taxonomy.axes, 0), dict.fromkeys(taxonomy.axes, 0)
+    device = next(model.parameters()).device
+    model.eval()
+    with torch.inference_mode():
+        for row in dataset:
+            ids = torch.tensor([row["input_ids"]], device=device)
+            logits, _ = model.encode(ids, torch.ones_like(ids))
+            for axis, label, output in zip(taxonomy.axes, row["labels"][0], logits, strict=True):
+                if label != UNLABELLED:
+                    seen[axis] += 1
+                    right[axis] += int(output[0].argmax()) == label
+    return {axis: round(right[axis] / seen[axis], 4) for axis in taxonomy.axes}
+
+
+def _fit_sparse_and_save(
+    model: TriageModel, splits: Splits, config: Config, output: Path, info: dict[str, Any], console: Console
+) -> Path:
+    with console.status("sparse head") as status:
+        model.sparse = fit_sparse_head(
+            splits.train, config.load_taxonomy(), config, lambda axis: status.update(f"sparse head: {axis}")
+        )
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, output / WEIGHTS)
+    sparse = {"sparse_records": len(splits.train), "sparse_data_sha256": splits.trained_sha256()}
+    finished = RunInfo.model_validate({**info, **sparse})
+    (output / RUN_INFO).write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return output / WEIGHTS
+
+
+def _digests(records: Sequence[Record]) -> set[str]:
+    return {thread_digest(thread_key(record.id)) for record in records}

@@ -1,0 +1,111 @@
+"""transformers' Trainer with bucketed batches, layer-wise learning rates and a clock in its log."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from torch import Tensor
+from transformers import Trainer, TrainingArguments
+
+from distriage_training.config import Config, TrainingConfig
+from distriage_training.fit.batches import BucketSampler
+
+ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
+
+
+class TriageTrainer(Trainer):  # type: ignore[misc]
+    """The Trainer of a run.
+
+    Attributes:
+        started_s: `time.monotonic()` at which training would have begun without interruptions.
+    """
+
+    def __init__(self, config: Config, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.config = config
+        self.optimizer: torch.optim.Optimizer | None
+        self.started_s = time.monotonic()
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log, with the seconds of training until now."""
+        super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> BucketSampler:
+        data = train_dataset if train_dataset is not None else self.train_dataset
+        return BucketSampler(data["length"], data["source"], self.config.training, self.config.seed)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
+        if self.optimizer is None:
+            model = model or self.model
+            groups: dict[tuple[float, float], list[Tensor]] = {}
+            for name, parameter in model.named_parameters():
+                if parameter.requires_grad:
+                    decay = 0.0 if parameter.ndim < 2 else self.config.training.weight_decay
+                    groups.setdefault((_rate(name, model, self.config.training), decay), []).append(parameter)
+            self.optimizer = torch.optim.AdamW(
+                [
+                    {"params": parameters, "lr": rate, "weight_decay": decay}
+                    for (rate, decay), parameters in groups.items()
+                ],
+                betas=(0.9, 0.98),
+            )
+        return self.optimizer
+
+
+def _rate(name: str, model: Any, config: TrainingConfig) -> float:
+    if not name.removeprefix("module.").startswith("encoder."):
+        return config.learning_rate * config.head_rate_factor
+    depth = int(getattr(model, "module", model).encoder.config.num_hidden_layers)
+    layer = next((int(part) + 1 for part in name.split(".") if part.isdigit()), 0)  # 0: the embeddings
+    return config.learning_rate * config.layer_decay ** (depth - layer)
+
+
+def training_arguments(config: Config, output: Path, drawn: int) -> TrainingArguments:
+    """The Trainer's settings for a configuration.
+
+    Args:
+        drawn: Reports an epoch.
+    """
+    settings = config.training
+    processes = int(os.environ.get("WORLD_SIZE", "1"))  # torchrun sets it; each takes a batch of every step
+    steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation * processes))
+    on_gpu = torch.cuda.is_available()
+    return TrainingArguments(
+        output_dir=str(output),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
+        max_grad_norm=1.0,
+        bf16=on_gpu,
+        use_cpu=not on_gpu,
+        seed=config.seed,
+        logging_steps=min(25, settings.save_steps),
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        report_to=["tensorboard"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=on_gpu,
+        disable_tqdm=not sys.stderr.isatty(),
+        # The encoder's own pooling is not used, nor the head of an axis that nothing in a batch is labelled on.
+        ddp_find_unused_parameters=True,
+    )
+
+
+def earlier_seconds(checkpoint: str | None) -> float:
+    """Seconds of training before an interruption, from the checkpoint's own log; 0 for a fresh run."""
+    if checkpoint is None:
+        return 0.0
+    state = json.loads((Path(checkpoint) / "trainer_state.json").read_text(encoding="utf-8"))
+    return float(next((entry[ELAPSED_S] for entry in reversed(state["log_history"]) if ELAPSED_S in entry), 0.0))

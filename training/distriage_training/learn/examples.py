@@ -1,0 +1,162 @@
+"""Past issues -> examples: which issues and which labels something can be learned from. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from distriage.errors import InputError
+from distriage.history import PastIssue
+from distriage.reading import check_report
+from distriage.types import IssueReport
+
+LEAST_ISSUES = 100
+RECENT_SHARE = 0.2  # of the issues, the newest: a label that none of them has is out of use
+LEAST_RECENT = 2
+MOST_SHARE = 0.95  # of the issues: a label on nearly all says nothing
+
+# What became of an issue, not what it reports: nobody can know it when the issue is filed.
+_AFTERWARDS = re.compile(
+    r"""\b(stale | unstale | inactive | rotten | duplicates? | won\s?t\s?fix | invalid | keep\s?open | backlog | fixed
+        | resolved | released | closed | resolution | lifecycle | untriaged | triaged? | autoclosed?
+        | needs? \s (more \s)? (info\w* | feedback | repro\w* | details | response | investigation | triage)
+        | more \s info\w* | info\w* \s needed | await\w* | waiting | (un ?able | not | cannot | can ?t) \s (to \s)?
+          reproduc\w* | not \s a \s bug | works \s as \s intended | no \s activity)\b""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a person asked for.
+
+    Attributes:
+        least: Issues that must have a label.
+        include: Labels to learn even if their names say what became of an issue, or nobody gave them lately.
+        exclude: Labels not to learn.
+    """
+
+    least: int = 20
+    include: frozenset[str] = frozenset()
+    exclude: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Issues:
+    """The issues that something can be learned from, by date.
+
+    Attributes:
+        by_bots, unreadable: How many were left out.
+    """
+
+    kept: tuple[PastIssue, ...]
+    by_bots: int
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels to learn, the commonest first, and why the others are not."""
+
+    names: tuple[str, ...]
+    left_out: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often a label is given: to all issues, to the newest; and how many issues there are."""
+
+    count: int
+    recent: int
+    issues: int
+
+
+def is_afterwards(label: str) -> bool:
+    """Whether a label's name says what became of an issue."""
+    return _AFTERWARDS.search(" ".join(re.findall(r"[^\W_]+", label.casefold()))) is not None
+
+
+def usable(issues: Sequence[PastIssue]) -> Issues:
+    """Those that people wrote and that can be read.
+
+    Raises:
+        InputError: too few to learn and to measure.
+    """
+    people = [issue for issue in issues if not issue.by_bot]
+    kept = sorted(filter(_readable, people), key=lambda issue: (issue.created_at, issue.number))
+    if len(kept) < LEAST_ISSUES:
+        raise InputError(
+            f"{len(kept)} issues of people can be read; expected at least {LEAST_ISSUES} to learn and to measure"
+        )
+    return Issues(tuple(kept), len(issues) - len(people), len(people) - len(kept))
+
+
+def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
+    """Choose labels.
+
+    Args:
+        issues: By date.
+
+    Raises:
+        InputError: no label can be learned.
+    """
+    include, exclude = ({name.casefold() for name in names} for names in (wishes.include, wishes.exclude))
+    counts = Counter(label for issue in issues for label in set(issue.labels))
+    recent = Counter(label for issue in issues[newest(len(issues)) :] for label in set(issue.labels))
+    names, left_out = [], {}
+    for label, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        use = Use(count, recent[label], len(issues))
+        why = _why_not(label, use, wishes.least, forced=label.casefold() in include)
+        if label.casefold() in exclude:
+            why = "left out by --exclude"
+        if why is None:
+            names.append(label)
+        else:
+            left_out[label] = why
+    if not names:
+        raise InputError(
+            f"none of the labels of {len(issues)} issues can be learned: "
+            f"expected one that is in use, on at least {wishes.least} of them (--least lowers it)"
+        )
+    return Labels(tuple(names), left_out)
+
+
+def check_wishes(issues: Sequence[PastIssue], wishes: Wishes) -> None:
+    """Refuse a label that no issue has.
+
+    Raises:
+        InputError: there is one in `include` or `exclude`.
+    """
+    known = {label.casefold() for issue in issues for label in issue.labels}
+    for option, names in (("--include", wishes.include), ("--exclude", wishes.exclude)):
+        for name in sorted(names):
+            if name.casefold() not in known:
+                raise InputError(f"{option} {name!r}: no issue has this label")
+
+
+def newest(issues: int) -> int:
+    """Where the newest `RECENT_SHARE` of so many issues begin."""
+    return issues - int(RECENT_SHARE * issues)
+
+
+def _readable(issue: PastIssue) -> bool:
+    try:
+        check_report(IssueReport(issue.title, issue.body))
+    except InputError:
+        return False
+    return True
+
+
+def _why_not(label: str, use: Use, least: int, *, forced: bool) -> str | None:
+    if use.count < least:
+        return f"on {use.count} issues; {least} are needed"
+    if use.count > MOST_SHARE * use.issues:
+        return f"on {use.count} of {use.issues} issues: it tells none apart"
+    if is_afterwards(label) and not forced:
+        return "says what became of an issue, which its report cannot tell (--include learns it)"
+    if use.recent < LEAST_RECENT and not forced:
+        newer = use.issues - newest(use.issues)
+        return f"out of use: on {use.recent} of the newest {newer} issues (--include learns it)"
+    return None

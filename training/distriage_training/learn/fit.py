@@ -1,0 +1,189 @@
+"""Heads for a repository's own labels: one logistic regression a label, on the library's features.
+
+What the heads say of issues that they did not see is found by forward chaining: each block of issues, by date, is
+answered by heads fitted on all earlier ones, as it will be in use. From those answers come calibration, thresholds and
+the choice between the two kinds of features.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+
+from distriage.own.features import Reading, Scales
+from distriage_training.learn.thresholds import Promise, Threshold, find_threshold
+
+FIRST_SHARE = 0.4  # of the issues, that no heads are asked about: the first ones are fitted on them
+BLOCKS = 4
+MAX_ITERATIONS = 200
+SEED = 7  # of the order in which liblinear visits issues
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A choice of features.
+
+    Attributes:
+        inverse_regularization: Of the logistic regressions, scikit-learn's C.
+    """
+
+    name: str
+    views: tuple[int, ...]
+    dense: bool
+    inverse_regularization: float
+
+
+JOINED = Kind("encoder and words", (0, 1), True, 5.0)
+WORDS = Kind("TF-IDF", (1,), False, 10.0)  # the report as filed, word 1- and 2-grams
+KINDS = (JOINED, WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Fitted heads.
+
+    Attributes:
+        weights: [labels, `scales.width`].
+        bias: [labels].
+    """
+
+    kind: Kind
+    scales: Scales
+    weights: Floats
+    bias: Floats
+
+    def scores(self, readings: Sequence[Reading]) -> Floats:
+        """Log-odds before calibration, [readings, labels]."""
+        return np.asarray(matrix(self.scales, readings) @ self.weights.T + self.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Platt scaling (Platt, 1999): probability = sigmoid(slope * score + shift), each [labels]."""
+
+    slope: Floats
+    shift: Floats
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of scores [issues, labels]."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.slope * scores + self.shift, -50, 50))))
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Heads that can be used, and what they said of issues that they had not seen.
+
+    Attributes:
+        thresholds: One a label; None: it is never given.
+        quality: Micro-averaged average precision on the issues that forward chaining answered.
+    """
+
+    heads: Heads
+    calibration: Calibration
+    thresholds: tuple[Threshold | None, ...]
+    quality: float
+
+    def probabilities(self, readings: Sequence[Reading]) -> Floats:
+        """Calibrated, [readings, labels]."""
+        return self.calibration.probabilities(self.heads.scores(readings))
+
+
+def matrix(scales: Scales, readings: Sequence[Reading]) -> sp.csr_matrix:
+    """Readings as rows of numbers, [readings, `scales.width`]."""
+    words = [scales.words(reading) for reading in readings]
+    starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in words])])
+    columns = np.concatenate([columns for columns, _ in words] or [np.zeros(0, np.int64)])
+    values = np.concatenate([values for _, values in words] or [np.zeros(0)])
+    sparse = sp.csr_matrix((values, columns, starts), shape=(len(readings), len(scales.buckets)))
+    dense = np.array([scales.dense(reading) for reading in readings]).reshape(len(readings), -1)
+    return sp.hstack([sparse, sp.csr_matrix(dense)]).tocsr() if dense.shape[1] else sparse
+
+
+def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
+    """Fit one head a label.
+
+    Args:
+        truth: [readings, labels]. A label that all or none of them have gets a head that says just that.
+    """
+    scales = Scales.fitted(readings, views=kind.views, dense=kind.dense)
+    numbers = matrix(scales, readings)
+    weights, bias = np.zeros((truth.shape[1], scales.width)), np.zeros(truth.shape[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for column, given in enumerate(truth.T):
+            if given.all() or not given.any():
+                bias[column] = 10.0 if given.any() else -10.0
+                continue
+            head = LogisticRegression(  # coordinate descent in the dual: a third of L-BFGS's time here
+                C=kind.inverse_regularization, solver="liblinear", dual=True, max_iter=MAX_ITERATIONS, random_state=SEED
+            )
+            head.fit(numbers, given)
+            weights[column], bias[column] = head.coef_[0], head.intercept_[0]
+    return Heads(kind, scales, weights, bias)
+
+
+def blocks(issues: int) -> list[tuple[int, int]]:
+    """First and last + 1 issue of each block that is held out."""
+    edges = np.linspace(FIRST_SHARE * issues, issues, BLOCKS + 1).astype(int)
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def held_out_scores(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Floats:
+    """Scores of the issues of all blocks, each block's by heads fitted on earlier issues, [held out, labels]."""
+    return np.concatenate(
+        [
+            fit_heads(kind, readings[:first], truth[:first]).scores(readings[first:end])
+            for first, end in blocks(len(readings))
+        ]
+    )
+
+
+def calibrate(scores: Floats, truth: Bools) -> Calibration:
+    """Fit Platt scaling for all labels together.
+
+    All share a slope and a shift; what a label has of its own is held near 0, so that a rare one is calibrated too.
+    """
+    issues, labels = scores.shape
+    one_of = np.tile(np.eye(labels), (issues, 1))
+    flat = scores.reshape(-1, 1)
+    columns = np.hstack([flat * 3, flat * one_of, one_of])  # the common slope is regularized less
+    if truth.all() or not truth.any():
+        return Calibration(np.ones(labels), np.zeros(labels))
+    fitted = LogisticRegression(C=1.0, max_iter=500).fit(columns, truth.reshape(-1))
+    own = fitted.coef_[0]
+    return Calibration(3 * own[0] + own[1 : labels + 1], fitted.intercept_[0] + own[labels + 1 :])
+
+
+def learn(kind: Kind, readings: Sequence[Reading], truth: Bools, promise: Promise) -> Learned:
+    """Fit, calibrate and find thresholds.
+
+    Args:
+        readings: Of all issues, by date.
+        truth: Which label each has, [issues, labels].
+    """
+    held_out = truth[blocks(len(readings))[0][0] :]
+    scores = held_out_scores(kind, readings, truth)
+    calibration = calibrate(scores, held_out)
+    probabilities = calibration.probabilities(scores)
+    return Learned(
+        fit_heads(kind, readings, truth),
+        calibration,
+        tuple(find_threshold(p, given, promise) for p, given in zip(probabilities.T, held_out.T, strict=True)),
+        float(average_precision_score(held_out.ravel(), probabilities.ravel())) if held_out.any() else 0.0,
+    )
+
+
+def best(learned: Sequence[Learned]) -> Learned:
+    """The one that is better on issues held out."""
+    return max(learned, key=lambda item: item.quality)

@@ -1,0 +1,192 @@
+"""Past issues -> a folder with heads for their labels, and a page that says how good they are. Runs the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage.history import PastIssue
+from distriage.own.features import Reading, reading_of
+from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnManifest
+from distriage.recipe.text import prepare
+from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
+from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
+from distriage_training.learn.measure import Figures, measure
+from distriage_training.learn.page import Page, render_page
+from distriage_training.learn.thresholds import Promise
+
+PAGE, FIGURES = "report.html", "report.json"
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was learned.
+
+    Attributes:
+        final: Heads fitted on all issues.
+        figures: Of each kind of features, fitted on the earlier issues and measured on the later ones; the chosen kind
+            first.
+    """
+
+    issues: Issues
+    labels: Labels
+    final: Learned
+    figures: tuple[Figures, ...]
+
+
+def read_issues(classifier: Classifier, issues: Sequence[PastIssue], progress: Progress) -> list[Reading]:
+    """What heads read of each issue."""
+    readings = []
+    for number, issue in enumerate(issues):
+        progress("reading", number, len(issues))
+        report = prepare(issue.title, issue.body)
+        (prediction,) = classifier.predict_inputs([report])
+        readings.append(reading_of(report, prediction))
+    return readings
+
+
+def truth_of(issues: Sequence[PastIssue], labels: Labels) -> Bools:
+    """Which label each issue has, [issues, labels]."""
+    return np.array([[label in issue.labels for label in labels.names] for issue in issues], np.bool_)
+
+
+def learn_and_measure(
+    issues: Issues, wishes: Wishes, readings: list[Reading], promise: Promise, progress: Progress
+) -> Result:
+    """Learn from the earlier issues and measure on the later ones; then learn from all.
+
+    Nothing of the later issues, not even which labels they have, tells what is learned from the earlier ones.
+
+    Raises:
+        InputError: no label can be learned.
+    """
+    labels, first, steps = choose(issues.kept, wishes), newest(len(readings)), len(KINDS) + 1
+    early = choose(issues.kept[:first], wishes)
+    truth = truth_of(issues.kept, early)
+    measured = []
+    for number, kind in enumerate(KINDS):
+        progress("learning", number, steps)
+        learned = learn(kind, readings[:first], truth[:first], promise)
+        probabilities = learned.probabilities(readings[first:])
+        measured.append((learned, measure(early.names, learned, issues.kept, probabilities, truth)))
+    chosen = best([learned for learned, _ in measured])
+    progress("learning", len(KINDS), steps)
+    final = learn(chosen.heads.kind, readings, truth_of(issues.kept, labels), promise)
+    ordered = sorted(measured, key=lambda item: item[0] is not chosen)
+    return Result(issues, labels, final, tuple(figures for _, figures in ordered))
+
+
+def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:
+    """Write the folder: heads, page and figures.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    bundle, final = classifier.bundle.manifest, result.final
+    truth = truth_of(result.issues.kept, result.labels)
+    manifest = OwnManifest(
+        format=OWN_FORMAT,
+        repository=repository,
+        model=bundle.name,
+        model_sha256=bundle.files["model.onnx"].sha256,
+        created=datetime.now(UTC).strftime("%Y-%m-%d"),
+        issues=len(truth),
+        precision=promise.precision,
+        confidence=promise.confidence,
+        features=final.heads.kind.name,
+        labels=tuple(_heads(result.labels, final, truth)),
+        left_out=result.labels.left_out,
+    )
+    page = render_page(Page(manifest, result.issues, result.figures, promise))
+    words = len(final.heads.scales.buckets)
+    scales = {name: getattr(final.heads.scales, name) for name in ("centre", "mean", "scale")}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(
+            folder / ARRAYS,
+            allow_pickle=False,
+            buckets=final.heads.scales.buckets.astype(np.int32),
+            idf=final.heads.scales.idf.astype(np.float32),
+            words=final.heads.weights[:, :words].astype(np.float16),
+            dense=final.heads.weights[:, words:].astype(np.float32),
+            bias=final.heads.bias,
+            **scales,
+        )
+        (folder / PAGE).write_text(page, encoding="utf-8")
+        document = figures_json(repository, result, promise)
+        (folder / FIGURES).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def _heads(labels: Labels, learned: Learned, truth: Bools) -> list[LabelHead]:
+    slope, shift = learned.calibration.slope.tolist(), learned.calibration.shift.tolist()
+    heads = []
+    for column, (name, threshold) in enumerate(zip(labels.names, learned.thresholds, strict=True)):
+        tested = {} if threshold is None else {"given": threshold.given, "right": threshold.right}
+        heads.append(
+            LabelHead(
+                name=name,
+                examples=int(truth[:, column].sum()),
+                threshold=None if threshold is None else threshold.probability,
+                bound=0.0 if threshold is None else threshold.bound,
+                slope=slope[column],
+                shift=shift[column],
+                **tested,
+            )
+        )
+    return heads
+
+
+def figures_json(repository: str, result: Result, promise: Promise) -> dict[str, Any]:
+    """The page's figures, without texts of issues."""
+    kinds = []
+    for figures in result.figures:
+        labels = [
+            {
+                **{
+                    key: value
+                    for key, value in asdict(label).items()
+                    if key not in {"wrong", "missed", "confused", "threshold"}
+                },
+                "threshold": None if label.threshold is None else label.threshold.probability,
+                "precision": label.precision,
+                "interval": label.interval,
+                "found": label.found,
+                "confused": [{"people": other or None, "issues": count} for other, count in label.confused],
+                "wrong": [issue.number for issue, _ in label.wrong],
+                "missed": [issue.number for issue, _ in label.missed],
+            }
+            for label in figures.labels
+        ]
+        kinds.append(
+            {
+                "features": figures.features,
+                "average_precision_held_out": figures.quality,
+                "issues": figures.issues,
+                "coverage": figures.coverage,
+                "given": figures.given,
+                "right": figures.right,
+                "precision": figures.precision,
+                "interval": figures.interval,
+                "micro_f1": figures.micro_f1,
+                "labels": labels,
+            }
+        )
+    return {
+        "repository": repository,
+        "promise": asdict(promise),
+        "issues": len(result.issues.kept),
+        "left_out": dict(result.labels.left_out),
+        "measured": kinds,
+    }

@@ -1,0 +1,231 @@
+"""Measure a bundle on a split: scores, baselines, readers' agreement, intervals; metrics.json, tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+
+from distriage.classifier import Classifier
+from distriage.policy import decide
+from distriage.similar import Similar
+from distriage.taxonomy import Taxonomy
+from distriage.types import Mode, Outcome, Prediction
+from distriage_training.config import Config
+from distriage_training.corpus.agreement import compare
+from distriage_training.corpus.load import Splits, load_splits
+from distriage_training.corpus.readings import read_readings
+from distriage_training.corpus.records import Record, label_numbers
+from distriage_training.measure import scoring
+from distriage_training.measure.baselines import TfidfBaseline, majority
+from distriage_training.measure.evaluation import (
+    Applied,
+    AxisResult,
+    CountedScores,
+    Evaluation,
+    ReaderAgreement,
+)
+from distriage_training.measure.faithfulness import draw_faithfulness, measure_faithfulness
+from distriage_training.measure.neighbours import measure_similar
+from distriage_training.measure.plots import AxisData, draw_figures
+from distriage_training.measure.predict import predict, probability_matrix
+from distriage_training.measure.report import report
+
+Labels = NDArray[np.integer]
+
+
+def evaluate(
+    classifier: Classifier,
+    config: Config,
+    split: str,
+    output: Path,
+    console: Console,
+    *,
+    baselines: bool = True,
+    faithfulness: int = 0,
+) -> Evaluation:
+    """Measure and write everything; the neighbours too, where the bundle has an index.
+
+    Args:
+        split: `validation` or `test`.
+        output: Folder for metrics.json, report.md and the figures.
+        faithfulness: On how many reports `--explain` is measured.
+
+    Raises:
+        CorpusError: the split has no record with a text.
+    """
+    taxonomy = classifier.bundle.taxonomy
+    splits = load_splits(config, taxonomy, console)
+    records = splits.measured(split)
+    predictions = predict(classifier, records, console)
+    labels = np.array([label_numbers(record, taxonomy) for record in records])
+    axes, groups, figures = _by_axis(splits, records, predictions, taxonomy, baselines=baselines, console=console)
+    feedback = splits.feedback if split == "validation" else []
+    found = Evaluation(
+        model=classifier.bundle.manifest.name,
+        split=split,
+        records=len(records),
+        without_text=splits.without_text.get(split, 0),
+        axes=axes,
+        groups=groups,
+        thresholds=_applied(classifier, predictions, labels, taxonomy),
+        agreement=_agreement(config, records, taxonomy),
+        feedback=_against_reviews(feedback, predict(classifier, feedback, console), taxonomy) if feedback else {},
+        similar=measure_similar(classifier, records, predictions, splits.train, console)
+        if Similar.available(classifier.bundle)
+        else None,
+        faithfulness=measure_faithfulness(classifier, records, faithfulness, config.seed, console)
+        if faithfulness
+        else None,
+        group_macro_f1_mean=_group_means(groups) if config.data.group_column else {},
+        published=config.published,
+    )
+    _write(found, figures, output)
+    return found
+
+
+def _by_axis(
+    splits: Splits,
+    records: Sequence[Record],
+    predictions: Sequence[Prediction],
+    taxonomy: Taxonomy,
+    *,
+    baselines: bool,
+    console: Console,
+) -> tuple[dict[str, AxisResult], dict[str, dict[str, CountedScores]], dict[str, AxisData]]:
+    labels = np.array([label_numbers(record, taxonomy) for record in records])
+    train_labels = np.array([label_numbers(record, taxonomy) for record in splits.train])
+    tfidf = TfidfBaseline(splits.train) if baselines else None
+    results: dict[str, AxisResult] = {}
+    groups: dict[str, dict[str, CountedScores]] = {}
+    figures: dict[str, AxisData] = {}
+    for i, axis in enumerate(track(list(taxonomy.axes.values()), "axes", console=console, transient=True)):
+        rows = np.flatnonzero(labels[:, i] >= 0)
+        truth = labels[rows, i]
+        probabilities = probability_matrix(predictions, axis.id, axis.label_ids)[rows]
+        commonest = majority(train_labels[train_labels[:, i] >= 0, i], len(rows))
+        asked = [records[int(row)] for row in rows]
+        by_words = None if tfidf is None else tfidf.predict(train_labels[:, i], asked)
+        results[axis.id] = score(truth, probabilities, commonest, by_words)
+        groups[axis.id] = _by_group(asked, truth, probabilities.argmax(1))
+        figures[axis.id] = (axis.label_ids, truth, probabilities)
+    return results, groups, figures
+
+
+def score(
+    truth: Labels, probabilities: NDArray[np.floating], commonest: Labels, by_words: Labels | None = None
+) -> AxisResult:
+    """All scores of one axis, with 95 % intervals for accuracy and macro-F1.
+
+    Args:
+        truth: [n].
+        probabilities: [n, labels].
+        commonest, by_words: What the baselines say, [n].
+    """
+    predicted = probabilities.argmax(1)
+    return AxisResult(
+        n=len(truth),
+        accuracy=scoring.accuracy(truth, predicted),
+        accuracy_interval=scoring.bootstrap_interval(truth, predicted, scoring.accuracy),
+        macro_f1=scoring.macro_f1(truth, predicted),
+        macro_f1_interval=scoring.bootstrap_interval(truth, predicted, scoring.macro_f1),
+        weighted_f1=scoring.weighted_f1(truth, predicted),
+        ece=scoring.expected_calibration_error(truth, probabilities),
+        brier=scoring.brier(truth, probabilities),
+        coverage={
+            f"{target:.2f}": scoring.coverage_at_precision(truth, probabilities, target) for target in (0.8, 0.9, 0.95)
+        },
+        majority=scores_of(truth, commonest),
+        tfidf_lr=None if by_words is None else scores_of(truth, by_words),
+    )
+
+
+def scores_of(truth: Labels, predicted: Labels) -> CountedScores:
+    """Accuracy and macro-F1 of label numbers [n]."""
+    return CountedScores(
+        n=len(truth), accuracy=scoring.accuracy(truth, predicted), macro_f1=scoring.macro_f1(truth, predicted)
+    )
+
+
+def _by_group(records: Sequence[Record], truth: Labels, predicted: Labels) -> dict[str, CountedScores]:
+    groups: dict[str, list[int]] = {}
+    for position, record in enumerate(records):
+        groups.setdefault(f"origin {record.origin}", []).append(position)
+        if record.group:
+            groups.setdefault(f"group {record.group}", []).append(position)
+        if any("\u4e00" <= char <= "\u9fff" for char in record.title + record.body[:500]):
+            groups.setdefault("language Chinese", []).append(position)
+    return {name: scores_of(truth[members], predicted[members]) for name, members in sorted(groups.items())}
+
+
+def _group_means(groups: dict[str, dict[str, CountedScores]]) -> dict[str, float]:
+    return {
+        axis: float(np.mean([row.macro_f1 for name, row in by_name.items() if name.startswith("group ")]))
+        for axis, by_name in groups.items()
+    }
+
+
+def _against_reviews(
+    records: Sequence[Record], predictions: Sequence[Prediction], taxonomy: Taxonomy
+) -> dict[str, CountedScores]:
+    result = {}
+    for axis in taxonomy.axes.values():
+        rows = [row for row, record in enumerate(records) if axis.id in record.labels]
+        if rows:
+            truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
+            result[axis.id] = scores_of(truth, probability_matrix(predictions, axis.id, axis.label_ids)[rows].argmax(1))
+    return result
+
+
+def _applied(
+    classifier: Classifier, predictions: Sequence[Prediction], labels: Labels, taxonomy: Taxonomy
+) -> dict[str, dict[str, Applied]]:
+    """Precision and coverage at the shipped thresholds, among reports labelled on the axis."""
+    result: dict[str, dict[str, Applied]] = {}
+    for mode in (Mode.BALANCED, Mode.PRECISE):
+        decisions = [decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode) for prediction in predictions]
+        for i, axis in enumerate(taxonomy.axes.values()):
+            rows = np.flatnonzero(labels[:, i] >= 0)
+            applied = [row for row in rows if decisions[row][axis.id].outcome is Outcome.APPLY]
+            right = sum(axis.label_ids.index(decisions[row][axis.id].label) == labels[row, i] for row in applied)
+            result.setdefault(mode.value, {})[axis.id] = Applied(
+                coverage=len(applied) / len(rows) if len(rows) else 0.0,
+                precision=right / len(applied) if applied else None,
+            )
+    return result
+
+
+def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) -> dict[str, dict[str, ReaderAgreement]]:
+    """How far readers of the measured reports agree: two of the whole thread, and an expert who saw title and body
+    only.
+    """
+    path = config.data.corpus / "readings.jsonl"
+    if config.data.format != "corpus" or not path.is_file():
+        return {}
+    measured = {record.id for record in records}
+    readings = {
+        reader: {key: row for key, row in rows.items() if key in measured}
+        for reader, rows in read_readings(path).items()
+    }
+    result = {}
+    for name, one, other in (("whole_thread", "second", "first"), ("as_filed", "second", "as-filed")):
+        found = compare(readings.get(one, {}), readings.get(other, {}), taxonomy)
+        if found:
+            result[name] = {
+                axis: ReaderAgreement(n=row.n, kappa=row.kappa, accuracy=row.accuracy, macro_f1=row.macro_f1)
+                for axis, row in found.items()
+            }
+    return result
+
+
+def _write(found: Evaluation, figures: dict[str, AxisData], output: Path) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    if found.faithfulness is not None:
+        draw_faithfulness(found.faithfulness, output)
+    (output / "metrics.json").write_text(found.model_dump_json(indent=1, exclude_none=True) + "\n", encoding="utf-8")
+    (output / "report.md").write_text(report(found), encoding="utf-8")
+    draw_figures(figures, output)

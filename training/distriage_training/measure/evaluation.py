@@ -1,0 +1,154 @@
+"""What an evaluation finds: the schema of metrics.json. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Interval = Annotated[tuple[float, float], Field(strict=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scores(_Strict):
+    """Accuracy and macro-F1."""
+
+    accuracy: float
+    macro_f1: float
+
+    def __str__(self) -> str:
+        return f"{self.accuracy:.3f} / {self.macro_f1:.3f}"
+
+
+class CountedScores(Scores):
+    """Of `n` reports."""
+
+    n: int
+
+
+class ReaderAgreement(CountedScores):
+    """One reader measured against another, with Cohen's kappa."""
+
+    kappa: float
+
+
+class AxisResult(CountedScores):
+    """One axis.
+
+    Attributes:
+        coverage: Precision (`"0.90"`) -> largest share of reports at which the top label is that often right.
+        majority, tfidf_lr: The baselines, trained on the same records; None: not fitted.
+    """
+
+    accuracy_interval: Interval
+    macro_f1_interval: Interval
+    weighted_f1: float
+    ece: float
+    brier: float
+    coverage: Mapping[str, float]
+    majority: Scores
+    tfidf_lr: Scores | None = None
+
+
+class Applied(_Strict):
+    """What the policy applies at the shipped thresholds: the share of reports, and how often it is right."""
+
+    coverage: float
+    precision: float | None = None
+
+
+class SharedLabels(_Strict):
+    """How often a neighbour has the same labels; the keys are numbers of neighbours."""
+
+    recall: Mapping[str, float]
+    precision: float
+    random_recall: Mapping[str, float]
+    majority_recall: float
+
+
+class SimilarResult(_Strict):
+    """How well `--similar` finds known issues.
+
+    Attributes:
+        n: Reports that were asked for.
+        issues: Known issues.
+        shared: What is shared (an axis, or `cause + fix`) -> figures.
+    """
+
+    n: int
+    issues: int
+    shared: Mapping[str, SharedLabels]
+
+
+class Curve(_Strict):
+    """A deletion or insertion curve of `--explain`.
+
+    Attributes:
+        area: Under it, 0 to 1.
+        curve: Mean probability at evenly spaced points.
+        gap_interval: 95 % interval of explain's area minus this one.
+    """
+
+    area: float
+    curve: tuple[float, ...]
+    gap_interval: Interval | None = None
+
+
+class AxisFaithfulness(_Strict):
+    """Curves by order of lines (`explain`, `random`, `first`)."""
+
+    n: int
+    deletion: Mapping[str, Curve]
+    insertion: Mapping[str, Curve]
+
+
+class FaithfulnessResult(_Strict):
+    """How faithful `--explain` is, axis by axis."""
+
+    reports: int
+    axes: Mapping[str, AxisFaithfulness]
+
+
+class Evaluation(_Strict):
+    """A bundle measured on a split.
+
+    Attributes:
+        records: Reports that were measured.
+        without_text: Annotated reports of the split that have no text here. With any, the figures compare with no
+            others: the texts that are here are those that could be written anew, which are easier to read.
+        groups: Axis -> group -> scores.
+        thresholds: Mode -> axis -> what is applied.
+        agreement: `whole_thread`, `as_filed` -> axis -> readers of the same reports.
+        feedback: Axis -> scores against reviews of people, who had the answer of a model in view.
+        group_macro_f1_mean: Axis -> mean over groups, where the configuration has a group column.
+        published: Other systems' figures for that mean.
+    """
+
+    model: str
+    split: str
+    records: int
+    without_text: int = 0
+    axes: Mapping[str, AxisResult]
+    groups: Mapping[str, Mapping[str, CountedScores]]
+    thresholds: Mapping[str, Mapping[str, Applied]]
+    agreement: Mapping[str, Mapping[str, ReaderAgreement]] = {}
+    feedback: Mapping[str, CountedScores] = {}
+    similar: SimilarResult | None = None
+    faithfulness: FaithfulnessResult | None = None
+    group_macro_f1_mean: Mapping[str, float] = {}
+    published: Mapping[str, float] = {}
+
+
+class BundleFigures(_Strict):
+    """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
+
+    validation: Mapping[str, CountedScores] = {}
+    parity_fp32_max_logit_difference: float = 0.0
+    int8_macro_f1_drop: Mapping[str, float] = {}
+    sparse_weight: Mapping[str, tuple[float, ...]] = {}
+    evaluation_validation: Evaluation | None = None
+    evaluation_test: Evaluation | None = None

@@ -1,0 +1,129 @@
+"""Scores of probabilities against labels. Pure: arrays in, numbers out.
+
+Shapes: `probabilities` [n, labels], `truth` [n] label numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, f1_score
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+REPORTS_PER_BIN = 50
+
+
+def accuracy(truth: Ints, predicted: Ints) -> float:
+    """Share of right labels."""
+    return float(accuracy_score(truth, predicted))
+
+
+def macro_f1(truth: Ints, predicted: Ints) -> float:
+    """Mean F1 over the labels that occur in truth or prediction (scikit-learn's default)."""
+    return float(f1_score(truth, predicted, average="macro", zero_division=0))
+
+
+def weighted_f1(truth: Ints, predicted: Ints) -> float:
+    """Mean F1, labels weighted by how often they are true."""
+    return float(f1_score(truth, predicted, average="weighted", zero_division=0))
+
+
+def expected_calibration_error(truth: Ints, probabilities: Floats, bins: int | None = None) -> float:
+    """Mean gap between confidence and accuracy of the top label over bins of equal size (Nguyen & O'Connor, 2015;
+    Nixon et al., 2019).
+
+    Args:
+        bins: None: about `REPORTS_PER_BIN` reports each, 5 to 15 bins; in smaller ones the gap of a perfectly
+            calibrated model is mostly noise.
+    """
+    confidence = probabilities.max(1)
+    right = probabilities.argmax(1) == truth
+    order = np.argsort(confidence, kind="stable")
+    if bins is None:
+        bins = int(np.clip(len(truth) // REPORTS_PER_BIN, 5, 15))
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return float(sum(len(part) * abs(confidence[part].mean() - right[part].mean()) for part in parts) / len(truth))
+
+
+def brier(truth: Ints, probabilities: Floats) -> float:
+    """Mean squared distance of the probability vector from the truth, 0 (perfect) to 2."""
+    target = np.eye(probabilities.shape[1])[truth]
+    return float(((probabilities - target) ** 2).sum(1).mean())
+
+
+def coverage_at_precision(truth: Ints, probabilities: Floats, precision: float) -> float:
+    """Largest share of reports, the most confident ones, on which the top label is right in at least `precision` of
+    the cases.
+    """
+    order = np.argsort(-probabilities.max(1), kind="stable")
+    right = (probabilities.argmax(1) == truth)[order]
+    running = np.cumsum(right) / np.arange(1, len(right) + 1)
+    enough = np.flatnonzero(running >= precision)
+    return float((enough[-1] + 1) / len(right)) if len(enough) else 0.0
+
+
+def precision_coverage_curve(truth: Ints, probabilities: Floats) -> tuple[Floats, Floats]:
+    """Coverage and precision as the confidence threshold falls, each [n]."""
+    order = np.argsort(-probabilities.max(1), kind="stable")
+    right = (probabilities.argmax(1) == truth)[order]
+    counts = np.arange(1, len(right) + 1)
+    return counts / len(right), np.cumsum(right) / counts
+
+
+def bootstrap_interval(
+    truth: Ints, predicted: Ints, score: Callable[[Ints, Ints], float], *, draws: int = 500, seed: int = 7
+) -> tuple[float, float]:
+    """95 % percentile interval of a score over reports drawn with replacement (Efron, 1979)."""
+    rng = np.random.default_rng(seed)
+    values = []
+    for _ in range(draws):
+        rows = rng.integers(0, len(truth), len(truth))
+        values.append(score(truth[rows], predicted[rows]))
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
+    """`macro_f1` of each draw.
+
+    Args:
+        draws: How often each report stands in each draw, [draws, n].
+
+    Returns:
+        [draws].
+    """
+    labels = 1 + int(max(truth.max(), predicted.max()))
+    is_true, is_predicted = np.eye(labels)[truth], np.eye(labels)[predicted]
+    both = draws @ (is_true * is_predicted)
+    either = draws @ (is_true + is_predicted)
+    f1 = 2 * both / np.maximum(either, 1)
+    return np.asarray(f1.sum(1) / (either > 0).sum(1))
+
+
+def paired_bootstrap_macro_f1(
+    truth: Ints, one: Ints, other: Ints, *, draws: int = 2000, seed: int = 7
+) -> tuple[float, float]:
+    """95 % percentile interval of macro-F1 of `other` minus that of `one` over reports drawn with replacement, the
+    same ones for both.
+    """
+    times = (
+        np.random.default_rng(seed)
+        .multinomial(len(truth), np.full(len(truth), 1 / len(truth)), size=draws)
+        .astype(np.float64)
+    )
+    low, high = np.percentile(
+        macro_f1_of_draws(truth, other, times) - macro_f1_of_draws(truth, one, times), [2.5, 97.5]
+    )
+    return float(low), float(high)
+
+
+def paired_interval(differences: Floats, *, draws: int = 2000, seed: int = 7) -> tuple[float, float]:
+    """95 % percentile interval of a mean difference [n] over reports drawn with replacement."""
+    rng = np.random.default_rng(seed)
+    means = differences[rng.integers(0, len(differences), (draws, len(differences)))].mean(1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(low), float(high)

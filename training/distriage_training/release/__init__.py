@@ -1,0 +1,1 @@
+"""Weights -> a bundle in `models/`: export, calibration, model card, promotion."""

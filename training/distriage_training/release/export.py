@@ -1,0 +1,204 @@
+"""A finished run -> a bundle: calibrate, write ONNX through its gates, describe, seal, replace."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from distriage import bundle as bundles
+from distriage.classifier import softmax
+from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.text import RECIPE_VERSION, prepare
+from distriage.taxonomy import Taxonomy, default_taxonomy_text
+from distriage_training.config import Config
+from distriage_training.corpus.load import known_issues, load_splits
+from distriage_training.fit.encoder import load_tokenizer
+from distriage_training.fit.model import TriageModel
+from distriage_training.fit.run import RunInfo, load_run_info, load_trained
+from distriage_training.measure.evaluate import scores_of
+from distriage_training.measure.evaluation import BundleFigures
+from distriage_training.release import calibrate
+from distriage_training.release.domain import add_gate
+from distriage_training.release.gates import Passed, Reports, ValidationSet, check_not_collapsed, write_model
+from distriage_training.release.golden import golden_reports, write_golden
+from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits
+from distriage_training.release.index import write_index
+from distriage_training.release.model_card import model_card
+from distriage_training.release.seal import seal
+
+MODEL = "model.onnx"
+BALANCED = "0.80"  # the target of the default mode; below it a verdict names the three likeliest labels
+
+
+def export(run: Path, config: Config, output: Path, console: Console | None = None) -> Path:
+    """Make a bundle of a finished run.
+
+    Args:
+        run: Folder of the run, with `model.safetensors` and `run.json`.
+        output: The bundle's folder; replaced as a whole, only once everything has passed.
+
+    Raises:
+        GateError: ONNX fp32 differs from torch, or the model no longer does on validation what it did when trained.
+        BundleError: the new bundle would not load.
+        ConfigError, CorpusError: the run or the data is missing, or the run was trained with other labels.
+    """
+    console = console or Console(stderr=True)
+    taxonomy = config.load_taxonomy()
+    model = load_trained(run, config, taxonomy)
+    info = load_run_info(run)
+    tokenizer = load_tokenizer(config.encoder)
+    tokenizer.enable_truncation(config.encoder.max_tokens)
+    splits = load_splits(config, taxonomy, console)
+    validation = ValidationSet.of(splits.validation, taxonomy)
+    golden = golden_reports(splits.train, taxonomy)
+    inputs = [prepare(title, body) for title, body in golden]
+    reports = Reports(validation, inputs, splits.train)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=output.parent, prefix=".export-") as scratch,
+        console.status("calibrating") as status,
+    ):
+        folder = Path(scratch)
+        dense, sparse = torch_logits(model, tokenizer, validation.inputs)
+        check_not_collapsed(dense, validation, info.validation_accuracy)
+        fit_calibration(model, dense, sparse, validation)
+        status.update("writing ONNX")
+        passed = write_model(model, join(model, dense, sparse), folder / MODEL, tokenizer, reports)
+        console.print(str(passed))
+        shipped = onnx_logits(folder / MODEL, list(model.axes), tokenizer, validation.inputs)
+        expected = joined_logits(model, tokenizer, inputs)
+        write_golden(folder, golden, expected, onnx_logits(folder / MODEL, list(model.axes), tokenizer, inputs))
+        tokenizer.no_truncation()
+        tokenizer.save(str(folder / "tokenizer.json"))
+        if issues := known_issues(splits.train, taxonomy):
+            write_index(issues, taxonomy, folder / bundles.INDEX)
+        manifest = _manifest(config, taxonomy, calibrations(shipped, taxonomy, validation), passed, info)
+        _describe(folder, config, manifest, info, _figures(shipped, model, passed, validation))
+        seal(folder, manifest)
+        if config.domain.reports:
+            status.update("fitting the domain gate")
+            add_gate(bundles.Bundle(folder), config, splits)
+        bundles.Bundle(folder)  # what would not load must not replace what does
+        _replace_folder(folder, output)
+    return output
+
+
+def fit_calibration(model: TriageModel, dense: Logits, sparse: Logits, validation: ValidationSet) -> None:
+    """Fit the weight of the sparse head per axis and put it into the model."""
+    for i, axis in enumerate(model.axes):
+        rows = validation.rows(i)
+        model.mix[i] = torch.tensor(
+            calibrate.fit_mix(
+                dense[axis][rows],
+                sparse[axis][rows],
+                validation.labels[rows, i],
+                calibrate.even_weights(validation.origins[rows]),
+            )
+        )
+
+
+def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) -> dict[str, bundles.AxisCalibration]:
+    """Temperature, floor and thresholds per axis from the logits of the file that ships."""
+    result = {}
+    for i, axis in enumerate(taxonomy.axes.values()):
+        rows = validation.rows(i)
+        scores, truth = logits[axis.id][rows], validation.labels[rows, i]
+        weights = calibrate.even_weights(validation.origins[rows])
+        temperature, floor = calibrate.fit_confidence(scores, truth, weights)
+        probabilities = softmax(scores, temperature, floor)
+        labels, families = calibrate.all_thresholds(probabilities, truth, axis, weights)
+        among = calibrate.among_first(probabilities, truth, weights, labels[BALANCED], 3)
+        result[axis.id] = bundles.AxisCalibration(
+            labels=axis.label_ids,
+            temperature=temperature,
+            floor=floor,
+            thresholds=labels,
+            family_thresholds=families,
+            among_three=None if among is None else round(among, 4),
+        )
+    return result
+
+
+def _figures(shipped: Logits, model: TriageModel, passed: Passed, validation: ValidationSet) -> BundleFigures:
+    scores = {}
+    for i, axis in enumerate(model.axes):
+        rows = validation.rows(i)
+        truth, predicted = validation.labels[rows, i], shipped[axis][rows].argmax(1)
+        scores[axis] = scores_of(truth, predicted)
+    return BundleFigures(
+        validation=scores,
+        parity_fp32_max_logit_difference=passed.parity,
+        int8_macro_f1_drop=passed.drops,
+        sparse_weight={axis: tuple(weights) for axis, weights in zip(model.axes, model.mix.tolist(), strict=True)},
+    )
+
+
+def _describe(folder: Path, config: Config, manifest: bundles.Manifest, info: RunInfo, figures: BundleFigures) -> None:
+    """Taxonomy, figures, what it was trained on, model card."""
+    taxonomy = default_taxonomy_text() if config.taxonomy is None else config.taxonomy.read_text(encoding="utf-8")
+    (folder / "taxonomy.toml").write_text(taxonomy, encoding="utf-8")
+    document = figures.model_dump_json(indent=1, exclude_none=True)
+    (folder / "metrics.json").write_text(document + "\n", encoding="utf-8")
+    digests = "".join(f"{digest}\n" for digest in info.trained_on)
+    (folder / bundles.TRAINED_ON).write_text(digests, encoding="ascii")
+    (folder / "README.md").write_text(model_card(manifest, figures), encoding="utf-8")
+
+
+def _manifest(
+    config: Config, taxonomy: Taxonomy, axes: Mapping[str, bundles.AxisCalibration], passed: Passed, info: RunInfo
+) -> bundles.Manifest:
+    packages = ("torch", "transformers", "tokenizers", "scikit-learn", "onnxruntime", "onnx")
+    return bundles.Manifest(
+        format=bundles.FORMAT,
+        name=config.name,
+        taxonomy=bundles.TaxonomyRecord(name=taxonomy.name, version=taxonomy.version),
+        recipe_version=RECIPE_VERSION,
+        hash_buckets=HASH_BUCKETS,
+        max_tokens=config.encoder.max_tokens,
+        numeric_format=passed.numeric_format,
+        axes=axes,
+        files={},
+        provenance=bundles.Provenance(
+            **info.model_dump(include=set(bundles.Provenance.model_fields)),
+            created=datetime.now(UTC).strftime("%Y-%m-%d"),
+            commit=_commit(),
+            seed=config.seed,
+            versions={name: version(name) for name in packages},
+        ),
+    )
+
+
+def _commit() -> str:
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def _replace_folder(folder: Path, output: Path) -> None:
+    target = output.with_name(f".{output.name}.new")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target)
+    target.chmod(0o755)  # the scratch folder was private
+    old = output.with_name(f".{output.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if output.exists():
+        output.replace(old)
+    target.replace(output)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,89 @@
+"""The index of known issues that `distriage.similar` searches: which training records are in it, and its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
+
+from distriage.bundle import INDEX, Bundle
+from distriage.errors import CorpusError
+from distriage.recipe.features import HASH_BUCKETS, hashed_features
+from distriage.recipe.text import prepare
+from distriage.similar import INDEX_FORMAT, tfidf
+from distriage.taxonomy import Taxonomy
+from distriage_training.config import Config
+from distriage_training.corpus.load import known_issues, load_splits
+from distriage_training.corpus.records import Record, label_numbers
+from distriage_training.release.seal import seal
+
+MAX_POSTINGS = 128  # per record, the heaviest; see training/LOG.md
+
+
+def add_index(bundle: Bundle, config: Config) -> int:
+    """Write the index of a configuration's known issues into a bundle, in place of the one that it may have, and seal
+    it anew.
+
+    Returns:
+        How many issues it holds.
+
+    Raises:
+        CorpusError: the data is missing or not valid, or none of the training records is a known issue.
+    """
+    issues = known_issues(load_splits(config, bundle.taxonomy).train, bundle.taxonomy)
+    if not issues:
+        raise CorpusError(
+            f"{config.path}: no training record has a url and a label on every axis; expected known issues"
+        )
+    write_index(issues, bundle.taxonomy, bundle.path / INDEX)
+    seal(bundle.path, bundle.manifest)
+    return len(issues)
+
+
+def write_index(issues: Sequence[Record], taxonomy: Taxonomy, file: Path) -> None:
+    """Write the index of `known_issues`; its layout stands in `distriage.similar`.
+
+    Titles of reports that are not restated belong to their reporters and are left out.
+    """
+    features = [hashed_features(prepare(record.title, record.body)) for record in issues]
+    frequency = np.bincount([bucket for buckets, _ in features for bucket in buckets], minlength=HASH_BUCKETS)
+    idf = (np.log((1 + len(issues)) / (1 + frequency)) + 1).astype(np.float32)
+    matrix = _postings(features, idf.astype(np.float64))
+    np.savez_compressed(
+        file,
+        format=np.asarray(INDEX_FORMAT),
+        records=np.asarray(
+            json.dumps(
+                [
+                    [record.id, record.url, record.title if record.origin == "restated" else "", record.note]
+                    for record in issues
+                ],
+                ensure_ascii=False,
+            )
+        ),
+        labels=np.asarray([label_numbers(record, taxonomy) for record in issues], np.int16).reshape(
+            len(issues), len(taxonomy.axes)
+        ),
+        idf=idf,
+        starts=matrix.indptr.astype(np.uint32),
+        rows=matrix.indices.astype(np.min_scalar_type(len(issues))),
+        weights=matrix.data.astype(np.float16),
+    )
+
+
+def _postings(features: Sequence[tuple[list[int], list[float]]], idf: NDArray[np.float64]) -> csc_matrix:
+    """Weights of the heaviest n-grams of each report, [reports, HASH_BUCKETS]."""
+    rows, columns, weights = [], [], []
+    for row, (buckets, counts) in enumerate(features):
+        numbers = np.asarray(buckets, np.int64)
+        values = tfidf(numbers, np.asarray(counts), idf)
+        heaviest = np.sort(np.argsort(-values, kind="stable")[:MAX_POSTINGS])
+        rows.append(np.full(len(heaviest), row))
+        columns.append(numbers[heaviest])
+        weights.append(values[heaviest] / max(1e-12, float(np.linalg.norm(values[heaviest]))))
+    shape = (len(features), HASH_BUCKETS)
+    return csc_matrix((np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

@@ -1,0 +1,243 @@
+"""Let a candidate take the default model's place, if it is not worse on any axis. The test split decides nothing here.
+
+Both models read the same reports, in the same order: the validation split, and reviews of maintainers. A report counts
+    only if neither
+model's weights were fitted on it, which is known from the bundles' `trained-on.txt`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from distriage.bundle import DEFAULT_FILE, MANIFEST, TRAINED_ON, Bundle, sha256_of, thread_digest
+from distriage.classifier import Classifier
+from distriage.errors import BundleError, CorpusError
+from distriage.recipe.text import prepare
+from distriage.taxonomy import Axis
+from distriage_training.config import Config
+from distriage_training.corpus.feedback import labels_of, read_reviews
+from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.records import FEEDBACK, Record, read_annotations, thread_key
+from distriage_training.measure import scoring
+from distriage_training.release.model_card import read_figures
+
+MIN_REPORTS = 20  # fewer on an axis: shown, but they decide nothing
+_CHUNK = 64
+
+Predicted = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both models on one axis of one set of reports.
+
+    Attributes:
+        reports: `validation` or `reviews`.
+        current, candidate: (accuracy, macro-F1).
+        interval: 95 % interval of macro-F1 of the candidate minus that of the current model (paired bootstrap).
+    """
+
+    axis: str
+    reports: str
+    n: int
+    current: tuple[float, float]
+    candidate: tuple[float, float]
+    interval: tuple[float, float]
+
+    @property
+    def outcome(self) -> str:
+        """`worse` and `better` only where the whole interval says so."""
+        if self.n < MIN_REPORTS:
+            return "too few"
+        return "worse" if self.interval[1] < 0 else "better" if self.interval[0] > 0 else "no difference"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The reports of a comparison, and how many were left out because a model knew them."""
+
+    validation: list[Record]
+    reviews: list[Record]
+    validation_seen: int
+    reviews_seen: int
+
+
+def compare(
+    current: Classifier, candidate: Classifier, config: Config, reviews: Path | None, console: Console
+) -> tuple[list[Comparison], Evidence]:
+    """Run both models.
+
+    Args:
+        config: Names the corpus.
+        reviews: More reviews, as `distriage reviews export` writes them, beside those of the corpus's validation split.
+
+    Raises:
+        BundleError: the models answer different questions, or one does not say what it was trained on.
+        ConfigError, CorpusError: the data is missing or not valid.
+    """
+    taxonomy = current.bundle.taxonomy
+    if candidate.bundle.taxonomy != taxonomy:
+        ours, other = taxonomy, candidate.bundle.taxonomy
+        raise BundleError(
+            f"{candidate.bundle.path}: taxonomy {other.name} {other.version}; expected {ours.name} {ours.version}, "
+            "that of the current model"
+        )
+    for bundle in (current.bundle, candidate.bundle):
+        if bundle.trained_on is None:
+            raise BundleError(f"{bundle.path}: no {TRAINED_ON}; expected a bundle that says what it was trained on")
+    evidence = _evidence((current.bundle, candidate.bundle), config, reviews, console)
+    comparisons = []
+    for name, records in (("validation", evidence.validation), ("reviews", evidence.reviews)):
+        old, new = (
+            _predict(model, records, f"{name}, {model.bundle.manifest.name}", console) for model in (current, candidate)
+        )
+        for axis in taxonomy.axes.values():
+            rows = [row for row, record in enumerate(records) if axis.id in record.labels]
+            if rows:
+                truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
+                comparisons.append(_compare_axis(axis, name, truth, old[axis.id][rows], new[axis.id][rows]))
+    return comparisons, evidence
+
+
+def _evidence(bundles: Sequence[Bundle], config: Config, reviews: Path | None, console: Console) -> Evidence:
+    taxonomy = bundles[0].taxonomy
+    splits = load_splits(config, taxonomy, console)
+    people: dict[str, Record] = {thread_key(record.id): record for record in splits.feedback}
+    annotated: set[str] = set()
+    if reviews is not None:
+        if config.data.format != "corpus":
+            raise CorpusError(f"{config.path}: --reviews goes with data.format corpus, found {config.data.format}")
+        annotations, _ = read_annotations(config.data.corpus / "annotations.jsonl", taxonomy)
+        annotated = {thread_key(annotation.id) for _, annotation in annotations if annotation.origin != FEEDBACK}
+        for thread in read_reviews(reviews, taxonomy):
+            last = max(thread, key=lambda review: review.at)
+            labels = labels_of(thread, taxonomy)
+            if labels:
+                people[thread_key(last.id)] = Record(
+                    last.id, last.title, last.body, labels, "validation", FEEDBACK, FEEDBACK, ""
+                )
+    fresh = {key: record for key, record in people.items() if key not in annotated and not _seen(record, bundles)}
+    unseen = [record for record in splits.validation if not _seen(record, bundles)]
+    if not unseen:
+        raise CorpusError(f"{config.path}: every report of split validation was trained on by one of the models")
+    return Evidence(unseen, list(fresh.values()), len(splits.validation) - len(unseen), len(people) - len(fresh))
+
+
+def _seen(record: Record, bundles: Sequence[Bundle]) -> bool:
+    digest = thread_digest(thread_key(record.id))
+    return any(digest in (bundle.trained_on or ()) for bundle in bundles)
+
+
+def _predict(model: Classifier, records: Sequence[Record], what: str, console: Console) -> Predicted:
+    inputs = [prepare(record.title, record.body) for record in records]
+    parts: dict[str, list[NDArray[np.int64]]] = {axis: [np.zeros(0, np.int64)] for axis in model.bundle.taxonomy.axes}
+    for start in track(
+        range(0, len(inputs), _CHUNK), what, console=console, transient=True, disable=not console.is_terminal
+    ):
+        for axis, logits in model.logits(inputs[start : start + _CHUNK]).items():
+            parts[axis].append(logits.argmax(1))
+    return {axis: np.concatenate(pieces) for axis, pieces in parts.items()}
+
+
+def _compare_axis(
+    axis: Axis, reports: str, truth: NDArray[np.int64], one: NDArray[np.int64], other: NDArray[np.int64]
+) -> Comparison:
+    def scores(predicted: NDArray[np.int64]) -> tuple[float, float]:
+        return scoring.accuracy(truth, predicted), scoring.macro_f1(truth, predicted)
+
+    return Comparison(
+        axis.id, reports, len(truth), scores(one), scores(other), scoring.paired_bootstrap_macro_f1(truth, one, other)
+    )
+
+
+def worse_axes(comparisons: Sequence[Comparison]) -> list[str]:
+    """Axes on which the candidate is worse; it may be promoted if there is none."""
+    return sorted({comparison.axis for comparison in comparisons if comparison.outcome == "worse"})
+
+
+def print_comparison(
+    console: Console, comparisons: Sequence[Comparison], evidence: Evidence, current: Bundle, candidate: Bundle
+) -> None:
+    """The tables: what decides, then the test figures that the bundles hold."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in (
+        "reports",
+        "axis",
+        "n",
+        current.manifest.name,
+        candidate.manifest.name,
+        "macro-F1",
+        "95 % interval",
+        "",
+    ):
+        table.add_column(column, justify="left" if column in {"reports", "axis", ""} else "right", no_wrap=True)
+    for row in comparisons:
+        low, high = row.interval
+        difference = row.candidate[1] - row.current[1]
+        table.add_row(
+            row.reports,
+            row.axis,
+            str(row.n),
+            _pair(row.current),
+            _pair(row.candidate),
+            f"{difference:+.3f}",
+            f"{low:+.3f} to {high:+.3f}",
+            row.outcome,
+        )
+    console.print("accuracy / macro-F1")
+    console.print(table)
+    if not evidence.reviews:
+        console.print("no review of a maintainer that is new to both models: the validation split decides alone")
+    for name, seen in (("validation reports", evidence.validation_seen), ("reviews", evidence.reviews_seen)):
+        if seen:
+            console.print(f"{seen} {name} left out: a model was trained on them, or the corpus holds a reading of them")
+    for bundle in (current, candidate):
+        test = _test_figures(bundle)
+        if test:
+            console.print(f"test, decides nothing: {bundle.manifest.name}: {test}")
+
+
+def _pair(scores: tuple[float, float]) -> str:
+    return f"{scores[0]:.3f} / {scores[1]:.3f}"
+
+
+def _test_figures(bundle: Bundle) -> str:
+    test = read_figures(bundle).evaluation_test
+    return ", ".join(f"{axis} {row}" for axis, row in test.axes.items()) if test is not None else ""
+
+
+def install(candidate: Bundle, models: Path) -> Path:
+    """Copy a bundle into the folder of models and make it the default; each step is done as a whole or not at all.
+
+    Raises:
+        BundleError: another model of that name is there.
+    """
+    name = candidate.manifest.name
+    target = models / name
+    if target.exists():
+        if not (target / MANIFEST).is_file() or sha256_of(target / MANIFEST) != sha256_of(candidate.path / MANIFEST):
+            raise BundleError(
+                f"{target}: another model of this name is there; expected a new `name` in the candidate's configuration"
+            )
+    else:
+        part = models / f".{name}.new"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        for file in (MANIFEST, *candidate.manifest.files):
+            shutil.copyfile(candidate.path / file, part / file)
+        Bundle(part)  # what would not load must not become the default
+        part.rename(target)
+    default = models / DEFAULT_FILE
+    part = default.with_name(f".{DEFAULT_FILE}.new")
+    part.write_text(f"{name}\n", encoding="utf-8")
+    part.replace(default)
+    return target

@@ -1,0 +1,111 @@
+"""Reports with labels, whatever said them: the corpus, people, or a model. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+TRUE = "true"  # of the axis distributed
+
+
+class Origin(StrEnum):
+    """Who chose the labels of a study."""
+
+    ANNOTATED = "annotated"
+    REVIEWED = "reviewed"
+    PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A report as a study counts it.
+
+    Attributes:
+        framework: Its framework, else its repository.
+        created: Date of filing as `YYYY-MM-DD...`; empty where it is not known.
+        labels: Axis -> label id; an axis that was not judged is absent.
+        release: Series of the framework's release that the report states, such as `0.14`; empty where it states none.
+    """
+
+    id: str
+    framework: str
+    created: str
+    labels: Mapping[str, str]
+    release: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a study is made of.
+
+    Attributes:
+        name: For the title.
+        faults: All reports, other kinds than bugs too.
+        description: How they were chosen, one sentence.
+        model: The bundle that predicted the labels; empty where none did.
+    """
+
+    name: str
+    origin: Origin
+    faults: Sequence[Fault]
+    description: str
+    model: str = ""
+
+    @property
+    def bugs(self) -> list[Fault]:
+        """Reports that have a stage, symptom, cause or fix."""
+        return [fault for fault in self.faults if fault.labels.keys() & {"stage", "symptom", "cause", "fix"}]
+
+
+FRAMEWORKS = {  # second part of a repository's name, lower case -> framework
+    "deepspeed": "deepspeed",
+    "deepspeedexamples": "deepspeed",
+    "deepspeed-mii": "deepspeed",
+    "megatron-lm": "megatron-lm",
+    "megatron-deepspeed": "megatron-lm",
+    "colossalai": "colossalai",
+    "horovod": "horovod",
+    "pytorch": "pytorch",
+    "torchtitan": "pytorch",
+    "ray": "ray",
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "tensorflow": "tensorflow",
+    "accelerate": "hf",
+    "transformers": "hf",
+    "pytorch-lightning": "lightning",
+    "nccl": "nccl",
+    "keras": "keras",
+}
+
+
+def framework_of(identifier: str) -> str:
+    """The framework of `owner/name#12`, else `owner/name`."""
+    repository = identifier.partition("#")[0]
+    return FRAMEWORKS.get(repository.lower().rpartition("/")[2], repository)
+
+
+_SERIES = re.compile(r"\d{1,3}\.\d{1,3}(?![\d])")
+
+
+def release_of(framework: str, facts: Mapping[str, object]) -> str:
+    """The release series (`major.minor`) of a framework that a report states; empty where it states none.
+
+    Args:
+        framework: Of the report's repository. A report that speaks of another framework says nothing of this one's.
+        facts: Facts of the report's environment, by name.
+    """
+    if framework == "pytorch":
+        version = facts.get("torch")
+    elif _bare(str(facts.get("framework", ""))) == _bare(framework):
+        version = facts.get("framework_version")
+    else:
+        return ""
+    series = _SERIES.match(str(version or ""))
+    return series[0] if series else ""
+
+
+def _bare(name: str) -> str:
+    return name.lower().replace("-", "")

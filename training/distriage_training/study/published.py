@@ -1,0 +1,72 @@
+"""Published figures beside ours: Ma et al. and Liu et al. Pure, but for the packaged file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from distriage.taxonomy import Taxonomy
+from distriage_training.study.counts import Share, distributed_share, frequencies
+from distriage_training.study.faults import TRUE, Fault
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """The packaged figures: study -> figure."""
+    text = resources.files(__package__).joinpath("published.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def comparison(faults: Sequence[Fault], taxonomy: Taxonomy) -> list[tuple[str, ...]]:
+    """Rows of measure, ours, Ma et al., Liu et al.; an empty cell where a study does not give a figure."""
+    ma, liu = published()["ma"], published()["liu"]
+    judged = [fault for fault in faults if "distributed" in fault.labels]
+    ours = Share("", sum(fault.labels["distributed"] == TRUE for fault in judged), len(judged))
+    rows: list[tuple[str, ...]] = [
+        ("Failures counted", f"{len(faults):,}", f"{ma['reports']:,}", f"{liu['reports']:,}"),
+        (
+            "Only in distributed use",
+            shown(ours),
+            f"{100 * ma['distributed']:.1f} % of symptoms",
+            shown(Share("", liu["distributed"], liu["reports"])),
+        ),
+    ]
+    setup = {share.name: share for share in distributed_share(faults, "stage")}.get("communication-setup")
+    theirs = Share("", liu["distributed_by_stage"]["communication-setup"], liu["stage"]["communication-setup"])
+    rows.append(
+        (
+            "Communication setup: only in distributed use",
+            shown(setup) if setup else "",
+            f"{100 * ma['communication_setup_distributed']:.0f} %",
+            shown(theirs),
+        )
+    )
+    for axis in ("stage", "fix"):
+        shares = {share.name: share for share in frequencies(faults, taxonomy.axes[axis])}
+        counted = sum(liu[axis].values())
+        rows += [
+            (
+                f"{axis.capitalize()}: {label.name.lower()}",
+                shown(shares[label.id]) if label.id in shares else "",
+                _of_ma(label.id),
+                shown(Share("", liu[axis][label.id], counted)) if label.id in liu[axis] else "",
+            )
+            for label in taxonomy.axes[axis].labels
+        ]
+    return rows
+
+
+def _of_ma(label: str) -> str:
+    found = published()["ma"].get(label.replace("-", "_"))
+    if found is None:
+        return ""
+    return f"about {100 * found:.0f} %" if round(found, 2) == found else f"{100 * found:.1f} %"
+
+
+def shown(share: Share) -> str:
+    """`41.2 % (39.9 to 42.5), n = 12,345`."""
+    low, high = share.interval
+    return f"{100 * share.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}), n = {share.n:,}"

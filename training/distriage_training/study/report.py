@@ -1,0 +1,181 @@
+"""A study as sections of figures, each with its table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.taxonomy import Axis, Taxonomy
+from distriage_training.study.correction import corrected_shares
+from distriage_training.study.counts import (
+    OTHER,
+    Association,
+    Share,
+    association,
+    distributed_share,
+    flow,
+    frequencies,
+)
+from distriage_training.study.faults import Fault, Source
+from distriage_training.study.figures import Bar, bars, sankey
+from distriage_training.study.groups import COLOURED, Confusions, cells, frameworks, judged_axes, releases, trends
+from distriage_training.study.published import comparison
+from distriage_training.study.sections import Figure, Grid, Section, Table
+
+FLOW_LABELS = 9
+
+
+def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None) -> list[Section]:
+    """All sections of a study; those for which a source has no labels are left out.
+
+    Args:
+        confusions: Of the model that predicted the labels; None: they were not predicted, or nothing is known.
+    """
+    bugs = source.bugs
+    sections = [
+        Section("frequencies", "What fails, where, why, and what mends it"),
+        Section("distributed", "What occurs only in distributed use"),
+        Section("associations", "What goes together"),
+        Section("flow", "From symptom to fix"),
+        Section("trends", "Over time and releases"),
+        Section("frameworks", "Frameworks side by side"),
+        Section("published", "Beside the published studies"),
+    ]
+    for section, figures in zip(
+        sections,
+        (
+            _frequencies(source.faults, taxonomy, confusions or {}),
+            _distributed(bugs, taxonomy),
+            _associations(bugs, taxonomy),
+            _flow(bugs, taxonomy),
+            [*trends(bugs, taxonomy), *releases(bugs, taxonomy, confusions or {})],
+            frameworks(bugs, taxonomy, confusions or {}),
+            _published(bugs, taxonomy),
+        ),
+        strict=True,
+    ):
+        section.figures.extend(figures)
+    return [section for section in sections if section.figures]
+
+
+def _names(taxonomy: Taxonomy) -> dict[str, str]:
+    return {label.id: label.name for axis in judged_axes(taxonomy) for label in axis.labels}
+
+
+def _frequencies(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
+    for axis in judged_axes(taxonomy):
+        shares = frequencies(faults, axis)
+        if not shares:
+            continue
+        table = [[row.name, row.hits, row.n, *cells(row.value, row.interval)] for row in shares]
+        yield Figure(
+            f"{axis.name}: as {'counted' if axis.id in confusions else 'labelled'}",
+            f"{shares[0].n:,} reports. Lines: Wilson's 95 % interval.",
+            Table(f"frequency-{axis.id}", ("label", "reports", "of", "share", "low", "high"), table),
+            bars([_bar(row, axis) for row in shares], axis.name),
+        )
+        if axis.id in confusions:
+            yield _corrected(axis, shares, confusions[axis.id])
+
+
+def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.integer]) -> Figure:
+    rows = corrected_shares(confusion, {row.name: row.hits for row in shares}, axis.label_ids)
+    table = [[row.name, f"{row.counted:.4f}", *cells(row.value, row.interval)] for row in rows]
+    drawn = [
+        Bar(axis.label(row.name).name, row.value, *row.interval, colour=3) for row in rows if row.interval[1] > 0.005
+    ]
+    return Figure(
+        f"{axis.name}: corrected for the model's errors",
+        f"Adjusted classify-and-count (Forman, 2008) with the errors on {int(confusion.sum()):,} validation reports; "
+        "bootstrap over both. Labels that may be below 0.5 % are in the table only.",
+        Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high"), table),
+        bars(drawn, f"{axis.name}, corrected"),
+    )
+
+
+def _distributed(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+    for axis, most in (("stage", 5), ("symptom", 40)):
+        shares = distributed_share(bugs, axis)[:most] if axis in taxonomy.axes else []
+        if not shares:
+            continue
+        whole = Share("all", sum(row.hits for row in shares), sum(row.n for row in shares))
+        ordered = sorted(shares, key=lambda row: -row.value) if axis == "symptom" else shares
+        rows = [[row.name, row.hits, row.n, *cells(row.value, row.interval)] for row in [*ordered, whole]]
+        setup = next((row for row in shares if row.name == "communication-setup"), None)
+        said = f" Of communication-setup failures, {setup.value:.1%} ({setup.hits:,} of {setup.n:,})." if setup else ""
+        yield Figure(
+            f"Share of failures that occur only in distributed use, by {axis}",
+            f"Over all, {whole.value:.1%} of {whole.n:,} failures.{said}",
+            Table(f"distributed-by-{axis}", (axis, "distributed", "of", "share", "low", "high"), rows),
+            bars(
+                [_bar(row, taxonomy.axes[axis], f"{row.value:.0%} of {row.n:,}", 2) for row in ordered],
+                f"Only in distributed use, by {axis}",
+            ),
+        )
+
+
+def _associations(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+    names = _names(taxonomy)
+    for one, other in (("symptom", "cause"), ("cause", "fix"), ("stage", "symptom")):
+        found = association(bugs, one, other) if {one, other} <= taxonomy.axes.keys() else None
+        if found is None or min(found.counts.shape) < 2:
+            continue
+        rows = [
+            [pair.one, pair.other, pair.count, f"{pair.expected:.1f}", f"{pair.lift:.2f}", f"{pair.residual:.1f}"]
+            for pair in found.pairs
+        ]
+        yield Figure(
+            f"{one.capitalize()} × {other}",
+            f"Cramér's V = {found.cramers_v:.2f} (0: unrelated, 1: one follows from the other; Bergsma's correction), "
+            f"n = {found.n:,}. Colour: share of the row. The table has the pairs that chance does not explain "
+            "(adjusted residual of 3.29 or more, 10 reports or more); lift: how many times as frequent as expected.",
+            Table(f"{one}-{other}", (one, other, "reports", "expected", "lift", "residual"), rows),
+            grid=_grid(found, names),
+        )
+
+
+def _grid(found: Association, names: Mapping[str, str]) -> Grid:
+    counts = found.counts[:COLOURED, :COLOURED]
+    totals = found.counts.sum(1)[:COLOURED]
+    return Grid(
+        [names.get(name, name) for name in found.columns[:COLOURED]],
+        [
+            (names.get(found.rows[i], found.rows[i]), [(int(c), float(c) / max(1, totals[i])) for c in row])
+            for i, row in enumerate(counts)
+        ],
+    )
+
+
+def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+    axes = [axis for axis in ("symptom", "cause", "fix") if axis in taxonomy.axes]
+    if len(axes) < 2 or not any(all(axis in fault.labels for axis in axes) for fault in bugs):
+        return
+    found = flow(bugs, axes, FLOW_LABELS)
+    rows = [[axes[i], one, axes[i + 1], other, count] for (i, one, other), count in sorted(found.links.items())]
+    judged = sum(next(iter(found.columns.values())).values())
+    yield Figure(
+        "Symptom → cause → fix",
+        f"{judged:,} reports judged on all three; the {FLOW_LABELS} commonest labels of each, the rest as “{OTHER}”.",
+        Table("flow", ("from axis", "from", "to axis", "to", "reports"), rows),
+        sankey(found, _names(taxonomy), [axis.capitalize() for axis in axes], "Flow from symptom to cause to fix"),
+    )
+
+
+def _published(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+    if not {"stage", "fix", "distributed"} <= taxonomy.axes.keys():
+        return
+    yield Figure(
+        "The same figures from three studies",
+        "In brackets Wilson's 95 % interval. Ma et al. give some figures only. Shares of fixes of Liu et al. are of "
+        "the "
+        "498 faults whose fix has a counterpart here.",
+        Table("published", ("", "this study", "Ma et al. 2025", "Liu et al. 2023"), comparison(bugs, taxonomy)),
+    )
+
+
+def _bar(share: Share, axis: Axis, note: str = "", colour: int = 1) -> Bar:
+    low, high = share.interval
+    shown = note or f"{100 * share.value:.1f} % ({share.hits:,})"
+    return Bar(axis.label(share.name).name, share.value, low, high, shown, colour)

@@ -1,0 +1,113 @@
+"""Make a study: read the source, learn the model's errors where it predicted the labels, write the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from distriage.classifier import Classifier
+from distriage.errors import CorpusError
+from distriage.taxonomy import Taxonomy, default_taxonomy
+from distriage_training.config import Config
+from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.records import label_numbers
+from distriage_training.measure.predict import predict
+from distriage_training.study.faults import Source
+from distriage_training.study.page import write_study
+from distriage_training.study.report import study
+from distriage_training.study.sources import (
+    classify_reports,
+    classify_repository,
+    kind_of,
+    likeliest,
+    read_corpus,
+    read_reviews,
+    read_tosem_records,
+    read_verdicts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a study is asked for.
+
+    Attributes:
+        model: The bundle that classifies and whose errors are corrected; None: the default one.
+        config: Names the validation reports for the correction; None: nothing is corrected.
+        split: Of the corpus; None: all.
+        limit: Issues of a repository, the newest.
+        texts: The local store of raw texts, for the releases that reports of the corpus state.
+    """
+
+    model: str | None = None
+    config: Config | None = None
+    split: str | None = None
+    limit: int = 1000
+    texts: Path | None = None
+
+
+def make_study(source: str, output: Path, options: Options, console: Console) -> tuple[Source, Path]:
+    """Write a study of a source.
+
+    Returns:
+        What was read, and the page.
+
+    Raises:
+        CorpusError: nothing that a study can be made of, or no failure in it.
+        GitHubError: the repository cannot be read.
+    """
+    found, classifier = _read(source, options, console)
+    taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
+    if not found.bugs:
+        raise CorpusError(f"{source}: {len(found.faults):,} reports and no failure among them; nothing to study")
+    confusions = None
+    if classifier is not None and options.config is not None:
+        confusions = errors_on_validation(classifier, options.config, console)
+    return found, write_study(found, study(found, taxonomy, confusions), output)
+
+
+def _read(source: str, options: Options, console: Console) -> tuple[Source, Classifier | None]:
+    kind, taxonomy = kind_of(source), default_taxonomy()
+    if kind == "corpus":
+        return read_corpus(Path(source), taxonomy, options.split, options.texts), None
+    if kind == "reviews":
+        return read_reviews(Path(source), taxonomy), None
+    if kind == "tosem":
+        return read_tosem_records(Path(source)), None
+    if kind == "verdicts":
+        found = read_verdicts(Path(source))
+        if options.config is None:
+            return found, None
+        classifier = Classifier(options.model)
+        name = classifier.bundle.manifest.name
+        if name != found.model:
+            raise CorpusError(f"{source}: verdicts by {found.model or 'no model'}; expected {name}, or another --model")
+        return found, classifier
+    classifier = Classifier(options.model)
+    if kind == "reports":
+        return classify_reports(Path(source), classifier, console), classifier
+    return classify_repository(source, classifier, console, options.limit), classifier
+
+
+def errors_on_validation(classifier: Classifier, config: Config, console: Console) -> dict[str, NDArray[np.integer]]:
+    """Axis -> validation reports by true and predicted label [labels, labels].
+
+    Raises:
+        ConfigError, CorpusError: the validation reports cannot be read.
+    """
+    taxonomy: Taxonomy = classifier.bundle.taxonomy
+    records = load_splits(config, taxonomy, console).measured("validation")
+    predictions = [dict(likeliest(prediction)) for prediction in predict(classifier, records, console)]
+    truth = np.array([label_numbers(record, taxonomy) for record in records])
+    result: dict[str, NDArray[np.integer]] = {}
+    for i, axis in enumerate(taxonomy.axes.values()):
+        matrix = np.zeros((len(axis.label_ids), len(axis.label_ids)), np.int64)
+        for row, labels in zip(truth[:, i], predictions, strict=True):
+            if row >= 0:
+                matrix[row, axis.label_ids.index(labels[axis.id])] += 1
+        result[axis.id] = matrix
+    return result

@@ -1,0 +1,243 @@
+"""Where the labels of a study come from: the corpus, reviews, verdicts, Liu et al., or a tracker that is classified
+now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.progress import track
+
+from distriage.classifier import Classifier
+from distriage.environment import find_versions
+from distriage.errors import CorpusError
+from distriage.feedback import ReviewRecord
+from distriage.github import Client, token_of_environment
+from distriage.recipe.text import prepare
+from distriage.taxonomy import Taxonomy
+from distriage.types import Prediction
+from distriage.verdict import Verdict
+from distriage_training.corpus.jsonl import read_jsonl
+from distriage_training.corpus.records import FEEDBACK, read_annotations
+from distriage_training.corpus.texts import own_texts, read_texts
+from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_EXPECTED = "expected the corpus' folder, a .jsonl file of annotations, reviews, verdicts or reports, or owner/repo"
+Kind = Literal["corpus", "repository", "reviews", "verdicts", "tosem", "reports"]
+
+
+def kind_of(source: str) -> Kind:
+    """What a source is, by its name and its first line.
+
+    Raises:
+        CorpusError: nothing that a study can be made of.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return "corpus"
+    if not path.is_file():
+        if _REPOSITORY.fullmatch(source) and not source.endswith(".jsonl"):
+            return "repository"
+        raise CorpusError(f"{source}: no such file or folder; {_EXPECTED}")
+    first = next((row for _, row in read_jsonl(path)), {})
+    for key, kind in _KEYS.items():
+        if key in first:
+            return kind
+    found = ", ".join(list(first)[:8]) or "nothing"
+    raise CorpusError(f"{source}: a line has {found[:200]}; {_EXPECTED}")
+
+
+_KEYS: Mapping[str, Kind] = {
+    "origin": "corpus",
+    "original": "tosem",
+    "who": "reviews",
+    "axes": "verdicts",
+    "error": "verdicts",
+    "title": "reports",
+}
+
+
+def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts: Path | None = None) -> Source:
+    """The annotated corpus; generated reports and reviews are left out.
+
+    Args:
+        path: Its folder, or the annotations themselves.
+        split: None: all.
+        texts: The local store of raw texts. Releases are read from it and from the texts beside the annotations.
+
+    Raises:
+        CorpusError: the annotations are not valid.
+    """
+    file = path / "annotations.jsonl" if path.is_dir() else path
+    annotations, problems = read_annotations(file, taxonomy)
+    if problems:
+        raise CorpusError(problems[0])
+    written = read_texts([*own_texts(file.parent), *([texts] if texts is not None else [])])
+    faults = [
+        Fault(
+            annotation.id,
+            annotation.framework,
+            (annotation.created or "")[:10],
+            {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None},
+            release_of(annotation.framework, find_versions(*written.get(annotation.id, ("", "")))),
+        )
+        for _, annotation in annotations
+        if annotation.origin not in {"generated", FEEDBACK} and split in {None, annotation.split}
+    ]
+    description = (
+        "Threads that language models annotated with the guide. Raw ones were chosen by words of distributed "
+        "computing, "
+        "restated ones were sought label by label, rare labels on purpose: frequencies describe this corpus, no "
+        "tracker."
+    )
+    return Source("the annotated corpus", Origin.ANNOTATED, faults, description)
+
+
+def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
+    """What people said in the queue, by command or by label, as `distriage reviews export` writes it.
+
+    Raises:
+        CorpusError: a line is no review.
+    """
+    labels: dict[str, dict[str, str]] = {}
+    created: dict[str, str] = {}
+    for number, row in read_jsonl(path):
+        try:
+            review = ReviewRecord.model_validate(row, strict=False)
+        except ValidationError as error:
+            raise _refused(path, number, error) from None
+        if review.label is not None and review.axis in taxonomy.axes:
+            labels.setdefault(review.id, {})[review.axis] = review.label
+            created[review.id] = review.created.strftime("%Y-%m-%d") if review.created else ""
+    faults = [Fault(i, framework_of(i), created[i], found) for i, found in labels.items()]
+    description = (
+        "Issues that maintainers reviewed with the model's answer in view. They chose which issues to review, and "
+        "agreement with the model is overstated."
+    )
+    return Source(path.name, Origin.REVIEWED, faults, description)
+
+
+def read_verdicts(path: Path) -> Source:
+    """Verdicts of `distriage classify` on a .jsonl file; failed records are left out.
+
+    Raises:
+        CorpusError: a line is no verdict.
+    """
+    faults, model = [], ""
+    for number, row in read_jsonl(path):
+        if "error" in row:
+            continue
+        try:
+            verdict = Verdict.model_validate(row, strict=False)
+        except ValidationError as error:
+            raise _refused(path, number, error) from None
+        labels = {axis: found.label for axis, found in verdict.axes.items()}
+        framework = framework_of(verdict.id)
+        release = release_of(framework, verdict.environment)
+        faults.append(Fault(verdict.id, framework, "", _of_bugs(labels), release))
+        model = verdict.model
+    return _predicted(path.name, faults, model)
+
+
+def read_tosem_records(path: Path) -> Source:
+    """What `distriage corpus import-tosem` wrote."""
+    axes = ("kind", "distributed", "stage", "symptom", "fix")
+    faults = [
+        Fault(
+            str(row.get("id")),
+            str(row.get("original", {}).get("place", "")).rpartition("-")[2] or "unknown",
+            "",
+            {axis: str(row[axis]) for axis in axes if row.get(axis)},
+        )
+        for _, row in read_jsonl(path)
+    ]
+    description = "Faults of distributed training that people labelled, mapped onto our axes where they map."
+    return Source("Liu et al. 2023", Origin.ANNOTATED, faults, description)
+
+
+def classify_reports(path: Path, classifier: Classifier, console: Console) -> Source:
+    """Classify a .jsonl file of reports (id, title, body, perhaps created).
+
+    Raises:
+        CorpusError: a line has no title.
+    """
+    rows = []
+    for number, row in read_jsonl(path):
+        if not isinstance(row.get("title"), str):
+            raise CorpusError(f"{path}:{number}: title: expected a string")
+        rows.append({**row, "id": str(row.get("id") or f"{path.name}:{number}")})
+    return _predicted(path.name, _classify(rows, classifier, console), classifier.bundle.manifest.name)
+
+
+def classify_repository(
+    repository: str, classifier: Classifier, console: Console, limit: int, client: Client | None = None
+) -> Source:
+    """Fetch the newest issues of a repository and classify them.
+
+    Raises:
+        GitHubError: no such repository, no network, or access refused.
+    """
+    client = client or Client(token_of_environment())
+    pages = client.pages(f"/repos/{repository}/issues", {"state": "all", "sort": "created", "direction": "desc"})
+    issues = islice((item for items, _ in pages for item in items if "pull_request" not in item), limit)
+    rows = [
+        {
+            "id": f"{repository}#{issue['number']}",
+            "title": str(issue.get("title") or ""),
+            "body": str(issue.get("body") or ""),
+            "created": str(issue.get("created_at") or ""),
+        }
+        for issue in track(
+            issues,
+            f"issues of {repository}",
+            total=None,
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+    ]
+    return _predicted(repository, _classify(rows, classifier, console), classifier.bundle.manifest.name)
+
+
+def _classify(rows: Iterable[Mapping[str, Any]], classifier: Classifier, console: Console) -> list[Fault]:
+    faults = []
+    for row in track(list(rows), "classifying", console=console, transient=True, disable=not console.is_terminal):
+        title, body = str(row["title"]), str(row.get("body") or "")
+        (prediction,) = classifier.predict_inputs([prepare(title, body)])
+        framework = framework_of(str(row["id"]))
+        created = str(row.get("created") or row.get("created_at") or "")[:10]
+        release = release_of(framework, find_versions(title, body))
+        faults.append(Fault(str(row["id"]), framework, created, _of_bugs(dict(likeliest(prediction))), release))
+    return faults
+
+
+def likeliest(prediction: Prediction) -> Iterator[tuple[str, str]]:
+    """Axis and likeliest label: what is counted and corrected, sure or not."""
+    for axis, scores in prediction.scores.items():
+        yield axis, scores.ranked()[0][0]
+
+
+def _of_bugs(labels: dict[str, str]) -> dict[str, str]:
+    if labels.get("kind", "bug") == "bug":
+        return labels
+    return {axis: label for axis, label in labels.items() if axis in {"kind", "distributed"}}
+
+
+def _predicted(name: str, faults: list[Fault], model: str) -> Source:
+    description = (
+        f"The likeliest labels by {model}, sure or not: a model's errors move reports from one label to another. "
+        "Where validation reports are at hand, shares are corrected for that."
+    )
+    return Source(name, Origin.PREDICTED, faults, description, model)
+
+
+def _refused(path: Path, number: int, error: ValidationError) -> CorpusError:
+    first = error.errors(include_input=False, include_url=False)[0]
+    return CorpusError(f"{path}:{number}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")
