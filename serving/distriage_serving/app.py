@@ -17,28 +17,42 @@ import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
 from distriage_serving.bot.webhook import webhook_router
-from distriage_serving.context import RequestContext, request_id_of
-from distriage_serving.docs import SECURITY_POLICY, docs_page
-from distriage_serving.engine import Engine
-from distriage_serving.guard import WEBHOOK, Guard
-from distriage_serving.metrics import Metrics
-from distriage_serving.openapi import build_openapi
-from distriage_serving.problem import ProblemError, of_status
-from distriage_serving.queue.application import add_queue
-from distriage_serving.routes import classify, health, model
+from distriage_serving.queue.pages import error_page, go_to, is_browser
+from distriage_serving.queue.routes import add_queue
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
+from distriage_serving.web.context import RequestContext, request_id_of
+from distriage_serving.web.docs import SECURITY_POLICY, docs_page
+from distriage_serving.web.engine import Engine
+from distriage_serving.web.guard import PROTECTED, WEBHOOK, Guard
+from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.openapi import build_openapi
+from distriage_serving.web.problem import ProblemError, of_status
+from distriage_serving.web.routes import classify, health, model
+from distriage_serving.web.threads import Writers
 
 # FastAPI's own telemetry, where a host application configures it, would carry bodies and messages of exceptions.
-_NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
+_NO_TELEMETRY: Any = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
-def create_app(settings: Settings, load: Callable[[], Classifier] | None = None, store: Store | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    load: Callable[[], Classifier] | None = None,
+    store: Store | None = None,
+    on_load_error: Callable[[], None] = lambda: None,
+) -> FastAPI:
     """Build the application.
 
     Args:
-        load: Makes the classifier, in a thread; default: from the settings.
+        load: Makes the classifier, in a process; can be pickled; default: from the settings.
         store: Needed by the bot and the queue; the caller closes it.
+        on_load_error: Called in the event loop when the model cannot be loaded; `state.engine.load_error` says why.
 
     Returns:
         The application; `state.engine` holds the model, loaded once its lifespan has begun.
@@ -48,7 +62,7 @@ def create_app(settings: Settings, load: Callable[[], Classifier] | None = None,
     """
     metrics = Metrics()
     paths: set[str] = set()
-    engine = Engine(settings, metrics, load)
+    engine = Engine(settings, metrics, load, on_load_error)
     workers = Workers(settings, store) if settings.has_bot and store is not None else None
 
     @asynccontextmanager
@@ -69,21 +83,33 @@ def create_app(settings: Settings, load: Callable[[], Classifier] | None = None,
         openapi_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        middleware=[Middleware(RequestContext, metrics=metrics, paths=paths), Middleware(Guard, settings=settings, metrics=metrics)],
+        middleware=[
+            Middleware(RequestContext, metrics=metrics, paths=paths),
+            Middleware(Guard, settings=settings, metrics=metrics),
+        ],
         exception_handlers={ProblemError: _answer_problem, HTTPException: _answer_http_exception},
         telemetry=_NO_TELEMETRY,
     )
     app.state.settings, app.state.metrics, app.state.engine, app.state.store = settings, metrics, engine, store
+    app.state.writers = Writers()
     for module in (classify, model, health):
         app.include_router(module.router)
     if store is not None and settings.github_webhook_secret is not None:
-        app.include_router(webhook_router(store, settings.github_webhook_secret))
+        app.include_router(webhook_router(store))
     if store is not None and settings.has_queue:
-        add_queue(app, settings)
+        add_queue(app, settings, store)
     document = build_openapi(app.routes, settings)
     app.openapi = lambda: document  # type: ignore[method-assign]
     page = docs_page(document)
     paths.update(document["paths"], ("/openapi.json", "/docs", WEBHOOK))
+
+    if store is not None and settings.has_queue:
+
+        @app.get("/", include_in_schema=False)
+        async def home(request: Request) -> Response:
+            if is_browser(request):
+                return go_to("/queue")
+            raise HTTPException(404)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
@@ -97,16 +123,23 @@ def create_app(settings: Settings, load: Callable[[], Classifier] | None = None,
 
 
 async def _start(workers: Workers, engine: Engine, number: int) -> None:
-    classifier = await engine.loaded()
-    if classifier is not None:
-        workers.start(classifier, number)
+    judge = await engine.judge()
+    if judge is not None:
+        workers.start(judge, number)
 
 
 async def _answer_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProblemError)
-    return error.response(request_id_of(request.scope))
+    return _shown(request, error)
 
 
 async def _answer_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return of_status(error.status_code, error.headers).response(request_id_of(request.scope))
+    return _shown(request, of_status(error.status_code, error.headers))
+
+
+def _shown(request: Request, problem: ProblemError) -> Response:
+    """A page for people where there is a queue, else the one form of errors."""
+    request_id = request_id_of(request.scope)
+    pages = hasattr(request.app.state, "sessions") and not request.url.path.startswith(PROTECTED)
+    return error_page(problem, request_id) if pages and is_browser(request) else problem.response(request_id)

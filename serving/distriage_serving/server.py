@@ -11,10 +11,11 @@ import uvicorn
 from distriage.bundle import find_bundle
 from distriage.errors import BundleError, ConfigError
 from distriage_serving.app import create_app
-from distriage_serving.engine import Engine
 from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
+from distriage_serving.web.connections import BACKLOG, protocol
+from distriage_serving.web.engine import Engine
 
 
 def run_server(settings: Settings) -> None:
@@ -30,7 +31,10 @@ def run_server(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, store: Store | None) -> None:
-    app = create_app(settings, store=store)
+    def stop() -> None:
+        server.should_exit = True
+
+    app = create_app(settings, store=store, on_load_error=stop)
     listener = _listen(settings.host, settings.port)
     configure_logging(settings.log_level)
     config = uvicorn.Config(
@@ -40,15 +44,12 @@ def _serve(settings: Settings, store: Store | None) -> None:
         server_header=False,
         ws="none",
         lifespan="on",
+        http=protocol(settings),  # type: ignore[arg-type]
+        backlog=BACKLOG,
         timeout_graceful_shutdown=settings.shutdown_timeout_s,
     )
     server = uvicorn.Server(config)
     engine: Engine = app.state.engine
-
-    def stop() -> None:
-        server.should_exit = True
-
-    engine.on_load_error = stop
     host, port = listener.getsockname()[:2]
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
     if not settings.api_keys and not _is_loopback(host):
@@ -57,7 +58,9 @@ def _serve(settings: Settings, store: Store | None) -> None:
         server.run(sockets=[listener])
     if engine.load_error is not None:
         raise (
-            engine.load_error if isinstance(engine.load_error, BundleError) else BundleError(f"the model cannot be loaded: {type(engine.load_error).__name__}")
+            engine.load_error
+            if isinstance(engine.load_error, BundleError)
+            else BundleError(f"the model cannot be loaded: {type(engine.load_error).__name__}")
         )
 
 
@@ -68,6 +71,6 @@ def _is_loopback(host: str) -> bool:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server((str(address[0]), port), family=family, backlog=2048)
+        return socket.create_server((str(address[0]), port), family=family, backlog=BACKLOG)
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"{host}:{port}: cannot listen there: {getattr(error, 'strerror', None) or error}") from None

@@ -1,105 +1,136 @@
-"""Settings of the server: defaults, `DISTRIAGE_*` environment variables, options of the command line, the last one first. Reads the environment only."""
+"""Settings of the server, from defaults, `DISTRIAGE_*` variables and options; the later wins. Reads the environment."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
-from distriage.classifier import BATCH_SIZE, MAX_REPORT_BYTES
 from distriage.errors import ConfigError
+from distriage_serving.administrators import read_entries
+from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
 
-PREFIX: Final = "DISTRIAGE_"
-MIN_KEY_CHARS: Final = 16
 
+class Settings(HttpSettings):
+    """All settings; in the environment each is `DISTRIAGE_` and its name in capitals. docs/settings.md lists them."""
 
-class Settings(BaseSettings):
-    """All settings; each is `DISTRIAGE_` and its name in capitals in the environment.
+    database: str = Field(
+        default="sqlite:///distriage.db",
+        min_length=1,
+        description="Where bot and queue keep what they know: `sqlite:///FILE` or "
+        "`postgresql://USER:PASSWORD@HOST/DATABASE`.",
+    )
+    replicas: int = Field(
+        default=1,
+        ge=1,
+        description="How many processes on several machines share the database; more than one refuses SQLite, since "
+        "each machine would have a file of its own.",
+    )
+    github_app_id: Annotated[
+        str | None, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
+    ] = Field(
+        default=None,
+        min_length=1,
+        description="App ID or client ID of the GitHub App. With its private key and webhook secret the bot is on.",
+    )
+    github_private_key: SecretStr | None = Field(default=None, description="The App's private key in PEM.")
+    github_private_key_file: Path | None = Field(default=None, description="A file with it, instead.")
+    github_webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="Secret of the App's webhook, 16 characters or more; a delivery that is not signed with "
+        "it is refused.",
+    )
+    workers: int = Field(
+        default=1, ge=0, le=64, description="Threads of the bot in this process; 0: `distriage worker` does the work."
+    )
+    debounce_s: float = Field(
+        default=30, ge=0, description="The bot looks at an edited issue this long after its last edit, in seconds."
+    )
+    lease_s: float = Field(
+        default=60, gt=0, description="Another worker takes over what a dead one had after this time, in seconds."
+    )
+    past: Path | None = Field(
+        default=None,
+        description="A folder with an index of each repository's past issues, `owner--name.npz` in lower case, as "
+        "`distriage similar index` writes them: the queue names those that are like an issue.",
+    )
+    admin_token: SecretStr | None = Field(
+        default=None,
+        description="Lets whoever knows it into the triage queue, to all repositories, as the administrator `default`; "
+        "16 characters or more.",
+    )
+    admins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Further administrators of the queue: `NAME:SALT:HASH` each, as `distriage admins new NAME` makes "
+        "them. Separate several by commas or blanks.",
+    )
+    github_client_id: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Client ID of the GitHub App. With its client secret and the public URL, people who may "
+        "label the issues of a repository with the App (role triage and up) can log in to the queue.",
+    )
+    github_client_secret: SecretStr | None = Field(default=None, description="Client secret of the GitHub App.")
+    public_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/?#@]+/?$",
+        description="Where people reach the server, such as `https://triage.example.org`. With https, "
+        "cookies are marked Secure.",
+    )
 
-    Attributes:
-        host, port: Where to listen; port 0: any free one.
-        model: A bundle's folder or a shipped model's name; None: the default model.
-        threads: Threads of one model pass; None: one per core.
-        api_keys: Where given, `/v1` answers only to `Authorization: Bearer KEY` with one of them. In the environment separated by commas or blanks.
-        max_body_bytes: Largest request body.
-        max_reports: Most reports of one request.
-        max_explained_reports: Most reports of one request with `explain`, which costs hundreds of model passes a report.
-        max_requests: Most requests at the same time, other than those to /livez, /readyz and /metrics; more are refused at once.
-        queue_reports: Most reports that wait for the model.
-        queue_explained_reports: The same for those with `explain`; they have a queue and a thread of their own, so that they delay no other.
-        batch_reports: Most reports of one model pass; 1: each on its own, so that the figures of an int8 model never depend on its neighbours.
-        body_timeout_s: A request's body must arrive within this time.
-        request_timeout_s: Then the request must be answered within this time.
-        shutdown_timeout_s: After SIGTERM, requests under way have this long to finish.
-        log_level: Least level of the log.
-        database: Where the bot and the queue keep what they know: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        github_app_id: App ID or client ID of the GitHub App; with its private key and webhook secret, the bot is on.
-        github_private_key: In PEM; or `github_private_key_file`, a file with it.
-        github_webhook_secret: Deliveries that are not signed with it are refused.
-        workers: Threads of the bot in this process; 0: none, `distriage worker` does the work.
-        debounce_s: The bot looks at an edited issue once nobody has touched it for so long.
-        lease_s: So long after a worker's death another takes over what it had.
-        admin_token: Lets whoever knows it into the triage queue, all repositories of it.
-        github_client_id, github_client_secret: Of the GitHub App: lets people into the queue who have write access to a repository with the App.
-        public_url: Where people reach the server; needed for the login with GitHub. Cookies are marked Secure where it is https.
-    """
+    second_reader: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Base URL of an OpenAI-compatible endpoint that the bot asks about issues in doubt; see "
+        "[A second reader](second-reader.md). Not set: nobody is asked.",
+    )
+    second_reader_model: str = Field(default="", description="The model's name at that endpoint.")
+    second_reader_key: SecretStr | None = Field(default=None, description="Key of that endpoint, where it wants one.")
+    second_reader_key_file: Path | None = Field(default=None, description="A file with it, instead.")
+    second_reader_timeout_s: float = Field(
+        default=30, gt=0, le=600, description="Time in which that endpoint must answer, in seconds."
+    )
+    second_reader_requests_per_day: int | None = Field(
+        default=None, ge=0, description="Most requests to it in a day (UTC), over all processes; default: no limit."
+    )
+    second_reader_tokens_per_day: int | None = Field(default=None, ge=0, description="The same for tokens.")
+    second_reader_axes: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("stage", "symptom", "cause", "fix"),
+        description="What it may be asked about: `stage`, `symptom`, `cause`, `fix`. Separate several by commas or "
+        "blanks.",
+    )
+    second_reader_calibration: Path | None = Field(
+        default=None,
+        description="What `distriage second-reader calibrate` wrote for it; without, its labels are suggestions.",
+    )
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
-
-    host: str = Field(default="127.0.0.1", min_length=1)
-    port: int = Field(default=8000, ge=0, le=65535)
-    model: str | None = Field(default=None, min_length=1)
-    threads: int | None = Field(default=None, ge=1, le=1024)
-    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = ()
-    max_body_bytes: int = Field(default=8 * MAX_REPORT_BYTES, ge=1024)
-    max_reports: int = Field(default=64, ge=1)
-    max_explained_reports: int = Field(default=4, ge=1)
-    max_requests: int = Field(default=128, ge=1)
-    queue_reports: int = Field(default=512, ge=1)
-    queue_explained_reports: int = Field(default=16, ge=1)
-    batch_reports: int = Field(default=BATCH_SIZE, ge=1)
-    body_timeout_s: float = Field(default=10, gt=0)
-    request_timeout_s: float = Field(default=30, gt=0)
-    shutdown_timeout_s: int = Field(default=30, ge=1)
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    database: str = Field(default="sqlite:///distriage.db", min_length=1)
-    github_app_id: Annotated[str | None, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)] = Field(default=None, min_length=1)
-    github_private_key: SecretStr | None = None
-    github_private_key_file: Path | None = None
-    github_webhook_secret: SecretStr | None = None
-    workers: int = Field(default=1, ge=0, le=64)
-    debounce_s: float = Field(default=30, ge=0)
-    lease_s: float = Field(default=60, gt=0)
-    admin_token: SecretStr | None = None
-    github_client_id: str | None = Field(default=None, min_length=1)
-    github_client_secret: SecretStr | None = None
-    public_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+/?$")
-
-    @field_validator("api_keys", mode="before")
+    @field_validator("second_reader_axes", mode="before")
     @classmethod
-    def _split_keys(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        keys = [key for key in re.split(r"[,\s]+", value) if key]
-        if not keys:  # a secret that failed to arrive must not open the server
-            raise ValueError("is empty; expected one or more keys, or no such variable")
-        return keys
+    def _split_axes(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
-    @field_validator("api_keys")
+    @model_validator(mode="after")
+    def _check_reader(self) -> Settings:
+        if self.second_reader is not None and not self.second_reader_model:
+            raise ValueError("second_reader needs second_reader_model, the model's name at that endpoint")
+        if self.second_reader_key is not None and self.second_reader_key_file is not None:
+            raise ValueError("second_reader_key and second_reader_key_file are both given; expected one of them")
+        return self
+
+    @field_validator("admins", mode="before")
     @classmethod
-    def _check_keys(cls, keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        for number, key in enumerate(keys, 1):
-            text = key.get_secret_value()
-            if len(text) < MIN_KEY_CHARS or not (text.isascii() and text.isprintable()) or " " in text:
-                raise ValueError(
-                    f"key {number} has fewer than {MIN_KEY_CHARS} characters or others than printable ASCII; e.g. `openssl rand -hex 32` makes one"
-                )
-        return keys
+    def _split_admins(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+    @field_validator("admins")
+    @classmethod
+    def _check_admins(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+        read_entries(entries)
+        return entries
 
     @field_validator("admin_token", "github_client_secret")
     @classmethod
@@ -112,16 +143,8 @@ class Settings(BaseSettings):
     def _check_github_login(self) -> Settings:
         needed = (self.github_client_id, self.github_client_secret, self.public_url)
         if (self.github_client_id is not None or self.github_client_secret is not None) and None in needed:
-            raise ValueError("the login with GitHub needs github_client_id, github_client_secret and public_url, all three")
-        return self
-
-    @model_validator(mode="after")
-    def _check_queues(self) -> Settings:
-        if self.queue_reports < self.max_reports:
-            raise ValueError(f"queue_reports is {self.queue_reports}; expected at least max_reports, {self.max_reports}")
-        if self.queue_explained_reports < self.max_explained_reports:
             raise ValueError(
-                f"queue_explained_reports is {self.queue_explained_reports}; expected at least max_explained_reports, {self.max_explained_reports}"
+                "the login with GitHub needs github_client_id, github_client_secret and public_url, all three"
             )
         return self
 
@@ -133,11 +156,23 @@ class Settings(BaseSettings):
         return secret
 
     @model_validator(mode="after")
+    def _check_replicas(self) -> Settings:
+        if self.replicas > 1 and self.database.startswith("sqlite"):
+            raise ValueError(
+                f"replicas is {self.replicas}, and database is SQLite, which each would have for itself; "
+                "expected DISTRIAGE_DATABASE=postgresql://..."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_bot(self) -> Settings:
         keys = [key for key in (self.github_private_key, self.github_private_key_file) if key is not None]
         given = (self.github_app_id is not None, bool(keys), self.github_webhook_secret is not None)
         if any(given) and not all(given):
-            raise ValueError("the bot needs github_app_id, github_private_key (or github_private_key_file) and github_webhook_secret, all three")
+            raise ValueError(
+                "the bot needs github_app_id, github_private_key (or github_private_key_file) "
+                "and github_webhook_secret, all three"
+            )
         if len(keys) > 1:
             raise ValueError("github_private_key and github_private_key_file are both given; expected one of them")
         return self
@@ -147,24 +182,15 @@ class Settings(BaseSettings):
         """Whether the GitHub App bot is on."""
         return self.github_app_id is not None
 
-    def read_private_key(self) -> str:
-        """The App's private key, PEM.
-
-        Raises:
-            ConfigError: the file cannot be read.
-        """
-        if self.github_private_key is not None:
-            return self.github_private_key.get_secret_value().replace("\\n", "\n")  # as it gets through an .env file
-        assert self.github_private_key_file is not None
-        try:
-            return self.github_private_key_file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{PREFIX}GITHUB_PRIVATE_KEY_FILE: {self.github_private_key_file}: cannot be read: {error}") from None
-
     @property
     def has_queue(self) -> bool:
         """Whether anybody can log in to the triage queue; without, there is none."""
-        return self.admin_token is not None or self.github_client_id is not None
+        return self.has_administrators or self.github_client_id is not None
+
+    @property
+    def has_administrators(self) -> bool:
+        """Whether somebody can log in with a token."""
+        return self.admin_token is not None or bool(self.admins)
 
 
 def load_settings(options: Mapping[str, Any] | None = None) -> Settings:

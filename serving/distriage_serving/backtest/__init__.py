@@ -1,1 +1,1 @@
-"""What Distriage would have said of a repository's past issues, held against the labels that people gave them: one HTML page."""
+"""What Distriage would have said of a repository's past issues, compared with people's labels: one HTML page."""

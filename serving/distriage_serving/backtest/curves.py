@@ -1,4 +1,6 @@
-"""Charts as inline SVG; the page's style sheet colours them. Pure: numbers in, markup out, and no text of anybody else's."""
+"""Charts as inline SVG; the page's style sheet colours them.
+Pure: numbers in, markup out, and no text of anybody else's.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,18 @@ def _frame(title: str, content: Sequence[str]) -> Markup:
 def precision_coverage(result: AxisResult) -> Markup:
     """Precision over coverage as the threshold falls, with its 95 % band, and where the modes stand."""
     curve = result.curve
-    ticks = [f'<text class="tick" x="{_x(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:.0%}</text>' for tick in _TICKS]
-    band = [(point.coverage, point.high) for point in curve] + [(point.coverage, point.low) for point in reversed(curve)]
+    ticks = [
+        f'<text class="tick" x="{_x(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:.0%}</text>'
+        for tick in _TICKS
+    ]
+    band = [(point.coverage, point.high) for point in curve] + [
+        (point.coverage, point.low) for point in reversed(curve)
+    ]
     marks = [_mark(mode.value, point, number) for number, (mode, point) in enumerate(result.mode_points.items())]
-    caption = f'<text class="caption" x="{_x(0.5):.1f}" y="{HEIGHT - 5}" text-anchor="middle">share of the issues that people labelled</text>'
+    caption = (
+        f'<text class="caption" x="{_x(0.5):.1f}" y="{HEIGHT - 5}" text-anchor="middle">'
+        "share of the issues that people labelled</text>"
+    )
     return _frame(
         f"{result.axis}: precision over coverage",
         [
@@ -76,7 +86,10 @@ def by_date(result: AxisResult) -> Markup:
         middle = (number + 0.5) * step
         parts.append(_bar(middle, step, tally))
         if number % every == 0:
-            parts.append(f'<text class="tick" x="{_x(middle):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{escape(name)}</text>')
+            parts.append(
+                f'<text class="tick" x="{_x(middle):.1f}" y="{HEIGHT - BOTTOM + 15}" '
+                f'text-anchor="middle">{escape(name)}</text>'
+            )
     caption = f'<text class="caption" x="{_x(0.5):.1f}" y="{HEIGHT - 5}" text-anchor="middle">date of filing</text>'
     return _frame(f"{result.axis}: coverage and precision by date of filing", [*parts, caption])
 
@@ -84,11 +97,15 @@ def by_date(result: AxisResult) -> Markup:
 def _bar(middle: float, step: float, tally: Tally) -> str:
     coverage = tally.coverage or 0.0
     width = max(1.0, (_x(step) - _x(0)) * 0.7)
-    bar = f'<rect class="bar" x="{_x(middle) - width / 2:.1f}" y="{_y(coverage):.1f}" width="{width:.1f}" height="{_y(0) - _y(coverage):.1f}"/>'
+    bar = (
+        f'<rect class="bar" x="{_x(middle) - width / 2:.1f}" y="{_y(coverage):.1f}" '
+        f'width="{width:.1f}" height="{_y(0) - _y(coverage):.1f}"/>'
+    )
     if tally.precision is None:
         return bar
     low, high = tally.interval
     return (
-        f'{bar}<line class="interval" x1="{_x(middle):.1f}" x2="{_x(middle):.1f}" y1="{_y(high):.1f}" y2="{_y(low):.1f}"/>'
+        f'{bar}<line class="interval" x1="{_x(middle):.1f}" x2="{_x(middle):.1f}" y1="{_y(high):.1f}" '
+        f'y2="{_y(low):.1f}"/>'
         f'<circle class="mark" cx="{_x(middle):.1f}" cy="{_y(tally.precision):.1f}" r="3"/>'
     )

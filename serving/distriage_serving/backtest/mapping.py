@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from distriage.errors import InputError
 from distriage.taxonomy import Taxonomy
-from distriage_serving.repo_config import AxisConfig, RepositoryConfig, label_name
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.names import resolve
 
 Meaning = Mapping[str, frozenset[tuple[str, str]]]
 
@@ -21,10 +22,9 @@ def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxon
         InputError: an entry of `extra` is not of that form, or names an unknown axis or label.
     """
     meaning: dict[str, set[tuple[str, str]]] = {}
-    for axis in taxonomy.axes.values():
-        settings = config.axes.get(axis.id, AxisConfig())
-        for label in axis.label_ids:
-            meaning.setdefault(label_name(axis, settings, label).casefold(), set()).add((axis.id, label))
+    for axis in resolve(config, taxonomy).axes.values():
+        for label_id, named in axis.labels.items():
+            meaning.setdefault(named.name.casefold(), set()).add((axis.id, label_id))
     for entry in extra:
         name, equals, target = entry.rpartition("=")
         axis_id, colon, label = target.strip().partition(":")
@@ -33,9 +33,18 @@ def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxon
         if axis_id not in taxonomy.axes:
             raise InputError(f"--map {entry!r}: unknown axis {axis_id!r}; known: {', '.join(taxonomy.axes)}")
         if label not in taxonomy.axes[axis_id].label_ids:
-            raise InputError(f"--map {entry!r}: unknown label {label!r}; known: {', '.join(taxonomy.axes[axis_id].label_ids)}")
+            raise InputError(
+                f"--map {entry!r}: unknown label {label!r}; known: {', '.join(taxonomy.axes[axis_id].label_ids)}"
+            )
         meaning.setdefault(name.strip().casefold(), set()).add((axis_id, label))
     return {name: frozenset(pairs) for name, pairs in meaning.items()}
+
+
+def unused(extra: Sequence[str], labels: Iterable[str]) -> list[str]:
+    """Names in `extra` that are none of `labels`, which issues carry: most likely misspelt."""
+    carried = {label.casefold() for label in labels}
+    names = dict.fromkeys(entry.rpartition("=")[0].strip() for entry in extra)
+    return [name for name in names if name.casefold() not in carried]
 
 
 def truth_of(labels: Iterable[str], meaning: Meaning) -> dict[str, frozenset[str]]:

@@ -1,22 +1,22 @@
 """Past issues with what the model says of them -> coverage and precision. Pure.
 
-Coverage: the share of issues that would get a label. Precision: of those among them that people labelled on this axis, the share on which they agree.
+Coverage: the share of issues that would get a label. Precision: of those among them that people labelled on this axis,
+the share on which they agree.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.policy import Mode
-from distriage_serving.backtest.history import PastIssue
+from distriage.history import PastIssue
+from distriage.intervals import wilson
+from distriage.types import Mode
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_PERIODS = 24
-_Z = 1.959964  # 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of some issues, how many would get a label, on how many of those people said something, and on how many they agree."""
+    """Of some issues, how many would get a label, on how many of those people said something, and on how many they
+    agree.
+    """
 
     issues: int
     given: int
@@ -123,14 +125,16 @@ class AxisResult:
     misses: tuple[Replayed, ...]
 
 
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson, 1927); 0 to 1 where n is 0."""
-    if n == 0:
-        return 0.0, 1.0
-    share, squared = right / n, _Z * _Z
-    centre = (share + squared / (2 * n)) / (1 + squared / n)
-    half = _Z * math.sqrt(share * (1 - share) / n + squared / (4 * n * n)) / (1 + squared / n)
-    return max(0.0, centre - half), min(1.0, centre + half)
+MIN_JUDGED = 20  # issues that people judged, for a threshold to be proposed
+WANTED = 0.8  # what the lower end of the precision's interval must reach
+
+
+def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
+    """The lowest threshold at which an axis was surely right often enough here, with its tally; None where none was."""
+    for threshold, tally in zip(THRESHOLDS[1:], result.at[1:], strict=True):
+        if tally.judged >= MIN_JUDGED and tally.interval[0] >= WANTED:
+            return threshold, tally
+    return None
 
 
 def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> AxisResult:
@@ -178,7 +182,9 @@ def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Said], bool]) 
     items = list(items)
     speaks = [item for item in items if given(item.said[axis])]
     judged = [item for item in speaks if axis in item.truth]
-    return Tally(len(items), len(speaks), len(judged), sum(item.said[axis].label in item.truth[axis] for item in judged))
+    return Tally(
+        len(items), len(speaks), len(judged), sum(item.said[axis].label in item.truth[axis] for item in judged)
+    )
 
 
 def _label_row(axis: str, label: str, replayed: Sequence[Replayed], carried: int) -> LabelRow:
@@ -194,7 +200,9 @@ def _point(tally: Tally) -> CurvePoint | None:
 
 def _curve(axis: str, labelled: Sequence[Replayed], points: int = 120) -> tuple[CurvePoint, ...]:
     """As the threshold falls; only issues that people labelled."""
-    ranked = sorted((item for item in labelled if item.said[axis].applies), key=lambda item: -item.said[axis].probability)
+    ranked = sorted(
+        (item for item in labelled if item.said[axis].applies), key=lambda item: -item.said[axis].probability
+    )
     step = max(1, len(ranked) // points)
     right = 0
     result = []
@@ -206,7 +214,9 @@ def _curve(axis: str, labelled: Sequence[Replayed], points: int = 120) -> tuple[
 
 
 def by_period(replayed: Sequence[Replayed]) -> list[tuple[str, list[Replayed]]]:
-    """Issues by the month, the quarter or the year in which they were filed, whichever makes at most `MAX_PERIODS` (years may be more)."""
+    """Issues by the month, the quarter or the year in which they were filed, whichever makes at most `MAX_PERIODS`
+    (years may be more).
+    """
     result: dict[str, list[Replayed]] = {}
     for name in (_month, _quarter, _year):
         result = {}

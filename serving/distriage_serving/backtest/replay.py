@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from distriage.bundle import thread_digest
-from distriage.classifier import Classifier, check_report
+from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage.policy import Mode, decide
-from distriage.types import IssueReport, Outcome, Prediction
-from distriage_serving.backtest.history import PastIssue
+from distriage.history import PastIssue
+from distriage.policy import decide
+from distriage.reading import check_report
+from distriage.types import IssueReport, Mode, Outcome, Prediction
 from distriage_serving.backtest.mapping import Meaning, truth_of
 from distriage_serving.backtest.measure import Replayed, Said
-
-_CHUNK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,13 @@ class Replay:
     model_made_at: float | None
 
 
-def replay(classifier: Classifier, repository: str, issues: Sequence[PastIssue], meaning: Meaning, progress: Callable[[int], None]) -> Replay:
+def replay(
+    classifier: Classifier,
+    repository: str,
+    issues: Sequence[PastIssue],
+    meaning: Meaning,
+    progress: Callable[[int], None],
+) -> Replay:
     """Classify.
 
     Args:
@@ -59,12 +64,17 @@ def replay(classifier: Classifier, repository: str, issues: Sequence[PastIssue],
         else:
             todo.append((issue, report))
     items = []
-    for start in range(0, len(todo), _CHUNK):
-        part = todo[start : start + _CHUNK]
-        for (issue, _), prediction in zip(part, classifier.predict([report for _, report in part]), strict=True):
-            items.append(Replayed(issue, _said(classifier, prediction), truth_of(issue.labels, meaning)))
+    for issue, report in todo:
+        said = _said(classifier, classifier.predict(report))
+        items.append(Replayed(issue, said, truth_of(issue.labels, meaning)))
         progress(len(items))
-    return Replay(tuple(items), None if bundle.trained_on is None else len(seen), len(by_bots), unreadable, _day(bundle.manifest.provenance.created))
+    return Replay(
+        tuple(items),
+        None if bundle.trained_on is None else len(seen),
+        len(by_bots),
+        unreadable,
+        _day(bundle.manifest.provenance.created),
+    )
 
 
 def _said(classifier: Classifier, prediction: Prediction) -> Mapping[str, Said]:

@@ -11,13 +11,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage_serving.backtest.history import read_history
+from distriage.github import Client
+from distriage.history import read_history
 from distriage_serving.backtest.mapping import make_mapping
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
-from distriage_serving.github_rest import Client
-from distriage_serving.github_state import read_config
-from distriage_serving.repo_config import CONFIG_PATH, RepositoryConfig, load_config
+from distriage_serving.github.files import read_config
+from distriage_serving.planning.config_file import load_config
+from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,9 @@ class BacktestOptions:
     output: Path
 
 
-def backtest(client: Client, classifier: Classifier, repository: str, options: BacktestOptions, console: Console) -> Backtest:
+def backtest(
+    client: Client, classifier: Classifier, repository: str, options: BacktestOptions, console: Console
+) -> Backtest:
     """Write the page.
 
     Raises:
@@ -47,15 +50,31 @@ def backtest(client: Client, classifier: Classifier, repository: str, options: B
         GitHubError: GitHub cannot be reached or refuses.
     """
     taxonomy = classifier.bundle.taxonomy
-    config = load_config(options.config, taxonomy) if options.config is not None else read_config(client, repository, CONFIG_PATH, taxonomy)
+    config = (
+        load_config(options.config, taxonomy)
+        if options.config is not None
+        else read_config(client, repository, CONFIG_PATH, taxonomy)
+    )
     meaning = make_mapping(config, options.extra, taxonomy)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         fetching = progress.add_task("fetching", total=options.limit)
-        history = read_history(client, repository, options.cache, options.limit, lambda count: progress.update(fetching, completed=count))
+        history = read_history(
+            client, repository, options.cache, options.limit, lambda count: progress.update(fetching, completed=count)
+        )
         reading = progress.add_task("classifying", total=len(history.issues))
-        played = replay(classifier, repository, history.issues, meaning, lambda count: progress.update(reading, completed=count))
-    result = Backtest(repository, classifier.bundle.manifest, taxonomy, history, played, meaning, _axes(config, options.extra, classifier))
+        played = replay(
+            classifier, repository, history.issues, meaning, lambda count: progress.update(reading, completed=count)
+        )
+    result = Backtest(
+        repository,
+        classifier.bundle.manifest,
+        taxonomy,
+        history,
+        played,
+        meaning,
+        _axes(config, options.extra, classifier),
+    )
     try:
         options.output.write_text(render_page(result), encoding="utf-8")
     except OSError as error:

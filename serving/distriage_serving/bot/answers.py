@@ -1,50 +1,94 @@
-"""Answers to `/triage` commands: who may, what it means for the verdicts, a reaction on the comment. Network and database I/O.
+"""Answers to `/triage` commands: who may, what it means for the reviews, what is seen on GitHub.
+Network and database I/O.
 
-The reaction is all that is seen on GitHub: there is at most one comment of ours on an issue, and it is not for this.
+A reaction on the comment says whether it was understood. What was not is explained in one comment of ours, which later
+ones replace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from distriage.errors import InputError, NotFoundError
+from distriage.errors import InputError, NotFoundError, RefusedError, TransferredError
+from distriage.github import Client
+from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
-from distriage_serving.bot.commands import LookAgain, Undo, Wrong, parse_command
-from distriage_serving.bot.deliveries import triage_key
-from distriage_serving.bot.triage import Done
-from distriage_serving.github_rest import Client, RefusedError
-from distriage_serving.store import Job, PersonVerdict, Store
+from distriage_serving.bot.commands import Undo, Wrong, parse_command
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.github.executor import write_comment
+from distriage_serving.github.issue import find_own_comment
+from distriage_serving.planning import markdown
+from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.types import PlannedComment
+from distriage_serving.store import CommandArgument, Job, Review, Store, triage_job
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
-# GitHub lets people with the role `triage` set labels on issues: so much is asked for here too.
+# GitHub lets people with the role `triage` set labels on issues; the same is enough here.
 MAY_WRITE: Final = frozenset({"write", "admin"})
 MAY_TRIAGE: Final = frozenset({"triage", "write", "maintain", "admin"})
+_WHY_CHARS: Final = 600
+_EXPLAINED: Final = """A command here was not understood:
+
+{faults}
+
+A command is a line of its own:
+
+| | |
+|---|---|
+| `/triage` | look at the issue again |
+| `/triage wrong symptom runtime-hang` | the right label of an axis; without a label: none fits; alone: all are wrong |
+| `/triage undo` | take the last decision back |
+
+Edit the comment, or write a new one."""
+_SETTLED: Final = "A command here was not understood at first. It is now; nothing is left to do."
 
 
 def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
-    """Carry out a command: change the verdicts, have the issue looked at, react to the comment.
+    """Work out what a comment's commands change, and answer on GitHub.
 
     Raises:
+        ValidationError: the job's argument is not that of a command.
         GitHubError: GitHub cannot be reached or refuses.
     """
     assert job.issue is not None
-    who, comment, line = str(job.argument["who"]), int(job.argument["comment"]), str(job.argument["line"])
-    if not may_triage(client, job.repository, who):
-        return Done(f"{who} may not label issues of {job.repository}", nothing_to_do=True)
-    try:
-        effect = _effect(store, job, job.issue, parse_command(line, taxonomy))
-    except InputError as error:
-        _react(client, job.repository, comment, NOT_UNDERSTOOD)
-        return Done(str(error))
-    return Done(_react(client, job.repository, comment, UNDERSTOOD), then=effect)
+    asked = CommandArgument.model_validate(job.argument)
+    issue = IssueReference(job.repository, job.issue)
+    if not may_triage(client, job.repository, asked.who):
+        return Done(f"{asked.who} may not label issues of {job.repository}", nothing_to_do=True)
+    reviews: list[Review] = []
+    taken_back: list[int] = []
+    faults: dict[str, str] = {}
+    for line in asked.lines:
+        try:
+            match parse_command(line, taxonomy):
+                case Wrong(corrections):
+                    reviews += _reviews(store, issue, asked, corrections)
+                case Undo():
+                    taken_back += _last_decision(store, issue)
+        except InputError as error:
+            faults[line] = str(error)
+    notes = [_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD)]
+    if faults:
+        shown = "\n".join(f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)}" for line, why in faults.items())
+        notes += [_explain(client, issue, _EXPLAINED.format(faults=shown), only_edit=False), *faults.values()]
+    elif asked.edited:
+        notes.append(_explain(client, issue, _SETTLED, only_edit=True))
+    understood = len(faults) < len(asked.lines)
+    return Done(
+        "; ".join(note for note in notes if note) or None,
+        reviews=tuple(reviews),
+        taken_back=tuple(taken_back),
+        jobs=(triage_job(issue, job.installation_id),) if understood else (),
+    )
 
 
 def may_triage(client: Client, repository: str, who: str) -> bool:
-    """Whether a person may label issues: the roles triage, write, maintain and admin, and custom roles that build on write or admin.
+    """Whether a person may label issues.
+
+    These are the roles triage, write, maintain and admin, and custom roles that build on write or admin.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -56,61 +100,66 @@ def may_triage(client: Client, repository: str, who: str) -> bool:
     return answer.get("permission") in MAY_WRITE or answer.get("role_name") in MAY_TRIAGE
 
 
-def _effect(store: Store, job: Job, number: int, command: LookAgain | Wrong | Undo) -> Callable[[], None]:
-    """What a command changes in the store.
-
-    Raises:
-        InputError: there is nothing that it could be about.
-    """
-    given = _verdicts(store, job, number, command.corrections) if isinstance(command, Wrong) else []
-    taken_back = _last_decision(store, job, number) if isinstance(command, Undo) else []
-
-    def effect() -> None:
-        if given:
-            store.add_verdict(*given)
-        if taken_back:
-            store.undo_verdict(*taken_back)
-        store.put_job(triage_key(job.repository, number), "triage", job.repository, issue=number, installation_id=job.installation_id)
-
-    return effect
-
-
-def _verdicts(store: Store, job: Job, number: int, corrections: Mapping[str, str | None]) -> list[PersonVerdict]:
-    prediction = store.latest_prediction(job.repository, number)
-    said = prediction.verdict.axes if prediction is not None else {}
+def _reviews(
+    store: Store, issue: IssueReference, asked: CommandArgument, corrections: Mapping[str, str | None]
+) -> list[Review]:
+    stored = store.latest_verdict(issue.repository, issue.number)
+    said = stored.verdict.axes if stored is not None else {}
     corrections = corrections or {axis: None for axis, verdict in said.items() if verdict.outcome != "not-applicable"}
     if not corrections:
-        raise InputError(f"/triage wrong: nothing was said of {job.repository}#{number} yet")
+        raise InputError(f"/triage wrong: nothing was said of {issue} yet")
     return [
-        PersonVerdict(
-            repository=job.repository,
-            number=number,
+        Review(
+            repository=issue.repository,
+            number=issue.number,
             axis=axis,
             label=label,
-            who=str(job.argument["who"]),
+            who=asked.who,
             how="command",
-            at=datetime.fromisoformat(job.argument["at"]).timestamp(),
+            at=asked.at,
             predicted_label=said[axis].label if axis in said else None,
             probability=said[axis].probability if axis in said else None,
-            model=prediction.model if prediction is not None else None,
-            prediction_id=prediction.id if prediction is not None else None,
+            model=stored.model if stored is not None else None,
+            verdict_id=stored.id if stored is not None else None,
         )
         for axis, label in corrections.items()
     ]
 
 
-def _last_decision(store: Store, job: Job, number: int) -> list[int]:
-    """Ids of all verdicts that one command, or one step in the queue, gave."""
-    standing = [verdict for verdict in store.verdicts(issue=(job.repository, number)) if verdict.how in {"command", "queue"}]
+def _last_decision(store: Store, issue: IssueReference) -> list[int]:
+    """Ids of all reviews that one command, or one step in the queue, gave."""
+    standing = [review for review in store.reviews(issue=issue) if review.how in {"command", "queue"}]
     if not standing:
         raise InputError("/triage undo: there is no decision to take back")
-    return [verdict.id for verdict in standing if (verdict.who, verdict.at) == (standing[-1].who, standing[-1].at)]
+    return [review.id for review in standing if (review.who, review.at) == (standing[-1].who, standing[-1].at)]
 
 
 def _react(client: Client, repository: str, comment: int, content: str) -> str | None:
     """React; where GitHub refuses that, because the issue is locked or the comment gone, return why."""
     try:
-        client.write("POST", f"/repos/{repository}/issues/comments/{comment}/reactions", {"content": content}, repeatable=True)
+        client.write(
+            "POST", f"/repos/{repository}/issues/comments/{comment}/reactions", {"content": content}, repeatable=True
+        )
     except RefusedError as error:
-        return str(error)
+        return _refused(error)
+    return None
+
+
+def _refused(error: RefusedError) -> str:
+    if 300 <= error.status < 400:
+        raise TransferredError(str(error))
+    return str(error)
+
+
+def _explain(client: Client, issue: IssueReference, text: str, *, only_edit: bool) -> str | None:
+    """Write our answer, or put it in place of an earlier one; where GitHub refuses that, return why."""
+    marker = Marker.of(text, "answer")
+    try:
+        own = find_own_comment(client, issue, "answer")
+        if (own is None and only_edit) or (own is not None and own.digest == marker.digest):
+            return None
+        comment = PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None, "answer")
+        write_comment(client, issue, comment)
+    except RefusedError as error:
+        return _refused(error)
     return None

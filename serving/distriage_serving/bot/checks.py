@@ -1,4 +1,5 @@
-"""A check run on a pull request that edits `.github/distriage.yml`: whether it is valid, and in which lines it is not. Network I/O.
+"""A check run on a pull request that edits `.github/distriage.yml`: whether it is valid, and in which lines it is not.
+Network I/O.
 
 Needs the permission `checks: write`; an App without it leaves the check out.
 """
@@ -8,23 +9,27 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.errors import ConfigError
+from distriage.errors import ConfigError, RefusedError, TransferredError
+from distriage.github import Client
 from distriage.taxonomy import Taxonomy
-from distriage_serving.bot.triage import Done
-from distriage_serving.github_rest import Client, RefusedError
-from distriage_serving.github_state import read_file
-from distriage_serving.repo_config import CONFIG_PATH, Problem, RepositoryConfigError, parse_config
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.github.files import read_file
+from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.config_problems import ConfigProblem, RepositoryConfigError
+from distriage_serving.planning.configuration import CONFIG_PATH
+from distriage_serving.store import CheckArgument
 
 NAME: Final = "distriage configuration"
 MAX_ANNOTATIONS: Final = 50  # of one request
 
 
-def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, head: str, base: str) -> Done:
+def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, commits: CheckArgument) -> Done:
     """Check the configuration at a pull request's last commit, if it is another than at the commit that it starts from.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
+    head, base = commits.head, commits.base
     try:
         text = read_file(client, repository, CONFIG_PATH, head)
         if text is None or text == read_file(client, repository, CONFIG_PATH, base):
@@ -33,7 +38,7 @@ def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, head
     except RepositoryConfigError as error:
         problems = list(error.problems)
     except ConfigError as error:
-        problems = [Problem(CONFIG_PATH, 1, str(error))]
+        problems = [ConfigProblem(CONFIG_PATH, 1, str(error))]
     else:
         problems = []
     try:
@@ -41,15 +46,23 @@ def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, head
         if not known.get("total_count"):
             client.write("POST", f"/repos/{repository}/check-runs", _check_run(head, problems), repeatable=True)
     except RefusedError as error:
+        if 300 <= error.status < 400:
+            raise TransferredError(str(error)) from None
         if error.status != 403:
             raise
         return Done("the App has no permission `checks: write`", nothing_to_do=True)
     return Done()
 
 
-def _check_run(head: str, problems: list[Problem]) -> dict[str, Any]:
+def _check_run(head: str, problems: list[ConfigProblem]) -> dict[str, Any]:
     annotations = [
-        {"path": CONFIG_PATH, "start_line": problem.line, "end_line": problem.line, "annotation_level": "failure", "message": problem.message}
+        {
+            "path": CONFIG_PATH,
+            "start_line": problem.line,
+            "end_line": problem.line,
+            "annotation_level": "failure",
+            "message": problem.message,
+        }
         for problem in problems[:MAX_ANNOTATIONS]
     ]
     title = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else "Valid"

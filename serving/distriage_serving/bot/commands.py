@@ -1,10 +1,12 @@
-"""`/triage ...` in a comment -> command. Pure.
+"""`/triage ...` in a comment -> commands. Pure.
 
 /triage                                look at the issue again
 /triage wrong                          every label given is wrong
 /triage wrong symptom                  the label of this axis is wrong
-/triage wrong symptom=runtime-hang     and this is the right one; several axes may stand in one line
+/triage wrong symptom runtime-hang     and this is the right one; several axes may be named in one line
 /triage undo                           take the last decision about this issue back
+
+A command is a line of a paragraph as GitHub renders it: not in code, a quotation, a list, a table or an HTML comment.
 """
 
 from __future__ import annotations
@@ -13,15 +15,28 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from distriage.errors import InputError
 from distriage.taxonomy import Taxonomy
 
 MAX_LINE_CHARS: Final = 500
+MAX_COMMANDS: Final = 10  # of one comment
+MAX_COMMENT_CHARS: Final = 1 << 16  # GitHub's limit
 NONE: Final = "none"
-_COMMAND: Final = re.compile(r" {0,3}/triage(?:[ \t]|$)")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+USAGE: Final = "expected `/triage`, `/triage wrong`, `/triage wrong AXIS LABEL` or `/triage undo`"
+_COMMAND: Final = re.compile(r"/triage(?=\s|$)", re.IGNORECASE)
+# What decides where a line belongs. Emphasis and links do not, and their rules are not linear in hostile text.
+_MARKDOWN: Final = MarkdownIt("zero", {"html": True}).enable(
+    [
+        *("table", "code", "fence", "blockquote", "hr", "list", "reference", "html_block", "heading", "lheading"),
+        *("newline", "escape", "backticks", "strikethrough", "html_inline", "entity"),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +63,39 @@ class Undo:
 Command = LookAgain | Wrong | Undo
 
 
-def find_command(comment: str) -> str | None:
-    """The first line of a comment that is a command, outside of code blocks and quotations; None: there is none."""
-    fence = ""
-    for line in comment.splitlines():
-        mark = _FENCE.match(line)
-        if mark is not None and (not fence or mark.group(1).startswith(fence)):
-            fence = "" if fence else mark.group(1)
-        elif not fence and _COMMAND.match(line):
-            return line.strip()[:MAX_LINE_CHARS]
-    return None
+def find_commands(comment: str) -> list[str]:
+    """The lines of a comment that are commands, in their order, at most `MAX_COMMANDS`."""
+    if "/triage" not in comment.lower():
+        return []
+    found = [
+        line
+        for opening, text in pairwise(_MARKDOWN.parse(comment[:MAX_COMMENT_CHARS]))
+        if opening.type == "paragraph_open" and opening.level == 0
+        for line in _lines(text)
+        if _COMMAND.match(line)
+    ]
+    return found[:MAX_COMMANDS]
+
+
+def _lines(paragraph: Token) -> list[str]:
+    """The lines of a paragraph as they are read; one that begins with anything but plain text is left empty."""
+    lines: list[list[Token]] = [[]]
+    for token in paragraph.children or ():
+        if token.type in {"softbreak", "hardbreak"}:
+            lines.append([])
+        else:
+            lines[-1].append(token)
+    return [
+        " ".join("".join(token.content for token in line if token.type in {"text", "code_inline"}).split())[
+            :MAX_LINE_CHARS
+        ]
+        for line in lines
+        if line and line[0].type == "text"
+    ]
 
 
 def parse_command(line: str, taxonomy: Taxonomy) -> Command:
-    """Read a line that `find_command` found.
+    """Read a line that `find_commands` found.
 
     Raises:
         InputError: an unknown command, axis or label.
@@ -72,24 +106,32 @@ def parse_command(line: str, taxonomy: Taxonomy) -> Command:
             return LookAgain()
         case ["undo"]:
             return Undo()
-        case ["wrong", *pairs]:
-            return Wrong(dict(_correction(pair, taxonomy) for pair in pairs))
-    raise InputError(f"/triage {words[0]!r}: expected nothing, `wrong`, `wrong AXIS=LABEL` or `undo`")
+        case ["wrong", *rest]:
+            return Wrong(_corrections(rest, taxonomy))
+    raise InputError(f"/triage {' '.join(words)!r:.80}: {USAGE}")
 
 
-def _correction(pair: str, taxonomy: Taxonomy) -> tuple[str, str | None]:
-    axis_id, given, label = pair.partition("=")
-    if axis_id not in taxonomy.axes:
-        raise InputError(f"/triage wrong: unknown axis {axis_id!r}; {_suggestion(axis_id, taxonomy.axes)}")
-    known = taxonomy.axes[axis_id].label_ids
-    if not given or label == NONE:
-        return axis_id, None
-    if label not in known:
-        raise InputError(f"/triage wrong: unknown label {label!r} of axis {axis_id}; {_suggestion(label, known)}")
-    return axis_id, label
+def _corrections(words: list[str], taxonomy: Taxonomy) -> dict[str, str | None]:
+    """`symptom runtime-hang`, `symptom=runtime-hang` and `symptom: runtime-hang` say the same."""
+    parts = [part for word in words for part in re.split(r"[=:,]", word) if part]
+    corrections: dict[str, str | None] = {}
+    while parts:
+        axis_id = parts.pop(0)
+        if axis_id not in taxonomy.axes:
+            raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {_suggestion(axis_id, taxonomy.axes)}")
+        known = taxonomy.axes[axis_id].label_ids
+        if parts and (parts[0] in known or parts[0] == NONE):
+            label = parts.pop(0)
+            corrections[axis_id] = None if label == NONE else label
+        elif parts and parts[0] not in taxonomy.axes:
+            what = f"unknown label {parts[0]!r:.60} of axis {axis_id}"
+            raise InputError(f"/triage wrong: {what}; {_suggestion(parts[0], (*known, NONE))}")
+        else:
+            corrections[axis_id] = None
+    return corrections
 
 
 def _suggestion(wrong: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(wrong, known, n=1)
-    return (f"did you mean {near[0]!r}? " if near else "") + f"known: {', '.join(known)}, {NONE}"
+    return (f"did you mean {near[0]!r}? " if near else "") + f"known: {', '.join(known)}"

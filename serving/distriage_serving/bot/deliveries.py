@@ -1,161 +1,264 @@
 """A delivery of GitHub -> what is to be done about it. Pure.
 
-https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: what is not there, or not of its type, makes a delivery
-that asks for nothing.
+https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: what is not there, or not
+of its type, makes a delivery that asks for nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 
-from distriage_serving.bot.commands import find_command
-from distriage_serving.github_rest import REPOSITORY
+from distriage.references import REPOSITORY, IssueReference
+from distriage_serving.bot.commands import find_commands
+from distriage_serving.planning.configuration import CONFIG_PATH
+from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 
 _AT_ONCE: Final = frozenset({"opened", "reopened"})
 _AFTER_A_WHILE: Final = frozenset({"edited", "labeled", "unlabeled"})
-_STATES: Final[Mapping[str, Literal["closed", "deleted", "transferred"]]] = {"closed": "closed", "deleted": "deleted", "transferred": "transferred"}
+_STATES: Final[Mapping[str, Lifecycle]] = {
+    "closed": "closed",
+    "deleted": "deleted",
+    "transferred": "transferred",
+    "reopened": "open",
+}
 _CHECKED: Final = frozenset({"opened", "synchronize", "reopened"})
+_BEGINS: Final = frozenset({"created", "unsuspend", "new_permissions_accepted"})
 
 
 @dataclass(frozen=True, slots=True)
-class NewJob:
-    """A job to put into the outbox.
+class Triage:
+    """Look at an issue.
 
     Attributes:
-        key: Jobs that wait under one key are one job.
-        debounced: A further one of its key puts the waiting one off.
+        debounced: Not at once: a further event puts it off.
     """
 
-    kind: Literal["triage", "command", "check"]
-    key: str
-    repository: str
-    number: int
-    argument: Mapping[str, Any] = field(default_factory=dict)
-    debounced: bool = False
+    issue: IssueReference
+    debounced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Carry out the commands of a comment."""
+
+    issue: IssueReference
+    argument: CommandArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Check the configuration that a pull request proposes."""
+
+    pull: IssueReference
+    argument: CheckArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Became:
+    """What became of an issue, whoever caused it.
+
+    Attributes:
+        updated_at: The issue's, Unix time in seconds.
+    """
+
+    issue: IssueReference
+    state: Lifecycle
+    updated_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A repository that the App has got or lost."""
+    """Repositories that the App has got and lost."""
 
-    repository: str
-    enabled: bool
+    got: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
-    """What follows from a delivery.
-
-    Attributes:
-        installation_id: None: nothing can be done on GitHub.
-        accesses: Repositories got and lost.
-        installation_ended: The App was uninstalled or suspended.
-        state: What became of the issue, where it needs no triage any more.
-        ignored: Why nothing follows; None: something does.
-    """
-
-    installation_id: int | None = None
-    repository: str = ""
-    number: int | None = None
-    job: NewJob | None = None
-    accesses: tuple[Access, ...] = ()
-    installation_ended: bool = False
-    state: Literal["closed", "deleted", "transferred"] | None = None
-    ignored: str | None = None
+class Ended:
+    """The App was uninstalled or suspended."""
 
 
-def triage_key(repository: str, number: int) -> str:
-    """The key under which all work on one issue waits, so that no two workers touch it at once."""
-    return f"triage:{repository.lower()}#{number}"
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A repository has another name or owner."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The configuration on a repository's default branch was changed."""
+
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing follows, and why."""
+
+    why: str
+
+
+Effect = Triage | Command | Check | Became | Access | Ended | Renamed | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
     """`owner/name` in lower case, or empty."""
-    name = _table(payload, "repository").get("full_name")
-    return name.lower() if isinstance(name, str) and REPOSITORY.fullmatch(name) else ""
+    return _full_name(payload).lower()
 
 
 def number_of(payload: Mapping[str, Any]) -> int | None:
     """Number of the issue or pull request."""
     number = _table(payload, "issue").get("number") or _table(payload, "pull_request").get("number")
-    return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+    return _id(number)
 
 
 def installation_of(payload: Mapping[str, Any]) -> int | None:
     """Id of the App's installation; None of a hook that belongs to no App."""
     number = _table(payload, "installation").get("id")
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    return _id(number)
 
 
-def effects_of(event: str, payload: Mapping[str, Any]) -> Effects:
+def _id(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 63 else None
+
+
+def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
     """Decide what a delivery asks for."""
-    if event in {"installation", "installation_repositories"}:
-        return _installation(event, payload)
-    installation_id, repository, number = installation_of(payload), repository_of(payload), number_of(payload)
-    if event not in {"issues", "issue_comment", "pull_request"}:
-        return Effects(ignored=f"nothing to do for the event {event}")
-    if installation_id is None:
-        return Effects(ignored="no installation: the hook belongs to no App")
-    if not repository or number is None:
-        return Effects(ignored="no repository or number in the payload")
-    action = payload.get("action")
-    if event == "pull_request":
-        return _pull_request(payload, action, installation_id, repository, number)
-    if _is_bot(payload.get("sender")):
-        return Effects(ignored="a bot caused it")
-    if _is_bot(_table(payload, "issue").get("user")):
-        return Effects(ignored="a bot wrote the issue")
-    if "pull_request" in _table(payload, "issue"):
-        return Effects(ignored="it is a pull request")
-    if event == "issue_comment":
-        return _comment(payload, action, installation_id, repository, number)
-    if isinstance(action, str) and action in _STATES:
-        return Effects(installation_id, repository, number, state=_STATES[action])
+    if installation_of(payload) is None:
+        return Ignored("no installation: the hook belongs to no App")
+    action, repository = payload.get("action"), repository_of(payload)
+    match event:
+        case "installation" | "installation_repositories":
+            return _installation(event, payload)
+        case "repository":
+            return _repository(payload)
+        case "push":
+            return _push(payload)
+        case "issues" | "issue_comment" | "pull_request":
+            number = number_of(payload)
+            if not repository or number is None:
+                return Ignored("no repository or number in the payload")
+            issue = IssueReference(repository, number)
+            if event == "pull_request":
+                return _pull_request(payload, action, issue)
+            return _comment(payload, action, issue) if event == "issue_comment" else _issue(payload, action, issue)
+    return Ignored(f"nothing to do for the event {event}")
+
+
+def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) -> Effect:
+    details = _table(payload, "issue")
+    if "pull_request" in details:
+        return Ignored("it is a pull request")
+    by_bot = _is_bot(payload.get("sender"))
+    if isinstance(action, str) and action in _STATES and (by_bot or action not in _AT_ONCE):
+        return Became(issue, _STATES[action], _time(details.get("updated_at")))
+    if by_bot:
+        return Ignored("a bot caused it")
+    if _is_bot(details.get("user")):
+        return Ignored("a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:
-        job = NewJob("triage", triage_key(repository, number), repository, number, debounced=action in _AFTER_A_WHILE)
-        return Effects(installation_id, repository, number, job)
-    return Effects(ignored=f"nothing to do for the action {action}")
+        return Triage(issue, debounced=action in _AFTER_A_WHILE)
+    return Ignored(f"nothing to do for the action {action}")
 
 
-def _comment(payload: Mapping[str, Any], action: object, installation_id: int, repository: str, number: int) -> Effects:
-    comment = _table(payload, "comment")
-    body, comment_id, who, at = comment.get("body"), comment.get("id"), _table(comment, "user").get("login"), comment.get("created_at")
-    line = find_command(body) if isinstance(body, str) else None
-    if action != "created" or line is None:
-        return Effects(ignored="no new comment with a command")
-    if not (isinstance(comment_id, int) and isinstance(who, str) and isinstance(at, str)) or _is_bot(comment.get("user")):
-        return Effects(ignored="the comment has no id, no time or no person behind it")
-    argument = {"line": line, "comment": comment_id, "who": who, "at": at}
-    return Effects(installation_id, repository, number, NewJob("command", f"command:{repository}#{number}:{comment_id}", repository, number, argument))
+def _comment(payload: Mapping[str, Any], action: object, issue: IssueReference) -> Effect:
+    details, comment, sender = _table(payload, "issue"), _table(payload, "comment"), payload.get("sender")
+    if _is_bot(sender) or _is_bot(comment.get("user")):
+        return Ignored("a bot caused it")
+    if _is_bot(details.get("user")):
+        return Ignored("a bot wrote the issue")
+    if "pull_request" in details:
+        return Ignored("it is a pull request")
+    if action not in {"created", "edited"}:
+        return Ignored(f"nothing to do for the action {action}")
+    lines = _lines(comment.get("body"))
+    if action == "edited":  # what stood there before was carried out before
+        before = _table(_table(payload, "changes"), "body").get("from")
+        lines = list((Counter(lines) - Counter(_lines(before))).elements())
+    if not lines:
+        return Ignored("no new command in the comment")
+    number, who = comment.get("id"), _table(payload, "sender").get("login")
+    at = _time(comment.get("updated_at" if action == "edited" else "created_at"))
+    if not (isinstance(number, int) and isinstance(who, str) and who and at):
+        return Ignored("the comment has no id, no time or no person behind it")
+    return Command(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
 
 
-def _pull_request(payload: Mapping[str, Any], action: object, installation_id: int, repository: str, number: int) -> Effects:
-    pull = _table(payload, "pull_request")
-    head, base = _table(pull, "head").get("sha"), _table(pull, "base").get("sha")
+def _lines(body: object) -> list[str]:
+    return find_commands(body) if isinstance(body, str) else []
+
+
+def _pull_request(payload: Mapping[str, Any], action: object, pull: IssueReference) -> Effect:
+    details = _table(payload, "pull_request")
+    head, base = _table(details, "head").get("sha"), _table(details, "base").get("sha")
     if action not in _CHECKED or not isinstance(head, str) or not isinstance(base, str):
-        return Effects(ignored="no new commits")
-    return Effects(installation_id, repository, number, NewJob("check", f"check:{repository}@{head}", repository, number, {"head": head, "base": base}))
+        return Ignored("no new commits")
+    return Check(pull, CheckArgument(head=head, base=base))
 
 
-def _installation(event: str, payload: Mapping[str, Any]) -> Effects:
-    installation_id, action = installation_of(payload), payload.get("action")
-    if installation_id is None:
-        return Effects(ignored="no installation in the payload")
+def _push(payload: Mapping[str, Any]) -> Effect:
+    branch = _table(payload, "repository").get("default_branch")
+    commits = payload.get("commits")
+    if not (repository := repository_of(payload)) or payload.get("ref") != f"refs/heads/{branch}":
+        return Ignored("not to the default branch")
+    changed = {
+        path
+        for commit in (commits if isinstance(commits, list) else [])
+        if isinstance(commit, dict)
+        for kind in ("added", "modified", "removed")
+        if isinstance(paths := commit.get(kind), list)
+        for path in paths
+        if isinstance(path, str)
+    }
+    return Configured(repository) if CONFIG_PATH in changed else Ignored(f"it does not touch {CONFIG_PATH}")
+
+
+def _repository(payload: Mapping[str, Any]) -> Effect:
+    action, new = payload.get("action"), _full_name(payload)
+    owner, _, name = new.partition("/")
+    changes = _table(payload, "changes")
+    if action == "renamed":
+        before = _table(_table(changes, "repository"), "name").get("from")
+        old = f"{owner}/{before}" if isinstance(before, str) else ""
+    elif action == "transferred":
+        source = _table(_table(changes, "owner"), "from")
+        before = (_table(source, "user") or _table(source, "organization")).get("login")
+        old = f"{before}/{name}" if isinstance(before, str) else ""
+    else:
+        return Ignored(f"nothing to do for the action {action}")
+    if not new or not REPOSITORY.fullmatch(old):
+        return Ignored("no old or new name in the payload")
+    return Renamed(old.lower(), new)
+
+
+def _installation(event: str, payload: Mapping[str, Any]) -> Effect:
+    action = payload.get("action")
     if event == "installation" and action in {"deleted", "suspend"}:
-        return Effects(installation_id, installation_ended=True)
-    got = [*_names(payload, "repositories"), *_names(payload, "repositories_added")]
-    lost = _names(payload, "repositories_removed")
-    if event == "installation" and action not in {"created", "unsuspend", "new_permissions_accepted"}:
-        return Effects(ignored=f"nothing to do for the action {action}")
-    return Effects(installation_id, accesses=(*(Access(name, True) for name in got), *(Access(name, False) for name in lost)))
+        return Ended()
+    if event == "installation" and action not in _BEGINS:
+        return Ignored(f"nothing to do for the action {action}")
+    got = (*_names(payload, "repositories"), *_names(payload, "repositories_added"))
+    return Access(got, tuple(name.lower() for name in _names(payload, "repositories_removed")))
 
 
-def _names(payload: Mapping[str, Any], key: str) -> list[str]:
+def _names(payload: Mapping[str, Any], key: str) -> tuple[str, ...]:
     listed = payload.get(key)
     items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return [name for item in items if isinstance(name := item.get("full_name"), str) and REPOSITORY.fullmatch(name)]
+    return tuple(
+        name for item in items if isinstance(name := item.get("full_name"), str) and REPOSITORY.fullmatch(name)
+    )
+
+
+def _full_name(payload: Mapping[str, Any]) -> str:
+    name = _table(payload, "repository").get("full_name")
+    return name if isinstance(name, str) and REPOSITORY.fullmatch(name) else ""
 
 
 def _is_bot(user: object) -> bool:
@@ -165,3 +268,10 @@ def _is_bot(user: object) -> bool:
 def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     inner = value.get(key)
     return inner if isinstance(inner, dict) else {}
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

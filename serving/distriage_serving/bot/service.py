@@ -4,41 +4,56 @@ from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
 
 from distriage.bundle import find_bundle
 from distriage.classifier import Classifier
 from distriage.errors import ConfigError
-from distriage_serving.bot.app_auth import App, load_key
-from distriage_serving.bot.worker import Worker
+from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.logs import configure_logging
+from distriage_serving.planning.judging import Judge
+from distriage_serving.second_reading import TwoReaders, open_reader
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
+from distriage_serving.web.engine import LaneJudge
+from distriage_serving.web.lane import Lane
 
 
 class Workers:
     """The worker threads of one process.
 
     Raises:
-        ConfigError: the App's private key cannot be read.
+        ConfigError: the App's private key, or a file of the second reader, cannot be read.
     """
 
     def __init__(self, settings: Settings, store: Store) -> None:
         assert settings.github_app_id is not None
         self._settings = settings
         self._store = store
-        self._app = App(settings.github_app_id, load_key(settings.read_private_key()))
+        self._app = App(settings.github_app_id, load_key(private_key(settings)))
+        self._reader = open_reader(settings, store) if settings.second_reader is not None else None
         self._threads: list[threading.Thread] = []
         self.stop = threading.Event()
 
-    def start(self, classifier: Classifier, number: int) -> None:
-        """Begin to work, in so many threads."""
-        for place in range(number):
-            worker = Worker(self._store, self._app, classifier, self.stop, debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
+    def start(self, judge: Judge, number: int) -> None:
+        """Begin to work, in this number of threads, and one more that waits for the second reader, where there is
+        one: labels by the first reader never wait for it.
+        """
+        timing = Timing(debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
+        does: list[bool | None] = [None] * number
+        if self._reader is not None and number:
+            judge = TwoReaders(judge, self._store, self._reader)
+            does = [*[False] * number, True]
+        for place, second_reads in enumerate(does):
+            worker = Worker(self._store, self._app, judge, self.stop, timing, second_reads)
             self._threads.append(threading.Thread(target=worker.run, name=f"worker-{place}", daemon=True))
             self._threads[-1].start()
 
     def close(self) -> None:
-        """Let what is under way be finished; what takes longer than the time to shut down is taken over by another worker later."""
+        """Let what is under way be finished; what takes longer than the time to shut down is taken over by another
+        worker later.
+        """
         self.stop.set()
         for thread in self._threads:
             thread.join(self._settings.shutdown_timeout_s)
@@ -52,13 +67,23 @@ def run_worker(settings: Settings) -> None:
         BundleError: the model is missing or fails verification.
     """
     if not settings.has_bot:
-        raise ConfigError("DISTRIAGE_GITHUB_APP_ID: expected the id of a GitHub App, with its private key and webhook secret; see README")
+        raise ConfigError(
+            "DISTRIAGE_GITHUB_APP_ID: expected the id of a GitHub App, with its private key and webhook secret; see "
+            "README"
+        )
     find_bundle(settings.model)
     with Store.open(settings.database) as store:
         workers = Workers(settings, store)
         configure_logging(settings.log_level)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: workers.stop.set())
-        workers.start(Classifier(settings.model, threads=settings.threads), max(1, settings.workers))
+        lane = Lane(
+            partial(Classifier, settings.model, threads=settings.threads, own=settings.own),
+            processes=settings.processes,
+            capacity=settings.queue_reports,
+            deadline_s=settings.report_timeout_s,
+        )
+        workers.start(LaneJudge(lane, lane.start()), max(1, settings.workers))
         workers.stop.wait()
         workers.close()
+        lane.close()

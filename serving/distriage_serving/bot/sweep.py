@@ -11,13 +11,33 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from distriage_serving.github_rest import Client, RefusedError
+from distriage.errors import RefusedError
+from distriage.github import Client
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.reconcile import due
+from distriage_serving.github.app_auth import App
 from distriage_serving.logs import log
+from distriage_serving.store import Store, sweep_job
 
+SWEEP_EVERY_S: Final = 600.0
+PURGE_AFTER_S: Final = 30 * 86400.0
 LOOK_BACK_S: Final = 3 * 86400  # GitHub hands out older ones no more
 MAX_DELIVERIES: Final = 3  # of one event
 MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first
 _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be refused again
+
+
+def look_around(store: Store, app: App) -> Done:
+    """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
+    store.purge(PURGE_AFTER_S)
+    asked = sweep(app.client(), store.clock())
+    note = f"{asked} deliveries asked for again" if asked else None
+    return Done(note, jobs=tuple(due(store)))
 
 
 def sweep(client: Client, now: float) -> int:

@@ -1,115 +1,118 @@
 """One issue: read it, note what people said, judge it, plan, carry the plan out. Network and database I/O.
 
-What is to be done follows from GitHub and the store as they are now, never from the event that led here. So doing it twice is the same as once, and
-a worker that died in the middle is made up for by the next.
+What is to be done follows from GitHub and the store as they are now, never from the event that led here. So doing it
+twice is the same as once, and a worker that died in the middle is made up for by the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from distriage.classifier import Classifier
-from distriage.errors import ConfigError, NotFoundError
-from distriage.taxonomy import Taxonomy
+from distriage.errors import NotFoundError, TransferredError
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage.types import IssueReport
 from distriage.verdict import Verdict
-from distriage_serving.bot.decisions import observe, with_decisions
-from distriage_serving.executor import execute
-from distriage_serving.github_rest import Client
-from distriage_serving.github_state import ReadIssue, read_config, read_issue
-from distriage_serving.judging import judge
-from distriage_serving.plan import make_plan
-from distriage_serving.plan_types import IssueState, Plan
-from distriage_serving.repo_config import CONFIG_PATH, RepositoryConfig
-from distriage_serving.store import Issue, PersonVerdict, Prediction, Repository, Store, report_digest
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What became of a piece of work.
-
-    Attributes:
-        note: One line, for whoever looks at it; None: nothing to say.
-        nothing_to_do: It was left alone, and `note` says why.
-        then: What else to change in the store, in one transaction with the end of the job.
-        labels: That were planned.
-    """
-
-    note: str | None = None
-    nothing_to_do: bool = False
-    then: Callable[[], None] | None = None
-    labels: tuple[str, ...] = ()
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.people import observe, with_decisions
+from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, last_config
+from distriage_serving.github.executor import execute
+from distriage_serving.github.issue import ReadIssue, read_issue
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.judging import Judge
+from distriage_serving.planning.names import Names, resolve
+from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.types import IssueState, LeftOut, Plan
+from distriage_serving.second_reading import TwoReaders, is_awaited
+from distriage_serving.store import (
+    Issue,
+    Job,
+    Review,
+    Store,
+    StoredVerdict,
+    report_digest,
+    second_read_job,
+    triage_job,
+)
 
 
 def triage(
     client: Client,
     store: Store,
-    classifier: Classifier,
-    repository: str,
-    number: int,
+    judge: Judge,
+    reference: IssueReference,
     installation_id: int | None,
     config: RepositoryConfig | None = None,
 ) -> Done:
     """Bring an issue into the state that model, configuration and people ask for.
 
+    While the repository's configuration is broken, everything is done but the writing on GitHub.
+
     Args:
         config: In place of the repository's own.
 
     Raises:
-        ConfigError: the repository's configuration is not valid.
         InputError: the report cannot be classified.
+        TransferredError: the repository is in another place; what is stored of it was taken there.
         RateLimitError: a limit is reached; what is done is done.
         GitHubError: GitHub cannot be reached or refuses.
     """
-    taxonomy = classifier.bundle.taxonomy
-    if config is None:
-        config = _configuration(client, store, taxonomy, repository, installation_id)
+    taxonomy = judge.bundle.taxonomy
     try:
-        issue = read_issue(client, repository, number)
+        issue = read_issue(client, reference)
+    except TransferredError as error:
+        if followed(client, store, reference.repository) is not None:
+            raise
+        store.set_state(reference, "transferred", store.clock())
+        return Done(str(error), nothing_to_do=True)
     except NotFoundError as error:
-        mark(store, repository, number, "transferred" if "transferred" in str(error) else "deleted")
+        store.set_state(reference, "deleted", store.clock())
         return Done(str(error), nothing_to_do=True)
     if issue.state.is_pull_request:
         return Done("it is a pull request", nothing_to_do=True)
-    verdict = judge(classifier, issue.report, config)
+    current = (
+        CurrentConfig(config)
+        if config is not None
+        else current_config(client, store, taxonomy, reference.repository, installation_id)
+    )
+    names = resolve(current.config, taxonomy)
+    verdict = judge(issue.report, current.config)
     with store.transaction():
-        store.save_issue(_row(issue, repository))
-        state = _hear_people(store, issue, verdict, config, taxonomy, repository)
-        plan = make_plan(verdict, state, config, taxonomy)
-        prediction_id = _keep(store, issue, verdict, plan, repository)
+        store.save_issue(_row(issue))
+        plan = make_plan(verdict, _state(store, issue, verdict, names), names)
+        if current.error is not None:
+            why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
+            plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
+        verdict_id = _keep(store, issue, verdict, plan, names)
+        store.hold(reference, held=current.error is not None)
     done = execute(plan, client)
-    if not plan.dry_run:
-        store.mark_carried_out(prediction_id)
-    return Done("; ".join(done.warnings) or None, labels=plan.labels)
+    if not plan.dry_run and not is_awaited(verdict):  # until then the labels of a rewritten report may still change
+        store.mark_carried_out(verdict_id)
+    notes = [*([current.error] if current.error is not None else []), *done.warnings]
+    jobs = (second_read_job(reference, installation_id),) if is_awaited(verdict) else ()
+    return Done("; ".join(notes) or None, labels=plan.labels, jobs=jobs)
 
 
-def mark(store: Store, repository: str, number: int, state: str) -> None:
-    """Note that an issue is closed, deleted or transferred; of one that was never seen nothing is noted."""
-    issue = store.get_issue(repository, number)
-    if issue is not None:
-        issue.state = state  # type: ignore[assignment]
-        store.save_issue(issue)
+def read_again(store: Store, judge: Judge, job: Job) -> Done:
+    """Ask the second reader about an issue as it is stored, keep the answer, and let the triage go on with it.
+
+    Writes nothing on GitHub, so it can be done twice, or take long.
+
+    Raises:
+        InputError: the report cannot be classified.
+    """
+    issue = store.get_issue(job.repository, job.issue or 0)
+    if not isinstance(judge, TwoReaders) or issue is None:
+        return Done("the second reader is off" if issue is not None else "nothing is known of it", nothing_to_do=True)
+    note = judge.read(IssueReport(issue.title, issue.body, str(issue.reference)), last_config(store, job.repository))
+    return Done(note, jobs=(triage_job(issue.reference, job.installation_id),))
 
 
-def _configuration(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None) -> RepositoryConfig:
-    row = store.get_repository(repository) or Repository(name=repository, display_name=repository, seen_at=0.0)
-    row.seen_at, row.installation_id, row.enabled = store.clock(), installation_id, True
-    try:
-        config = read_config(client, repository, CONFIG_PATH, taxonomy)
-    except ConfigError as error:
-        row.config_error = str(error)
-        store.save_repository(row)
-        raise
-    row.config, row.config_error = config.model_dump(mode="json", by_alias=True, exclude_unset=True), None
-    store.save_repository(row)
-    return config
-
-
-def _row(issue: ReadIssue, repository: str) -> Issue:
+def _row(issue: ReadIssue) -> Issue:
     state = issue.state
     return Issue(
-        repository=repository,
-        number=state.number,
+        repository=state.issue.repository,
+        number=state.issue.number,
         title=issue.report.title,
         body=issue.report.body,
         author=state.author,
@@ -117,54 +120,67 @@ def _row(issue: ReadIssue, repository: str) -> Issue:
         created_at=issue.created_at,
         updated_at=issue.updated_at,
         state="open" if state.is_open else "closed",
-        is_bot=state.author_is_bot,
         labels=sorted(state.labels),
     )
 
 
-def _hear_people(store: Store, issue: ReadIssue, verdict: Verdict, config: RepositoryConfig, taxonomy: Taxonomy, repository: str) -> IssueState:
+def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> IssueState:
     """Keep what the label history says; return the state with all that people decided."""
-    before = store.latest_prediction(repository, issue.state.number)
+    reference = issue.state.issue
+    before = store.latest_verdict(reference.repository, reference.number)
     said = before.verdict if before is not None else verdict
-    for seen in observe(issue, config, taxonomy):
+    for seen in observe(issue, names):
         axis = said.axes.get(seen.axis)
-        predicted = seen.taken_off or (axis.label if axis is not None else None)
-        (verdict_id,) = store.add_verdict(
-            PersonVerdict(
-                repository=repository,
-                number=issue.state.number,
+        told = seen.review(axis)
+        if told is None:
+            continue
+        label, predicted = told
+        (review_id,) = store.add_reviews(
+            Review(
+                repository=reference.repository,
+                number=reference.number,
                 axis=seen.axis,
-                label=seen.label,
+                label=label,
                 who=seen.who,
                 how=seen.how,
                 at=seen.at,
                 predicted_label=predicted,
                 probability=axis.probability if axis is not None and axis.label == predicted else None,
                 model=said.model,
-                prediction_id=before.id if before is not None else None,
+                verdict_id=before.id if before is not None else None,
             )
         )
         if seen.undone:
-            store.undo_verdict(verdict_id)
-    return with_decisions(issue.state, store.verdicts(issue=(repository, issue.state.number), undone=True))
+            store.undo_reviews(review_id)
+    labelled = store.labelled_digest(reference.repository, reference.number)
+    return replace(
+        with_decisions(issue.state, store.reviews(issue=reference, undone=True), names),
+        rewritten=labelled is not None and labelled != report_digest(issue.report.title, issue.report.body),
+    )
 
 
-def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, repository: str) -> int:
-    """Save the prediction, unless it is the latest one over again."""
+def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names) -> int:
+    """Save the verdict, unless it is the latest one over again."""
+    reference = issue.state.issue
     digest = report_digest(issue.report.title, issue.report.body)
-    before = store.latest_prediction(repository, issue.state.number)
-    if before is not None and before.digest == digest and before.verdict.axes == verdict.axes and before.model == verdict.model:
+    before = store.latest_verdict(reference.repository, reference.number)
+    if (
+        before is not None
+        and before.digest == digest
+        and before.verdict.axes == verdict.axes
+        and before.verdict.second_reading == verdict.second_reading
+        and before.model == verdict.model
+    ):
         return before.id
     left_out = [{"what": item.what, "why": item.why} for item in plan.left_out]
-    return store.save_prediction(
-        Prediction(
-            repository=repository,
-            number=issue.state.number,
-            model=verdict.model,
-            taxonomy_version=verdict.taxonomy_version,
-            digest=digest,
-            verdict=verdict,
-            made_at=store.clock(),
-            plan={"labels": list(plan.labels), "left_out": left_out, "dry_run": plan.dry_run},
-        )
+    stored = StoredVerdict(
+        repository=reference.repository,
+        number=reference.number,
+        model=verdict.model,
+        taxonomy_version=verdict.taxonomy_version,
+        digest=digest,
+        verdict=verdict,
+        made_at=store.clock(),
+        plan={"labels": list(plan.labels), "left_out": left_out, "dry_run": plan.dry_run},
     )
+    return store.save_verdict(stored, names.taxonomy, [axis.id for axis in names.labelled()])

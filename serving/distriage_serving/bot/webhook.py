@@ -1,8 +1,7 @@
-"""POST /github/webhook: check the signature, keep the delivery, answer. Nothing else happens inside the request."""
+"""POST /github/webhook: keep the delivery, answer. Nothing else happens inside the request."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
@@ -10,33 +9,32 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import APIRouter
-from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
-from distriage_serving.bot.signature import is_signed
-from distriage_serving.guard import WEBHOOK
-from distriage_serving.problem import ProblemError, unavailable
 from distriage_serving.store import Delivery, Store, UnavailableError
+from distriage_serving.web.guard import WEBHOOK
+from distriage_serving.web.problem import ProblemError, unavailable
+from distriage_serving.web.threads import write_soon
 
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
 _ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
-def webhook_router(store: Store, secret: SecretStr) -> APIRouter:
-    """The route, for an App with this webhook secret."""
+def webhook_router(store: Store) -> APIRouter:
+    """The route. The guard has checked the signature, while the body came in."""
     router = APIRouter()
-    key = secret.get_secret_value().encode()
 
     @router.post(WEBHOOK, include_in_schema=False)
     async def webhook(request: Request) -> Response:
         """202: kept. 200: it was kept before. 409: its body came before under another id."""
+        assert request.scope["distriage.signed"]  # the guard let it through
         body = await request.body()
-        if not is_signed(key, body, request.headers.get("x-hub-signature-256")):
-            detail = "expected the header X-Hub-Signature-256 with a signature of this body by the webhook's secret"
-            raise ProblemError(401, "unauthorized", detail, headers={"WWW-Authenticate": "X-Hub-Signature-256"})
-        return await asyncio.to_thread(_keep, store, request.headers, body)
+        try:
+            return await write_soon(request, _keep, store, request.headers, body)
+        except UnavailableError:
+            raise unavailable("not-ready", "the delivery cannot be kept now", 10) from None
 
     return router
 
@@ -46,7 +44,12 @@ def _keep(store: Store, headers: Mapping[str, str], body: bytes) -> Response:
     if not (_EVENT.fullmatch(event) and _ID.fullmatch(delivery_id)):
         raise ProblemError(400, "bad-request", "expected the headers X-GitHub-Event and X-GitHub-Delivery")
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ProblemError(415, "unsupported-media-type", "expected a webhook with content type application/json", headers={"Accept": "application/json"})
+        raise ProblemError(
+            415,
+            "unsupported-media-type",
+            "expected a webhook with content type application/json",
+            headers={"Accept": "application/json"},
+        )
     text, payload = _read(body)
     action = payload.get("action")
     delivery = Delivery(
@@ -60,12 +63,9 @@ def _keep(store: Store, headers: Mapping[str, str], body: bytes) -> Response:
         issue=number_of(payload),
         installation_id=installation_of(payload),
     )
-    try:
-        added = store.add_delivery(delivery)
-        if not added and not store.knows_delivery(delivery_id):
-            raise ProblemError(409, "conflict", "this body came before, under another X-GitHub-Delivery")
-    except UnavailableError:
-        raise unavailable("not-ready", "the delivery cannot be kept now", 10) from None
+    added = store.add_delivery(delivery)
+    if not added and not store.knows_delivery(delivery_id):
+        raise ProblemError(409, "conflict", "this body came before, under another X-GitHub-Delivery")
     return JSONResponse({"status": "kept" if added else "known"}, 202 if added else 200)
 
 

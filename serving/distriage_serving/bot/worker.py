@@ -1,6 +1,7 @@
 """Takes deliveries and jobs from the store and works on them until it is told to stop. Network and database I/O.
 
-A worker may die at any moment: what it had is leased only for a while, then another takes it. Whatever it does can be done twice.
+A worker may die at any moment: what it had is leased only for a while, then another takes it. Whatever it does can be
+done twice.
 """
 
 from __future__ import annotations
@@ -14,30 +15,63 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from distriage.classifier import Classifier
-from distriage.errors import ConfigError, GitHubError, InputError, NotFoundError, RateLimitError
+from distriage.errors import (
+    ConfigError,
+    GitHubError,
+    InputError,
+    NotFoundError,
+    RateLimitError,
+    RefusedError,
+    TransferredError,
+)
+from distriage.github import Client
+from distriage.references import IssueReference
 from distriage_serving.bot.answers import answer
-from distriage_serving.bot.app_auth import App
 from distriage_serving.bot.checks import check_pull_request
-from distriage_serving.bot.deliveries import Effects, effects_of
-from distriage_serving.bot.sweep import sweep
-from distriage_serving.bot.triage import Done, mark, triage
-from distriage_serving.github_rest import Client, RefusedError
+from distriage_serving.bot.deliveries import Ended, effect_of, installation_of
+from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
+from distriage_serving.bot.reconcile import bring_in_step, reconcile
+from distriage_serving.bot.repositories import configure, followed
+from distriage_serving.bot.sweep import look_around
+from distriage_serving.bot.triage import read_again, triage
+from distriage_serving.github.app_auth import App
 from distriage_serving.logs import log
-from distriage_serving.store import Delivery, Job, LeaseLostError, Repository, Store, UnavailableError
+from distriage_serving.planning.judging import Judge
+from distriage_serving.store import (
+    CheckArgument,
+    Delivery,
+    Job,
+    LeaseLostError,
+    Store,
+    UnavailableError,
+    moved_job,
+    sweep_job,
+)
 
-POLL_S: Final = 1.0
-LEASE_S: Final = 60.0
 DELIVERIES_AT_ONCE: Final = 20
-SWEEP_EVERY_S: Final = 600.0
-PURGE_AFTER_S: Final = 30 * 86400.0
-FIRST_RETRY_S: Final = 10.0
 LONGEST_RETRY_S: Final = 3600.0
-_SWEEP: Final = "sweep"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a worker waits for what, in seconds.
+
+    Attributes:
+        debounce_s: An edited issue is looked at only once nobody has touched it for so long.
+        lease_s: So long after a worker's death another takes over what it had.
+        poll_s: Between two looks at an empty store.
+        retry_s: After a first failure; it doubles with each further one.
+    """
+
+    debounce_s: float
+    lease_s: float = 60.0
+    poll_s: float = 1.0
+    retry_s: float = 10.0
 
 
 class Worker:
@@ -45,31 +79,24 @@ class Worker:
 
     Args of the constructor:
         stop: Set: finish what is under way and return.
-        debounce_s: An edited issue is looked at only once nobody has touched it for so long.
-        lease_s: So long after a worker's death another takes over what it had.
-        retry_s: Wait after a first failure; it doubles with each further one.
+        second_reads: Only asks the second reader, or does all but that; None: does both.
     """
 
     def __init__(
         self,
         store: Store,
         app: App,
-        classifier: Classifier,
+        judge: Judge,
         stop: threading.Event,
-        *,
-        debounce_s: float,
-        lease_s: float = LEASE_S,
-        poll_s: float = POLL_S,
-        retry_s: float = FIRST_RETRY_S,
+        timing: Timing,
+        second_reads: bool | None = None,
     ) -> None:
         self._store = store
         self._app = app
-        self._classifier = classifier
+        self._judge = judge
         self._stop = stop
-        self._debounce_s = debounce_s
-        self._lease_s = lease_s
-        self._poll_s = poll_s
-        self._retry_s = retry_s
+        self._timing = timing
+        self._second_reads = second_reads
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
         self._paused: dict[int, float] = {}  # installation -> until when GitHub asked it to wait
 
@@ -79,7 +106,7 @@ class Worker:
         while not self._stop.is_set():
             try:
                 if not started:
-                    self._store.put_job(_SWEEP, "sweep", "")
+                    self._store.put_job(sweep_job())
                     started = True
                 worked = self.step()
             except UnavailableError as error:
@@ -89,7 +116,7 @@ class Worker:
                 log(logging.ERROR, "worker_failed", error)
                 worked = False
             if not worked:
-                self._stop.wait(self._poll_s)
+                self._stop.wait(self._timing.poll_s)
 
     def step(self) -> bool:
         """Work on what is due: some deliveries, or else one job.
@@ -100,8 +127,9 @@ class Worker:
         Raises:
             UnavailableError: the database is away.
         """
-        deliveries = self._store.lease(Delivery, self._owner, self._lease_s, DELIVERIES_AT_ONCE)
-        jobs = self._store.lease(Job, self._owner, self._lease_s) if not deliveries else []
+        store, owner, lease_s, second = self._store, self._owner, self._timing.lease_s, self._second_reads
+        deliveries = store.lease(Delivery, owner, lease_s, DELIVERIES_AT_ONCE) if not second else []
+        jobs = store.lease(Job, owner, lease_s, second_reads=second) if not deliveries else []
         for delivery in deliveries:
             with _leased(delivery):
                 self._receive(delivery)
@@ -113,36 +141,20 @@ class Worker:
     # ---------------------------------------------------------------- inbox
 
     def _receive(self, delivery: Delivery) -> None:
+        store = self._store
         try:
             payload = json.loads(delivery.payload)
-            effects = effects_of(delivery.event, payload)
-            with self._store.transaction():
-                self._apply(effects)
-                self._store.finish(delivery, "ignored" if effects.ignored else "done", effects.ignored)
+            effect, installation_id = effect_of(delivery.event, payload), installation_of(payload)
+            with store.transaction():
+                ignored = follow_delivery(store, effect, installation_id or 0, self._timing.debounce_s)
+                store.finish(delivery, "ignored" if ignored else "done", ignored)
+            if isinstance(effect, Ended) and installation_id is not None:
+                self._app.forget(installation_id)
         except (LeaseLostError, UnavailableError):
             raise
         except Exception as error:
             log(logging.ERROR, "delivery_failed", error, delivery=delivery.id, hook_event=delivery.event)
             self._try_again(delivery, _place(error))
-
-    def _apply(self, effects: Effects) -> None:
-        store, installation_id = self._store, effects.installation_id
-        if installation_id is not None:
-            for access in effects.accesses:
-                if access.enabled:
-                    row = store.get_repository(access.repository) or Repository(name=access.repository, display_name=access.repository, seen_at=0.0)
-                    row.installation_id, row.enabled, row.seen_at = installation_id, True, store.clock()
-                    store.save_repository(row)
-            if lost := [access.repository.lower() for access in effects.accesses if not access.enabled]:
-                store.disable_repositories(installation_id, lost)
-            if effects.installation_ended:
-                store.disable_repositories(installation_id)
-                self._app.forget(installation_id)
-        if effects.state is not None and effects.number is not None:
-            mark(store, effects.repository, effects.number, effects.state)
-        if (job := effects.job) is not None:
-            due_at = store.clock() + (self._debounce_s if job.debounced else 0.0)
-            store.put_job(job.key, job.kind, job.repository, issue=job.number, installation_id=installation_id, argument=job.argument, due_at=due_at)
 
     # ---------------------------------------------------------------- outbox
 
@@ -152,10 +164,10 @@ class Worker:
             with self._heartbeat(job) as lost:
                 done = self._do(job, lost)
             with store.transaction():
-                if done.then is not None:
-                    done.then()
+                follow_job(store, done)
                 store.finish(job, "ignored" if done.nothing_to_do else "done", done.note)
-            log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=done.nothing_to_do)
+            idle = done.nothing_to_do
+            log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=idle)
         except (LeaseLostError, UnavailableError):
             raise
         except RateLimitError as error:
@@ -164,12 +176,9 @@ class Worker:
         except (NotFoundError, InputError) as error:
             store.finish(job, "ignored", str(error))
         except (ConfigError, RefusedError) as error:
-            status = error.status if isinstance(error, RefusedError) else None
-            if status == 401 and job.installation_id is not None:
+            if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
-            elif status in {404, 410}:
-                store.finish(job, "ignored", str(error))
             else:  # only a person can mend it; once it is mended, it can be replayed
                 store.finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
@@ -181,36 +190,51 @@ class Worker:
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
-            return self._sweep()
+            return look_around(self._store, self._app)
+        if job.kind == "second-read":
+            return read_again(self._store, self._judge, job)
         if job.installation_id is None:
             return Done("no installation: nothing can be done on GitHub", nothing_to_do=True)
-        until = self._paused.get(job.installation_id, 0.0)
-        if until > self._store.clock():
+        if (until := self._paused.get(job.installation_id, 0.0)) > self._store.clock():
             raise RateLimitError("GitHub asked this installation to wait", until)
         try:
-            with self._app.installation_client(job.installation_id, before_write=partial(self._before_write, job, lost)) as client:
-                return self._do_as_installation(job, client)
+            before_write = partial(self._before_write, job, lost)
+            client = self._app.installation_client(job.installation_id, before_write=before_write)
+            return self._do_as_installation(job, client)
         except RateLimitError as error:
             if not isinstance(error, PacedError):
                 self._paused[job.installation_id] = error.reset_epoch_s
             raise
 
     def _do_as_installation(self, job: Job, client: Client) -> Done:
-        taxonomy = self._classifier.bundle.taxonomy
-        if job.kind == "command":
-            return answer(client, self._store, taxonomy, job)
-        if job.kind == "check":
-            return check_pull_request(client, taxonomy, job.repository, job.argument["head"], job.argument["base"])
-        assert job.issue is not None
-        return triage(client, self._store, self._classifier, job.repository, job.issue, job.installation_id)
+        # The lists that these two read would silently be those of the repository's new place.
+        looks = job.kind in {"configure", "reconcile"}
+        new = followed(client, self._store, job.repository) if looks else None
+        if new is None:
+            try:
+                return self._do_in_place(job, client)
+            except TransferredError:
+                new = followed(client, self._store, job.repository)
+                if new is None:
+                    raise
+        return Done(f"the repository is now {new}", nothing_to_do=True, jobs=(moved_job(job, new),))
 
-    def _sweep(self) -> Done:
-        store = self._store
-        store.put_job(_SWEEP, "sweep", "", due_at=store.clock() + SWEEP_EVERY_S)
-        store.purge(PURGE_AFTER_S)
-        with self._app.client() as client:
-            asked = sweep(client, store.clock())
-        return Done(f"{asked} deliveries asked for again" if asked else None)
+    def _do_in_place(self, job: Job, client: Client) -> Done:
+        store, taxonomy = self._store, self._judge.bundle.taxonomy
+        repository, installation_id = job.repository, job.installation_id
+        assert installation_id is not None
+        match job.kind:
+            case "command":
+                return answer(client, store, taxonomy, job)
+            case "check":
+                return check_pull_request(client, taxonomy, repository, CheckArgument.model_validate(job.argument))
+            case "configure":
+                return configure(client, store, taxonomy, repository, installation_id)
+            case "reconcile":
+                return reconcile(client, store, taxonomy, repository, installation_id)
+            case "close":
+                return bring_in_step(client, store, job)
+        return triage(client, store, self._judge, IssueReference(repository, job.issue or 0), installation_id)
 
     def _before_write(self, job: Job, lost: threading.Event) -> None:
         if lost.is_set():
@@ -218,7 +242,10 @@ class Worker:
         assert job.installation_id is not None
         free_at = self._store.take_write(job.installation_id)
         if free_at is not None:
-            raise PacedError(f"writes are paced to stay below GitHub's limits; it goes on in {free_at - self._store.clock():.0f} s", free_at)
+            raise PacedError(
+                f"writes are paced to stay below GitHub's limits; it goes on in {free_at - self._store.clock():.0f} s",
+                free_at,
+            )
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
@@ -226,9 +253,9 @@ class Worker:
         lost, over = threading.Event(), threading.Event()
 
         def beat() -> None:
-            while not over.wait(self._lease_s / 3):
+            while not over.wait(self._timing.lease_s / 3):
                 try:
-                    self._store.extend(job, self._lease_s)
+                    self._store.extend(job, self._timing.lease_s)
                 except LeaseLostError:
                     lost.set()
                     return
@@ -244,7 +271,7 @@ class Worker:
             thread.join()
 
     def _try_again(self, item: Delivery | Job, error: str) -> None:
-        wait_s = min(LONGEST_RETRY_S, self._retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
+        wait_s = min(LONGEST_RETRY_S, self._timing.retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
         state = self._store.retry(item, self._store.clock() + wait_s, error)
         log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
 
@@ -265,4 +292,8 @@ def _leased(item: Delivery | Job) -> Iterator[None]:
 def _place(error: BaseException) -> str:
     """An error without its message, which may quote a report."""
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else type(error).__name__
+    return (
+        f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"
+        if frames
+        else type(error).__name__
+    )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import APIRouter
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage_serving.problem import ProblemError
+from distriage_serving.queue.closing import undo_last
 from distriage_serving.queue.decisions import MAX_BULK, Target, accepted, dismissed, read_choices, read_target
 from distriage_serving.queue.listing import issue_href, list_href
 from distriage_serving.queue.pages import PageRoute, go_to
-from distriage_serving.queue.sessions import read_form
+from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
+from distriage_serving.web.problem import ProblemError
+from distriage_serving.web.threads import write
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 
@@ -22,68 +22,71 @@ router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=Fal
 @router.post("/bulk")
 async def decide_many(request: Request) -> Response:
     """Accept or dismiss all issues that are selected."""
-    visit = Visit(request)
-    fields = await read_form(request, visit.session)
-    return await asyncio.to_thread(_decide_many, visit, fields)
+    return await write(request, _decide_many, request, await read_form(request))
 
 
-def _decide_many(visit: Visit, fields: dict[str, list[str]]) -> Response:
+def _decide_many(request: Request, fields: Fields) -> Response:
+    visit = Visit(request, fields)
     make = {"accept": accepted, "dismiss": dismissed}.get(fields.get("action", [""])[0])
     keys = fields.get("issue", [])
     if make is None or len(keys) > MAX_BULK:
-        raise ProblemError(400, "bad-request", f"expected action=accept or action=dismiss and at most {MAX_BULK:,} issues")
-    predictions = [visit.decisions.current(read_target(key)) for key in dict.fromkeys(keys)]
-    decided = [(prediction, choices) for prediction in predictions if prediction is not None and (choices := make(prediction))]
+        raise ProblemError(
+            400, "bad-request", f"expected action=accept or action=dismiss and at most {MAX_BULK:,} issues"
+        )
+    stored_verdicts = [visit.decisions.current(read_target(key)) for key in dict.fromkeys(keys)]
+    decided = [(stored, choices) for stored in stored_verdicts if stored is not None and (choices := make(stored))]
     visit.decisions.decide(decided)
-    left = len(predictions) - len(decided)
+    left = len(stored_verdicts) - len(decided)
     return go_to(list_href(_query(visit, fields), {"left": left} if left else {}))
 
 
 @router.post("/undo")
 async def undo(request: Request) -> Response:
-    """Take the person's last decision back."""
-    visit = Visit(request)
-    fields = await read_form(request, visit.session)
-    return await asyncio.to_thread(_undo, visit, fields)
+    """Take back what the person did last: an act, or a decision."""
+    return await write(request, _undo, request, await read_form(request))
 
 
-def _undo(visit: Visit, fields: dict[str, list[str]]) -> Response:
-    issues = {(row.repository, row.number) for row in visit.decisions.undo()}
+def _undo(request: Request, fields: Fields) -> Response:
+    visit = Visit(request, fields)
     query = _query(visit, fields)
+    if (acted := undo_last(visit)) is not None:
+        return go_to(issue_href(acted.repository, acted.number, query))
+    issues = {(row.repository, row.number) for row in visit.decisions.undo()}
     return go_to(issue_href(*issues.pop(), query)) if len(issues) == 1 else go_to(list_href(query))
 
 
 @router.post("/{owner}/{name}/{number:int}")
 async def decide_one(request: Request, owner: str, name: str, number: int) -> Response:
     """Accept, correct or dismiss one issue, and go on to the next."""
-    visit = Visit(request)
-    fields = await read_form(request, visit.session)
-    return await asyncio.to_thread(_decide_one, visit, f"{owner}/{name}", number, fields)
+    return await write(request, _decide_one, request, await read_form(request), f"{owner}/{name}", number)
 
 
-def _decide_one(visit: Visit, repository: str, number: int, fields: dict[str, list[str]]) -> Response:
+def _decide_one(request: Request, fields: Fields, repository: str, number: int) -> Response:
+    visit = Visit(request, fields)
     query = _query(visit, fields)
-    seen_id = fields.get("prediction", [""])[0]
-    prediction = visit.decisions.current(Target(repository, number, int(seen_id) if seen_id.isascii() and seen_id.isdigit() else 0))
-    if prediction is None:
+    seen_id = fields.get("verdict", [""])[0]
+    stored = visit.decisions.current(
+        Target(repository, number, int(seen_id) if seen_id.isascii() and seen_id.isdigit() else 0)
+    )
+    if stored is None:
         raise ProblemError(409, "conflict", "the issue was classified anew meanwhile; look at it again")
     action = fields.get("action", [""])[0]
     if action == "accept":
-        choices = read_choices(fields, prediction, visit.taxonomy)
+        choices = read_choices(fields, stored, visit.taxonomy)
     elif action == "dismiss":
-        choices = dismissed(prediction)
+        choices = dismissed(stored)
     else:
         raise ProblemError(400, "bad-request", f"action: {action[:80]!r}; expected accept or dismiss")
     if not choices:
         raise ProblemError(400, "bad-request", "every axis is left open; choose a label, or dismiss")
     issue, _ = visit.issue(repository, number)
     filters, _ = visit.filters(QueryParams(query))
-    _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen))
-    visit.decisions.decide([(prediction, choices)])
+    _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
+    visit.decisions.decide([(stored, choices)])
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
 
 
-def _query(visit: Visit, fields: dict[str, list[str]]) -> str:
+def _query(visit: Visit, fields: Fields) -> str:
     """The filters that a form was sent with."""
     filters, _ = visit.filters(QueryParams(fields.get("query", [""])[0][:2000]))
     return filters.query

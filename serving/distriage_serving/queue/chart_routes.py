@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from fastapi import APIRouter
@@ -10,20 +9,20 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage_serving.problem import ProblemError
 from distriage_serving.queue import charts
-from distriage_serving.queue.listing import label_name
+from distriage_serving.queue.listing import display_name
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.visit import Visit
+from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 WEEKS: Final = 26
 
 
 @router.get("/charts")
-async def chart_page(request: Request) -> Response:
+def chart_page(request: Request) -> Response:
     """Precision by label, coverage, drift by week."""
-    return await asyncio.to_thread(_chart_page, Visit(request), request.query_params)
+    return _chart_page(Visit(request), request.query_params)
 
 
 def _chart_page(visit: Visit, query: QueryParams) -> Response:
@@ -41,7 +40,10 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
     families = {label: family for family, labels in axes[axis].families.items() for label in labels}
     by_week = charts.weeks(counts, axis, families, now, WEEKS)
     days = [week.day for week in by_week]
-    covered = {item.axis: item for item in charts.coverage(item for item in counts if item.week_at >= shown_since - charts.WEEK_S)}
+    covered = {
+        item.axis: item
+        for item in charts.coverage(item for item in counts if item.week_at >= shown_since - charts.WEEK_S)
+    }
     return show(
         "charts.html",
         visit.session,
@@ -54,7 +56,10 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         weeks=WEEKS,
         baseline_weeks=charts.BASELINE_WEEKS,
         min_issues=charts.MIN_ISSUES,
-        precision=[(label_name(visit.taxonomy, axis, item.label), item) for item in charts.precision(visit.store.verdicts(shown_since, seen), axis)],
+        precision=[
+            (display_name(visit.taxonomy, axis, item.label), item)
+            for item in charts.precision(visit.store.reviews(shown_since, seen), axis)
+        ],
         coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
         by_week=by_week,
         by_family=bool(families),

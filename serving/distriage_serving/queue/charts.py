@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from distriage_serving.store import AxisCount, PersonVerdict
+from distriage.intervals import wilson
+from distriage_serving.store import AxisCount, Review
 
 WEEK_S: Final = 7 * 86400
 BASELINE_WEEKS: Final = 8
 MIN_ISSUES: Final = 10  # of a week, before its labels are compared
 OUTCOMES: Final = ("apply", "suggest", "abstain")
-_Z: Final = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,22 @@ class LabelPrecision:
     high: float
 
 
-def precision(verdicts: Iterable[PersonVerdict], axis: str) -> list[LabelPrecision]:
-    """By predicted label, the most judged first; of several verdicts on an issue's axis the latest one that stands counts."""
-    latest: dict[tuple[str, int], PersonVerdict] = {}
-    for item in verdicts:
+def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
+    """By predicted label, the most judged first; of several reviews on an issue's axis the latest one that stands
+    counts.
+    """
+    latest: dict[tuple[str, int], Review] = {}
+    for item in reviews:
         if item.axis == axis and item.undone_at is None and item.predicted_label is not None:
             latest[(item.repository, item.number)] = item
     judged: dict[str, list[bool]] = {}
     for item in latest.values():
         judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
-    found = [LabelPrecision(label, sum(rights), len(rights), sum(rights) / len(rights), *wilson(sum(rights), len(rights))) for label, rights in judged.items()]
+    found = [
+        LabelPrecision(label, sum(rights), len(rights), sum(rights) / len(rights), *wilson(sum(rights), len(rights)))
+        for label, rights in judged.items()
+    ]
     return sorted(found, key=lambda item: (-item.count, item.label))
-
-
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """95 % interval of a share; E. B. Wilson, 1927."""
-    share = right / count
-    centre = (share + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-    half = _Z / (1 + _Z**2 / count) * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,11 @@ def coverage(counts: Iterable[AxisCount]) -> list[Coverage]:
         if item.outcome in OUTCOMES:
             by_outcome = totals.setdefault(item.axis, dict.fromkeys(OUTCOMES, 0))
             by_outcome[item.outcome] += item.count
-    return [Coverage(axis, sum(by.values()), [by[outcome] / sum(by.values()) for outcome in OUTCOMES]) for axis, by in totals.items() if sum(by.values())]
+    return [
+        Coverage(axis, sum(by.values()), [by[outcome] / sum(by.values()) for outcome in OUTCOMES])
+        for axis, by in totals.items()
+        if sum(by.values())
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class Week:
 
     Attributes:
         covered: Share of issues with a label that was sure; None: no issue.
-        drift: Jensen-Shannon distance of its labels, or their families, to those of the weeks before, 0 (the same) to 1; None: too few issues on either side.
+        drift: Jensen-Shannon distance of its labels, or their families, to those of the weeks before, 0 (the same) to
+            1; None: too few issues on either side.
         chance: The distance that so few issues would have if nothing had changed.
     """
 
@@ -114,7 +116,11 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
                 before[label] = before.get(label, 0) + count
         count = sum(this.values())
         day = datetime.fromtimestamp(start, UTC).strftime("%d %b")
-        drift = (distance(this, before), chance(this, before)) if min(count, sum(before.values())) >= MIN_ISSUES else (None, None)
+        drift = (
+            (distance(this, before), chance(this, before))
+            if min(count, sum(before.values())) >= MIN_ISSUES
+            else (None, None)
+        )
         found.append(Week(day, count, sure[start] / count if count else None, *drift))
     return found
 
@@ -131,7 +137,9 @@ def distance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def chance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """The Jensen-Shannon distance that two samples of these sizes have on average if they come from one distribution, to second order."""
+    """The Jensen-Shannon distance that two samples of these sizes have on average if they come from one distribution,
+    to second order.
+    """
     degrees = len({*one, *other}) - 1
     return min(1.0, math.sqrt(degrees * (1 / sum(one.values()) + 1 / sum(other.values())) / (8 * math.log(2))))
 
@@ -168,4 +176,8 @@ def plot(days: Sequence[str], values: Sequence[float | None]) -> Plot:
         runs[-1].append(f"{x},{y}")
         dots.append((x, y, f"week of {days[place]}: {value:.0%}"))
     every = max(1, math.ceil(len(days) / 6))
-    return Plot([" ".join(run) for run in runs if len(run) > 1], dots, [(round(place * step, 1), days[place]) for place in range(0, len(days), every)])
+    return Plot(
+        [" ".join(run) for run in runs if len(run) > 1],
+        dots,
+        [(round(place * step, 1), days[place]) for place in range(0, len(days), every)],
+    )

@@ -1,4 +1,6 @@
-"""What an issue's page shows beside the report: axes with the labels to choose from, decisions, similar issues. Pure."""
+"""What an issue's page shows beside the report: axes with the labels to choose from, decisions, similar issues.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.verdict import AxisVerdict, SimilarIssue, Verdict
-from distriage_serving.queue.listing import age, label_name, moment, percent
-from distriage_serving.store import PersonVerdict
+from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
+from distriage_serving.queue.listing import age, display_name, first_said, moment, percent
+from distriage_serving.store import Review
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
 NONE: Final = "none-of-these"
 OPEN: Final = "left-open"
 OTHER: Final = "another"
-_HOW: Final[Mapping[str, str]] = {"queue": "in the queue", "command": "by command", "label": "by label on GitHub", "unlabel": "by taking a label off"}
+_HOW: Final[Mapping[str, str]] = {
+    "queue": "in the queue",
+    "command": "by command",
+    "label": "by label on GitHub",
+    "unlabel": "by taking a label off",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,9 @@ class AxisView:
     """One axis with its choices.
 
     Attributes:
+        reviewed: Who decided it, and whether the model was right; empty: nobody did.
         shown: What is chosen now.
+        first: What the model had said, where a second reader says something else; else empty.
         others: Family -> (label, name) of the labels without a key.
     """
 
@@ -49,20 +59,24 @@ class AxisView:
     reason: str
     family: str | None
     family_percent: str
-    advice: str | None
     choices: Sequence[Choice]
     others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     opened: bool
+    reviewed: str
+    first: str
 
 
-def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, PersonVerdict]) -> list[AxisView]:
+def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[AxisView]:
     """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open.
 
     Args:
         standing: Axis -> what a person decided before.
     """
     known = [(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items() if axis_id in taxonomy.axes]
-    unsure = next((axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing), known[0][0].id if known else "")
+    unsure = next(
+        (axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing),
+        known[0][0].id if known else "",
+    )
     return [_view(axis, said, taxonomy, standing.get(axis.id), opened=axis.id == unsure) for axis, said in known]
 
 
@@ -71,7 +85,7 @@ def default_choice(said: AxisVerdict) -> str:
     return said.label if said.outcome in {"apply", "suggest"} else OPEN
 
 
-def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: PersonVerdict | None, *, opened: bool) -> AxisView:
+def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None, *, opened: bool) -> AxisView:
     chosen = default_choice(said) if person is None else person.label or NONE
     likeliest = [item.label for item in said.top if item.label in axis.label_ids]
     family = next((label.family for label in axis.labels if label.id == said.label), None)
@@ -81,7 +95,14 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: PersonVerdi
         numbered = [*numbered[: MAX_LABELS - 1], chosen]
     probabilities = {item.label: percent(item.probability) for item in said.top}
     choices = [
-        Choice(place, label, label_name(taxonomy, axis.id, label), axis.label(label).definition, probabilities.get(label, ""), label == chosen)
+        Choice(
+            place,
+            label,
+            display_name(taxonomy, axis.id, label),
+            axis.label(label).definition,
+            probabilities.get(label, ""),
+            label == chosen,
+        )
         for place, label in enumerate(numbered, 1)
     ]
     choices.append(Choice(MAX_LABELS + 1, NONE, "None of these", "No label of this axis fits.", "", chosen == NONE))
@@ -92,24 +113,61 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: PersonVerdi
         others.setdefault(label.family or axis.name, []).append((label.id, label.name))
     shown = {
         NONE: "None of these",
-        OPEN: "Does not apply" if said.outcome == "not-applicable" else f"Not sure; {label_name(taxonomy, axis.id, said.label)}?",
+        OPEN: "Does not apply"
+        if said.outcome == "not-applicable"
+        else f"Not sure; {display_name(taxonomy, axis.id, said.label)}?",
     }
     return AxisView(
         id=axis.id,
         name=axis.name,
         question=axis.question or axis.name,
         outcome=said.outcome,
-        shown=shown.get(chosen) or label_name(taxonomy, axis.id, chosen),
+        shown=shown.get(chosen) or display_name(taxonomy, axis.id, chosen),
         probability=0.0 if said.outcome == "not-applicable" else said.probability,
         percent="" if said.outcome == "not-applicable" else percent(said.probability),
         reason=said.reason,
         family=said.family,
         family_percent=percent(said.family_probability or 0.0),
-        advice=said.advice,
         choices=choices,
         others=list(others.items()),
         opened=opened,
+        reviewed="" if person is None else f"{'right' if person.label == said.label else 'corrected'}: {person.who}",
+        first=first_said(taxonomy, axis.id, said),
     )
+
+
+def outside_domain(verdict: Verdict | None) -> str:
+    """What to say of a report that the model's domain does not hold; else empty."""
+    return "" if verdict is None or verdict.in_domain else f"{OUT_OF_DOMAIN.capitalize()}."
+
+
+@dataclass(frozen=True, slots=True)
+class CauseView:
+    """One cause of a differential diagnosis."""
+
+    name: str
+    percent: str
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferentialView:
+    """The likeliest causes; `right_among` is empty where it was not measured."""
+
+    causes: Sequence[CauseView]
+    right_among: str
+
+
+def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> DifferentialView | None:
+    """The differential diagnosis of a verdict, where it has one and the taxonomy still has the axis."""
+    found = verdict.differential if verdict is not None else None
+    if found is None or CAUSE not in taxonomy.axes:
+        return None
+    causes = [
+        CauseView(display_name(taxonomy, CAUSE, cause.label), percent(cause.probability), cause.check)
+        for cause in found.causes
+    ]
+    return DifferentialView(causes, "" if found.right_among is None else percent(found.right_among))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +182,18 @@ class Decided:
     undone: bool
 
 
-def view_history(verdicts: Sequence[PersonVerdict], taxonomy: Taxonomy, now: float) -> list[Decided]:
+def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> list[Decided]:
     """The newest decision first; what one person said at one time is one decision."""
     groups: dict[tuple[float, str, str, bool], list[str]] = {}
-    for item in verdicts:
+    for item in reviews:
         name = taxonomy.axes[item.axis].name if item.axis in taxonomy.axes else item.axis
-        label = "none" if item.label is None else label_name(taxonomy, item.axis, item.label) if item.axis in taxonomy.axes else item.label
+        label = (
+            "none"
+            if item.label is None
+            else display_name(taxonomy, item.axis, item.label)
+            if item.axis in taxonomy.axes
+            else item.label
+        )
         groups.setdefault((item.at, item.who, item.how, item.undone_at is not None), []).append(f"{name}: {label}")
     return [
         Decided("; ".join(said), who, _HOW[how], moment(at), age(now - at), undone)
@@ -152,9 +216,15 @@ def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[Simi
     """Similar issues with what fixed them."""
 
     def name(item: SimilarIssue, axis: str) -> str:
-        return label_name(taxonomy, axis, item.labels[axis]) if axis in taxonomy.axes and axis in item.labels else ""
+        return display_name(taxonomy, axis, item.labels[axis]) if axis in taxonomy.axes and axis in item.labels else ""
 
     return [
-        SimilarView(item.id, item.url if item.url.startswith(("https://", "http://")) else "", item.title, name(item, "fix"), name(item, "cause"))
+        SimilarView(
+            item.id,
+            item.url if item.url.startswith(("https://", "http://")) else "",
+            item.title,
+            name(item, "fix"),
+            name(item, "cause"),
+        )
         for item in items
     ]

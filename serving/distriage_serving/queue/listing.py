@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,15 +12,54 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from distriage.taxonomy import Taxonomy
-from distriage_serving.problem import ProblemError
-from distriage_serving.store import Issue, IssueFilter, IssueStatus, Prediction
+from distriage.errors import InputError
+from distriage.references import parse_reference
+from distriage.taxonomy import Axis, Taxonomy
+from distriage.types import Outcome
+from distriage.verdict import AxisVerdict
+from distriage_serving.store import Issue, IssueFilter, IssueStatus, Sort, StoredVerdict
+from distriage_serving.web.problem import ProblemError
 
-FILTER_AXES: Final = ("stage", "symptom", "fix")
-OUTCOMES: Final[Mapping[str, str]] = {"apply": "sure of one axis", "suggest": "perhaps on one axis", "abstain": "not sure of one axis"}
+NOT_AXES: Final = frozenset({"repository", "decision", "status", "order", "search"})  # the other filters
+ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest first", "oldest": "oldest first"}
+MAX_SEARCH_CHARS: Final = 200
+MAX_WORDS: Final = 8
+OUTCOMES: Final[Mapping[str, str]] = {
+    "apply": "sure of one axis",
+    "suggest": "perhaps on one axis",
+    "abstain": "not sure of one axis",
+}
 ANY: Final = "any"
+SNOOZED: Final = "snoozed"
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)
+_NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
+_WORD: Final = re.compile(r'"([^"]+)"|(\S+)')
 _UNITS: Final = ((365 * 86400, "year"), (30 * 86400, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a person looks for: one issue by its number, or words.
+
+    Attributes:
+        repository: Of that issue; None: not said.
+    """
+
+    repository: str | None = None
+    number: int | None = None
+    words: Sequence[str] = ()
+
+
+def read_search(text: str) -> Search:
+    """Read what was typed: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes."""
+    text = text.strip()[:MAX_SEARCH_CHARS]
+    if (match := _NUMBER.fullmatch(text)) is not None:
+        return Search(number=int(match[1]))
+    try:
+        reference = parse_reference(text)
+    except InputError:
+        return Search(words=[phrase or word for phrase, word in _WORD.findall(text)[:MAX_WORDS]])
+    return Search(reference.repository.lower(), reference.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +73,42 @@ class Filters:
         """The address's query."""
         return urlencode(self.chosen)
 
-    def issue_filter(self, seen: Collection[str] | None) -> IssueFilter:
-        """For the store.
+    @property
+    def without_search(self) -> str:
+        """The same, for who found what was looked for."""
+        return urlencode({key: value for key, value in self.chosen.items() if key != "search"})
+
+    @property
+    def sort(self) -> Sort:
+        """The order of the list."""
+        return next(known for known in ORDERS if known == self.chosen.get("order", "priority"))
+
+    @property
+    def search(self) -> Search:
+        """What is looked for."""
+        return read_search(self.chosen.get("search", ""))
+
+    def issue_filter(self, seen: Collection[str] | None, now: float) -> IssueFilter:
+        """For the store. An issue that is named by its number is found in any state, whatever else is chosen.
 
         Args:
             seen: Repositories that the person may see; None: all.
         """
         repository = self.chosen.get("repository")
+        search = self.search
+        if search.number is not None:
+            named = search.repository
+            visible = seen if named is None else [named] if seen is None or named in seen else []
+            return IssueFilter(repositories=visible, status=None, state=None, number=search.number)
         status = self.chosen.get("status", "open")
         return IssueFilter(
             repositories=seen if repository is None else [repository],
-            labels={axis: self.chosen[axis] for axis in FILTER_AXES if axis in self.chosen},
+            labels={key: label for key, label in self.chosen.items() if key not in NOT_AXES},
             outcome=self.chosen.get("decision"),
-            status=None if status == ANY else next(known for known in STATUSES if known == status),
+            status=next((known for known in STATUSES if known == status), None),
+            awake_at=now if status not in {ANY, SNOOZED} else None,
+            snoozed_at=now if status == SNOOZED else None,
+            words=search.words,
         )
 
 
@@ -59,8 +122,10 @@ class Field:
     chosen: str
 
 
-def read_filters(query: QueryParams, taxonomy: Taxonomy, repositories: Mapping[str, str]) -> tuple[Filters, list[Field]]:
-    """Read the filters.
+def read_filters(
+    query: QueryParams, taxonomy: Taxonomy, repositories: Mapping[str, str]
+) -> tuple[Filters, list[Field]]:
+    """Read the filters, what is looked for and the order.
 
     Args:
         repositories: Those that the person may see: name -> as GitHub writes it.
@@ -68,20 +133,36 @@ def read_filters(query: QueryParams, taxonomy: Taxonomy, repositories: Mapping[s
     Raises:
         ProblemError: a value that the drop-down list does not hold (400).
     """
-    kinds: list[tuple[str, str, list[tuple[str, str]]]] = [("repository", "Repository", [("", "All"), *repositories.items()])]
-    for axis_id in FILTER_AXES:
-        if axis_id in taxonomy.axes:
-            axis = taxonomy.axes[axis_id]
-            kinds.append((axis_id, axis.name, [("", "Any"), *((label, axis.label(label).name) for label in axis.label_ids)]))
+    kinds: list[tuple[str, str, list[tuple[str, str]]]] = [
+        ("repository", "Repository", [("", "All"), *repositories.items()])
+    ]
+    kinds += [
+        (axis.id, axis.name, [("", "Any"), *((label, axis.label(label).name) for label in axis.label_ids)])
+        for axis in _filter_axes(taxonomy)
+    ]
     kinds.append(("decision", "Decision", [("", "Any"), *OUTCOMES.items()]))
-    kinds.append(("status", "Status", [("open", "waiting"), *((status, status) for status in STATUSES if status != "open"), (ANY, "any")]))
+    kinds.append(
+        (
+            "status",
+            "Status",
+            [
+                ("open", "waiting"),
+                *((status, status) for status in STATUSES if status != "open"),
+                (SNOOZED, "snoozed"),
+                (ANY, "any"),
+            ],
+        )
+    )
+    kinds.append(("order", "Order", list(ORDERS.items())))
     chosen: dict[str, str] = {}
+    if search := query.get("search", "").strip()[:MAX_SEARCH_CHARS]:
+        chosen["search"] = search
     fields = []
     for key, name, options in kinds:
         default = options[0][0]
         value = query.get(key, default).casefold() if key == "repository" else query.get(key, default)
         if value not in {option for option, _ in options}:
-            raise ProblemError(400, "bad-request", f"{key}: {value[:80]!r} is not to be chosen here")
+            raise ProblemError(400, "bad-request", f"{key}: {value[:80]!r} is not one of the options")
         if value != default:
             chosen[key] = value
         fields.append(Field(key, name, options, value))
@@ -90,12 +171,18 @@ def read_filters(query: QueryParams, taxonomy: Taxonomy, repositories: Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is said of one axis, short."""
+    """What is said of one axis, short.
+
+    Attributes:
+        first: What the model had said, where a second reader says something else; else empty.
+    """
 
     name: str
-    label_name: str
+    label: str
     percent: str
+    probability: float
     outcome: str
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +190,8 @@ class Row:
     """One issue of the list.
 
     Attributes:
-        key: Names the issue and the prediction that was looked at.
+        key: Names the issue and the verdict that was looked at.
+        differs: Two readers do not say the same.
     """
 
     key: str
@@ -115,25 +203,34 @@ class Row:
     age: str
     filed: str
     axes: Sequence[Said]
+    differs: bool
 
 
-def make_row(issue: Issue, prediction: Prediction | None, taxonomy: Taxonomy, repository: str, query: str, now: float) -> Row:
+def make_row(
+    issue: Issue, stored: StoredVerdict | None, taxonomy: Taxonomy, repository: str, query: str, now: float
+) -> Row:
     """One issue of the list.
 
     Args:
         repository: Its name as GitHub writes it.
         query: Of the filters.
     """
-    axes = []
-    for axis_id in FILTER_AXES:
-        said = prediction.verdict.axes.get(axis_id) if prediction is not None else None
-        if said is not None and axis_id in taxonomy.axes and said.outcome != "not-applicable":
-            axes.append(Said(taxonomy.axes[axis_id].name, label_name(taxonomy, axis_id, said.label), percent(said.probability), said.outcome))
-    kind = prediction.verdict.axes.get("kind") if prediction is not None else None
-    if not axes and kind is not None and "kind" in taxonomy.axes:
-        axes.append(Said(taxonomy.axes["kind"].name, label_name(taxonomy, "kind", kind.label), percent(kind.probability), kind.outcome))
+    verdict = stored.verdict.axes if stored is not None else {}
+    applicable = [axis for axis in taxonomy.axes.values() if _applies(axis, verdict)]
+    shown = [axis for axis in applicable if axis in _filter_axes(taxonomy)] or applicable[:1]  # no bug: its kind
+    said = [
+        Said(
+            axis.name,
+            display_name(taxonomy, axis.id, verdict[axis.id].label),
+            percent(verdict[axis.id].probability),
+            verdict[axis.id].probability,
+            verdict[axis.id].outcome,
+            first_said(taxonomy, axis.id, verdict[axis.id]),
+        )
+        for axis in shown
+    ]
     return Row(
-        key=f"{issue.repository}#{issue.number}@{prediction.id if prediction is not None else 0}",
+        key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}",
         reference=f"{repository}#{issue.number}",
         href=issue_href(issue.repository, issue.number, query),
         title=" ".join(issue.title.split()) or "(no title)",
@@ -141,7 +238,8 @@ def make_row(issue: Issue, prediction: Prediction | None, taxonomy: Taxonomy, re
         status=issue.status,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
-        axes=axes,
+        axes=said,
+        differs=any(axis.readers_differ for axis in verdict.values()),
     )
 
 
@@ -156,9 +254,15 @@ def list_href(query: str = "", more: Mapping[str, str | int] = MappingProxyType(
     return f"/queue?{parts}" if parts else "/queue"
 
 
-def label_name(taxonomy: Taxonomy, axis: str, label: str) -> str:
+def display_name(taxonomy: Taxonomy, axis: str, label: str) -> str:
     """A label for people; its id where the taxonomy knows it no more."""
     return next((known.name for known in taxonomy.axes[axis].labels if known.id == label), label)
+
+
+def first_said(taxonomy: Taxonomy, axis: str, said: AxisVerdict) -> str:
+    """What the model said before a second reader said something else; empty where nobody did."""
+    first = said.first_reading if said.readers_differ else None
+    return "" if first is None else f"{display_name(taxonomy, axis, first.label)} {percent(first.probability)}"
 
 
 def percent(share: float) -> str:
@@ -178,3 +282,11 @@ def age(seconds: float) -> str:
         if count >= 1:
             return f"{count} {name}{'' if count == 1 else 's'} ago"
     return "just now"
+
+
+def _filter_axes(taxonomy: Taxonomy) -> list[Axis]:
+    return [axis for axis in taxonomy.axes.values() if axis.filter and axis.id not in NOT_AXES]
+
+
+def _applies(axis: Axis, verdict: Mapping[str, AxisVerdict]) -> bool:
+    return axis.id in verdict and verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE

@@ -1,23 +1,29 @@
-"""/login and /logout: by the administrator's token, or with GitHub."""
+"""/login and /logout: by an administrator's token, or with GitHub."""
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import hmac
 import re
 import secrets
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.errors import GitHubError
-from distriage_serving.queue.github_oauth import authorize_url, who_may_write
+from distriage_serving.administrators import DEFAULT
+from distriage_serving.github.oauth import authorize_url, who_may_triage
+from distriage_serving.queue.attempts import Attempts
 from distriage_serving.queue.pages import LoginNeededError, PageRoute, go_to, show
-from distriage_serving.queue.sessions import ADMIN, MAX_REPOSITORIES, Session, Sessions, read_form
+from distriage_serving.queue.sessions import ADMIN, Fields, Login, Session, Sessions, check_form, read_form
 from distriage_serving.settings import Settings
+from distriage_serving.web.arrivals import peer_of
+from distriage_serving.web.threads import write
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _OWN_PAGE: Final = re.compile(r"/queue(?:[/?][\w./?=&%+:~-]{0,500})?", re.ASCII)
@@ -25,7 +31,7 @@ _CODE: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
 def session_of(request: Request) -> Session:
-    """The session of a person who is logged in.
+    """The session of a person who is logged in. Reads the database.
 
     Raises:
         LoginNeededError: nobody is.
@@ -46,92 +52,127 @@ def _settings(request: Request) -> Settings:
     return settings
 
 
-def _login_page(request: Request, session: Session, error: str = "", status: int = 200) -> Response:
+def _login_page(request: Request, login: Login, error: str = "", status: int = 200) -> Response:
     settings = _settings(request)
     page = show(
         "login.html",
-        session,
+        Session(csrf=login.csrf),
         status,
         error=error,
-        with_token=settings.admin_token is not None,
+        then=login.then,
+        with_token=settings.has_administrators,
+        with_name=bool(settings.admins),
+        default_name=DEFAULT,
         with_github=settings.github_client_id is not None,
-        github_href=f"/login/github?{urlencode({'then': session.then})}",
+        github_href=f"/login/github?{urlencode({'then': login.then})}",
     )
-    _sessions(request).write(page, session)
+    _sessions(request).write_login(page, login)
     return page
 
 
+def _login(request: Request, then: str) -> Login:
+    """The login that this browser has begun, in another tab perhaps, or a new one."""
+    return replace(_sessions(request).read_login(request) or Login(), then=_own(then))
+
+
 @router.get("/login")
-async def login_page(request: Request) -> Response:
+def login_page(request: Request) -> Response:
     """The form."""
     if _sessions(request).read(request).who:
         return go_to("/queue")
-    return _login_page(request, Session(then=_own(request.query_params.get("then", ""))))
+    return _login_page(request, _login(request, request.query_params.get("then", "")))
 
 
 @router.post("/login")
 async def login(request: Request) -> Response:
-    """Log in with the administrator's token."""
-    session = _sessions(request).read(request)
-    fields = await read_form(request, session)
-    expected = _settings(request).admin_token
-    given = fields.get("token", [""])[0]
-    if expected is None or not hmac.compare_digest(_digest(given), _digest(expected.get_secret_value())):
-        return _login_page(request, session, "This is not the administrator's token.", 403)
-    return _enter(request, Session(who=ADMIN, repositories=None), session.then)
+    """Log in with an administrator's token."""
+    fields = await read_form(request)
+    attempts: Attempts = request.app.state.attempts
+    peer = peer_of(request.scope)
+    wait_s = attempts.wait_s(peer)
+    if wait_s:
+        return await run_in_threadpool(_wait_page, request, wait_s)
+    await asyncio.sleep(attempts.delay_s())
+    response = await write(request, _log_in, request, fields)
+    if response.status_code == 303:
+        attempts.succeeded(peer)
+    else:
+        attempts.failed(peer)
+    return response
+
+
+def _wait_page(request: Request, wait_s: int) -> Response:
+    page = _login_page(request, _login(request, ""), f"Too many failed logins; try again in {wait_s} s.", 429)
+    page.headers["Retry-After"] = str(wait_s)
+    return page
+
+
+def _log_in(request: Request, fields: Fields) -> Response:
+    sessions = _sessions(request)
+    begun = sessions.read_login(request)
+    begun = begun or Login(csrf="")
+    check_form(fields, begun.csrf)
+    then = fields.get("then", [begun.then])[0]
+    name, token = fields.get("name", [""])[0].strip() or DEFAULT, fields.get("token", [""])[0]
+    if not sessions.administrators.knows(name, token):
+        return _login_page(request, _login(request, then), "This is not the token of an administrator.", 403)
+    response = go_to(_own(then) or "/queue")
+    sessions.begin(response, ADMIN + name, None)
+    return response
 
 
 @router.get("/login/github")
-async def login_with_github(request: Request) -> Response:
+def login_with_github(request: Request) -> Response:
     """Send the browser to GitHub."""
     settings = _settings(request)
     if settings.github_client_id is None:
         return go_to("/login")
-    session = Session(state=secrets.token_urlsafe(24), verifier=secrets.token_urlsafe(48), then=_own(request.query_params.get("then", "")))
-    response = go_to(authorize_url(settings, session.state, session.verifier))
-    _sessions(request).write(response, session)
+    login = replace(
+        _login(request, request.query_params.get("then", "")),
+        state=secrets.token_urlsafe(24),
+        verifier=secrets.token_urlsafe(48),
+    )
+    response = go_to(authorize_url(settings, login.state, login.verifier))
+    _sessions(request).write_login(response, login)
     return response
 
 
 @router.get("/login/github/callback")
 async def login_from_github(request: Request) -> Response:
     """GitHub sends the browser back here."""
-    session = _sessions(request).read(request)
+    login = await run_in_threadpool(_sessions(request).read_login, request) or Login()
     code = request.query_params.get("code", "")
-    begun = Session(then=session.then)
-    if not session.state or not hmac.compare_digest(session.state.encode(), request.query_params.get("state", "").encode()):
-        return _login_page(request, begun, "This login was not begun here, or too long ago; begin again.", 403)
+    begun = Login(csrf=login.csrf, then=login.then)
+    if not login.state or not hmac.compare_digest(login.state.encode(), request.query_params.get("state", "").encode()):
+        return await run_in_threadpool(
+            _login_page, request, begun, "This login was not begun here, or too long ago; begin again.", 403
+        )
     if not _CODE.fullmatch(code):
-        return _login_page(request, begun, "GitHub did not let you in.", 403)
+        return await run_in_threadpool(_login_page, request, begun, "GitHub did not let you in.", 403)
     try:
-        who, repositories = await who_may_write(_settings(request), code, session.verifier)
+        who, repositories = await who_may_triage(_settings(request), code, login.verifier)
     except GitHubError as error:
-        return _login_page(request, begun, str(error), 403)
+        return await run_in_threadpool(_login_page, request, begun, str(error), 403)
     if not repositories:
-        return _login_page(request, begun, "You have no write access to a repository with this App.", 403)
-    if len(repositories) > MAX_REPOSITORIES:
-        return _login_page(request, begun, f"You may write to more than {MAX_REPOSITORIES} repositories with this App; use the administrator's token.", 403)
-    return _enter(request, Session(who=who, repositories=tuple(repositories)), session.then)
+        detail = "You may not label the issues of any repository with this App; the role triage is needed."
+        return await run_in_threadpool(_login_page, request, begun, detail, 403)
+    response = go_to(_own(login.then) or "/queue")
+    await write(request, _sessions(request).begin, response, who, tuple(repositories))
+    return response
 
 
 @router.post("/logout")
 async def logout(request: Request) -> Response:
-    """End the session in this browser."""
-    await read_form(request, session_of(request))
+    """End the session."""
+    return await write(request, _log_out, request, await read_form(request))
+
+
+def _log_out(request: Request, fields: Fields) -> Response:
+    check_form(fields, session_of(request).csrf)
     response = go_to("/login")
-    _sessions(request).end(response)
-    return response
-
-
-def _enter(request: Request, session: Session, then: str) -> Response:
-    response = go_to(_own(then) or "/queue")
-    _sessions(request).write(response, session)
+    _sessions(request).end(request, response)
     return response
 
 
 def _own(place: str) -> str:
     return place if _OWN_PAGE.fullmatch(place) else ""
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

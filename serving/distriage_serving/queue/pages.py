@@ -14,11 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from distriage_serving.context import request_id_of
-from distriage_serving.problem import TITLES, ProblemError, unavailable
 from distriage_serving.queue.sessions import Session
-from distriage_serving.queue.visible import plain, visible
+from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
+from distriage_serving.web.context import request_id_of
+from distriage_serving.web.problem import TITLES, ProblemError, unavailable
 
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
@@ -29,8 +29,22 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_TYPES: Final[Mapping[str, str]] = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
-_SAID: Final[Mapping[str, str]] = {"apply": "Sure", "suggest": "Perhaps", "abstain": "Not sure", "not-applicable": "Does not apply"}
+# Where a person asked for a report's pictures. `Referrer-Policy` keeps our address from whoever serves them.
+WITH_PICTURES: Final = HEADERS["Content-Security-Policy"].replace("img-src 'self'", "img-src 'self' https:")
+_TYPES: Final[Mapping[str, str]] = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
+_SAID: Final[Mapping[str, str]] = {"suggest": "Perhaps", "abstain": "Not sure", "not-applicable": "Does not apply"}
+
+
+def _said(outcome: str, probability: float = 1.0) -> str:
+    """An outcome in words that no figure beside them contradicts: in the mode `best` any label is applied."""
+    if outcome != "apply":
+        return _SAID[outcome]
+    return "Sure" if probability >= 0.9 else "Likely" if probability >= 0.5 else "Best guess"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,9 @@ def _read_static() -> dict[str, Static]:
     files = {}
     for file in folder.iterdir():
         content = file.read_bytes()
-        files[file.name] = Static(content, _TYPES["." + file.name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12])
+        files[file.name] = Static(
+            content, _TYPES["." + file.name.rpartition(".")[2]], hashlib.sha256(content).hexdigest()[:12]
+        )
     return files
 
 
@@ -59,10 +75,14 @@ def _static_url(name: str) -> str:
 
 
 _TEMPLATES: Final = Environment(
-    loader=PackageLoader("distriage_serving.queue"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    loader=PackageLoader("distriage_serving.queue"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
-_TEMPLATES.filters.update(visible=visible, plain=plain, said=_SAID.__getitem__)
-_TEMPLATES.globals.update(static=_static_url, page="", notice=None, query="", swap=False)
+_TEMPLATES.filters.update(visible=visible, with_code=with_code, plain=plain, said=_said)
+_TEMPLATES.globals.update(static=_static_url, page="", notice=None, warnings=(), query="", swap=False)
 
 
 def show(template: str, session: Session, http_status: int = 200, **context: Any) -> HTMLResponse:
@@ -75,12 +95,26 @@ def go_to(path: str) -> Response:
     return RedirectResponse(path, 303, HEADERS)
 
 
+def lead(request: Request, path: str) -> Response:
+    """Send the browser on with GET, also where a script of ours asked for a part of a page."""
+    if "hx-request" in request.headers:
+        return Response(status_code=204, headers={**HEADERS, "HX-Redirect": path})
+    return go_to(path)
+
+
+def is_browser(request: Request) -> bool:
+    """Whether a page is asked for."""
+    return "text/html" in request.headers.get("accept", "")
+
+
 class LoginNeededError(Exception):
     """Nobody is logged in."""
 
 
 class PageRoute(APIRoute):
-    """A route for people: who is not logged in is sent to the login, and an error is a page where the browser asks for one."""
+    """A route for people: who is not logged in is sent to the login, and an error is a page where the browser asks for
+    one.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler with these two added."""
@@ -95,22 +129,30 @@ class PageRoute(APIRoute):
                 problem = unavailable("not-ready", "the database cannot be reached", 5)
             except ProblemError as error:
                 problem = error
-            if "text/html" not in request.headers.get("accept", ""):
+            if not is_browser(request):
                 raise problem
-            return _error_page(problem, request_id_of(request.scope))
+            return error_page(problem, request_id_of(request.scope))
 
         return handle_for_people
 
 
 def _to_login(request: Request) -> Response:
-    if "hx-request" in request.headers:  # asked for a part of a page: the whole page has to go
-        return Response(status_code=204, headers={**HEADERS, "HX-Redirect": "/login"})
-    if request.method != "GET":
-        return go_to("/login")
-    return go_to(f"/login?{urlencode({'then': request.url.path + (f'?{request.url.query}' if request.url.query else '')})}")
+    if request.method != "GET" or "hx-request" in request.headers:
+        return lead(request, "/login")
+    return go_to(
+        f"/login?{urlencode({'then': request.url.path + (f'?{request.url.query}' if request.url.query else '')})}"
+    )
 
 
-def _error_page(problem: ProblemError, request_id: str) -> Response:
-    page = show("error.html", Session(), problem.status, heading=TITLES[problem.status], detail=f"{problem}"[:300], request_id=request_id)
+def error_page(problem: ProblemError, request_id: str) -> Response:
+    """An error for people."""
+    page = show(
+        "error.html",
+        Session(),
+        problem.status,
+        heading=TITLES[problem.status],
+        detail=f"{problem}"[:300],
+        request_id=request_id,
+    )
     page.headers.update(problem.headers)
     return page

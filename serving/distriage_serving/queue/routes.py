@@ -2,64 +2,121 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.classifier import check_report
 from distriage.errors import InputError
-from distriage.policy import Mode
+from distriage.reading import check_report
+from distriage.references import IssueReference
 from distriage.similar import Similar
-from distriage.types import IssueReport
+from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
-from distriage_serving.problem import ProblemError
-from distriage_serving.queue.evidence import mark, strongest
-from distriage_serving.queue.issue_view import OTHER, view_axes, view_history, view_similar
-from distriage_serving.queue.listing import age, issue_href, list_href, make_row, moment, read_filters
-from distriage_serving.queue.pages import STATIC, PageRoute, show
+from distriage_serving.queue import actions, chart_routes, closing, login
+from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue.issue_view import (
+    OTHER,
+    outside_domain,
+    view_axes,
+    view_differential,
+    view_history,
+    view_similar,
+)
+from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, make_row, moment, read_filters
+from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead, show
+from distriage_serving.queue.report import past_routes
+from distriage_serving.queue.report.past import PastIndexes
+from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.sessions import Sessions
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import Issue, Prediction
+from distriage_serving.settings import Settings
+from distriage_serving.store import Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
+from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 PAGE_ISSUES: Final = 50
+MOST_SHOWN: Final = 500  # to find the row that a person comes back to
+
+
+def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
+    """Put the queue into the application; `app.state` must hold settings, engine, store and writers."""
+    app.state.sessions, app.state.attempts = Sessions(settings, store), Attempts()
+    app.state.past = PastIndexes(settings.past)
+    for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
+        app.include_router(pages)
 
 
 @router.get("")
-async def queue(request: Request) -> Response:
+def queue(request: Request) -> Response:
     """The list."""
-    return await asyncio.to_thread(_list_page, Visit(request), request.query_params)
+    return _list_page(Visit(request), request)
 
 
-def _list_page(visit: Visit, query: QueryParams) -> Response:
+def _list_page(visit: Visit, request: Request) -> Response:
+    query = request.query_params
     repositories = visit.repositories()
     filters, fields = read_filters(query, visit.taxonomy, repositories)
-    chosen = filters.issue_filter(visit.seen)
-    try:
-        page = visit.store.list_issues(chosen, after=query.get("after"), limit=PAGE_ISSUES)
-    except InputError as error:
-        raise ProblemError(400, "bad-request", str(error)) from None
+    chosen = filters.issue_filter(visit.seen, visit.store.clock())
+    page, place = _part(visit, chosen, filters.sort, query)
+    if chosen.number is not None and len(page.items) == 1:  # it was named: no list of one
+        found, _ = page.items[0]
+        return lead(request, issue_href(found.repository, found.number, filters.without_search))
     now = visit.store.clock()
     return show(
         "list.html",
         visit.session,
         page="list",
-        notice=visit.notice(),
+        notice=closing.notice(visit),
+        warnings=visit.warnings(filters.chosen.get("repository")),
         query=filters.query,
         heading={"open": "What needs a person"}.get(filters.chosen.get("status", "open"), "Issues"),
         filters=fields,
-        filtered=bool(filters.chosen),
+        filtered=bool(filters.chosen.keys() - {"order"}),
+        search=filters.chosen.get("search", ""),
+        order=ORDERS[filters.sort],
         count=visit.store.count_issues(chosen),
         rows=[
-            make_row(issue, prediction, visit.taxonomy, repositories.get(issue.repository, issue.repository), filters.query, now)
-            for issue, prediction in page.items
+            make_row(
+                issue,
+                stored,
+                visit.taxonomy,
+                repositories.get(issue.repository, issue.repository),
+                filters.query,
+                now,
+            )
+            for issue, stored in page.items
         ],
+        place=place,
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
+
+
+def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
+    """A part of the list, and the row that the person comes back to: that of `at`, or the first one behind it."""
+    left = visit.issue_at(query.get("at", ""))
+    at = None if left is None else place_of(left, sort)
+    after = query.get("after") if at is None else None
+
+    def reached(issue: Issue) -> bool:
+        place = place_of(issue, sort)
+        return at is not None and (at <= place if sort == "oldest" else at >= place)
+
+    items: list[tuple[Issue, StoredVerdict | None]] = []
+    try:
+        while True:
+            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES)
+            items += page.items
+            after = page.next
+            place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
+            if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
+                return Page(items, after), place
+    except InputError as error:
+        raise ProblemError(400, "bad-request", str(error)) from None
 
 
 @router.get("/static/{name}")
@@ -68,59 +125,77 @@ async def static(name: str) -> Response:
     file = STATIC.get(name)
     if file is None:
         raise ProblemError(404, "not-found", "no such file")
-    return Response(file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return Response(
+        file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
 
 
 @router.get("/{owner}/{name}/{number:int}")
 async def issue_page(request: Request, owner: str, name: str, number: int) -> Response:
     """One issue. With `evidence` the lines that carried the verdict are marked at once, which takes a moment."""
-    visit = Visit(request)
-    issue, prediction = await asyncio.to_thread(visit.issue, f"{owner}/{name}", number)
-    explained = await _explain(visit, issue, prediction) if "evidence" in request.query_params else None
-    return await asyncio.to_thread(_issue_page, visit, request.query_params, issue, prediction, explained)
+    visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
+    explained = await _explain(visit, issue, stored) if "evidence" in request.query_params else None
+    return await run_in_threadpool(_issue_page, visit, request, issue, stored, explained)
 
 
 @router.get("/{owner}/{name}/{number:int}/evidence")
 async def evidence(request: Request, owner: str, name: str, number: int) -> Response:
     """The report with its evidence marked, and similar issues: a part of the page, loaded after it."""
+    visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
+    explained = await _explain(visit, issue, stored)
+    return await run_in_threadpool(_evidence_part, visit, request.query_params, issue, stored, explained)
+
+
+def _evidence_part(
+    visit: Visit, query: QueryParams, issue: Issue, stored: StoredVerdict | None, explained: Verdict | None
+) -> Response:
+    parts = _report(visit, issue, stored, explained, "", pictures="pictures" in query)
+    return show("evidence.html", visit.session, swap=True, **parts)
+
+
+def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, StoredVerdict | None]:
     visit = Visit(request)
-    issue, prediction = await asyncio.to_thread(visit.issue, f"{owner}/{name}", number)
-    explained = await _explain(visit, issue, prediction)
-    return show("evidence.html", visit.session, swap=True, **_report(visit, issue, prediction, explained, ""))
+    return visit, *visit.issue(repository, number)
 
 
-async def _explain(visit: Visit, issue: Issue, prediction: Prediction | None) -> Verdict | None:
+async def _explain(visit: Visit, issue: Issue, stored: StoredVerdict | None) -> Verdict | None:
     """The verdict with evidence and similar issues; None: there is nothing to read."""
     report = IssueReport(title=issue.title, body=issue.body, id=f"{issue.repository}#{issue.number}")
     try:
         check_report(report)
     except InputError:
         return None
-    mode = Mode(prediction.verdict.mode) if prediction is not None else Mode.BALANCED
-    (verdict,) = await visit.engine.classify([report], mode, explain=True, similar=_similar_possible(visit))
-    return verdict
+    mode = Mode(stored.verdict.mode) if stored is not None else Mode.BALANCED
+    (answer,) = await visit.engine.classify([report], mode, explain=True, similar=_similar_possible(visit))
+    return answer if isinstance(answer, Verdict) else None
 
 
 def _similar_possible(visit: Visit) -> bool:
-    return Similar.available(visit.engine.classifier.bundle)
+    return Similar.available(visit.engine.bundle)
 
 
-def _issue_page(visit: Visit, query: QueryParams, issue: Issue, prediction: Prediction | None, explained: Verdict | None) -> Response:
+def _issue_page(
+    visit: Visit, request: Request, issue: Issue, stored: StoredVerdict | None, explained: Verdict | None
+) -> Response:
+    query = request.query_params
+    past = request.app.state.past.has(issue.repository)
     repositories = visit.repositories()
     filters, _ = read_filters(query, visit.taxonomy, repositories)
     now = visit.store.clock()
     place = (issue.repository, issue.number)
-    verdicts = visit.store.verdicts(issue=place, undone=True)
-    standing = {item.axis: item for item in verdicts if item.undone_at is None}
-    before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen))
-    verdict = prediction.verdict if prediction is not None else None
-    return show(
+    reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
+    standing = {item.axis: item for item in reviews if item.undone_at is None}
+    before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
+    verdict = stored.verdict if stored is not None else None
+    pictures = "pictures" in query
+    page = show(
         "issue.html",
         visit.session,
         page="issue",
-        notice=visit.notice(),
+        notice=closing.notice(visit),
         query=filters.query,
-        list_href=list_href(filters.query),
+        list_href=list_href(filters.query, {"at": f"{issue.repository}#{issue.number}"}),
+        warnings=visit.warnings(issue.repository),
         previous=issue_href(*before, filters.query) if before else None,
         next=issue_href(*after, filters.query) if after else None,
         action=issue_href(*place),
@@ -132,33 +207,56 @@ def _issue_page(visit: Visit, query: QueryParams, issue: Issue, prediction: Pred
         state=issue.state,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
-        prediction_id=prediction.id if prediction is not None else 0,
+        verdict_id=stored.id if stored is not None else 0,
         axes=view_axes(verdict, visit.taxonomy, standing) if verdict is not None else [],
         other=OTHER,
-        facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()] if verdict is not None else [],
+        snooze_days=closing.DAYS,
+        past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
+        acts=[
+            (closing.describe(act), act.who, age(now - act.at), act.undone_at is not None)
+            for act in visit.store.acts(IssueReference(*place))
+        ],
+        facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()]
+        if verdict is not None
+        else [],
+        outside=outside_domain(verdict),
+        second=verdict.second_reading.said if verdict is not None and verdict.second_reading is not None else "",
+        checks=verdict.checks if verdict is not None else [],
+        differential=view_differential(verdict, visit.taxonomy),
+        known_problems=verdict.known_problems if verdict is not None else [],
         missing=[item.question for item in verdict.missing] if verdict is not None else [],
-        history=view_history(verdicts, visit.taxonomy, now),
+        history=view_history(reviews, visit.taxonomy, now),
         model=verdict.model if verdict is not None else "",
         taxonomy_version=verdict.taxonomy_version if verdict is not None else "",
         mode=verdict.mode if verdict is not None else "",
-        **_report(visit, issue, prediction, explained, filters.query),
+        **_report(visit, issue, stored, explained, filters.query, pictures=pictures),
     )
+    if pictures:
+        page.headers["Content-Security-Policy"] = WITH_PICTURES
+    return page
 
 
-def _report(visit: Visit, issue: Issue, prediction: Prediction | None, explained: Verdict | None, query: str) -> dict[str, Any]:
+def _report(
+    visit: Visit,
+    issue: Issue,
+    stored: StoredVerdict | None,
+    explained: Verdict | None,
+    query: str,
+    *,
+    pictures: bool,
+) -> dict[str, Any]:
     """What the parts of a page that need the model show."""
-    carried = (
-        {axis: strongest(said.evidence or []) for axis, said in explained.axes.items() if said.outcome in {"apply", "suggest"}} if explained is not None else {}
-    )
-    report = mark(issue.title, issue.body, carried)
     href = issue_href(issue.repository, issue.number)
+    shown = "&pictures=1" if pictures else ""
+    begun = f"{href}?{query}{'&' if query else ''}"
     return {
-        "report": report,
+        "report": view_report(issue.title, issue.body, explained, visit.taxonomy, pictures=pictures),
         "explained": explained is not None,
-        "axis_names": {axis: known.name for axis, known in visit.taxonomy.axes.items()},
-        "any_marked": any(line.axes for line in [report.title, *(line for block in report.blocks for line in block.lines)]),
-        "evidence_href": f"{href}/evidence" if explained is None and prediction is not None else None,
-        "evidence_page": f"{href}?{query}{'&' if query else ''}evidence=1",
+        "evidence_href": f"{href}/evidence?{shown[1:]}" if explained is None and stored is not None else None,
+        "evidence_page": f"{begun}evidence=1{shown}",
+        "pictures_page": None if pictures else f"{begun}pictures=1",
         "similar_possible": _similar_possible(visit),
-        "similar": view_similar(explained.similar, visit.taxonomy) if explained is not None and explained.similar is not None else None,
+        "similar": view_similar(explained.similar, visit.taxonomy)
+        if explained is not None and explained.similar is not None
+        else None,
     }

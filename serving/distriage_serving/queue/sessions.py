@@ -1,4 +1,8 @@
-"""Who is logged in: a signed cookie, no table. Its key is made from the secrets of the login, so whoever changes these ends all sessions."""
+"""Who is logged in. Sessions are rows of the store, so that they end when they should; their cookie is a random number.
+
+Before the login nothing is stored: what a login needs on its way is in a cookie of its own, signed with a random key
+that the database keeps, which is a function of no secret.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -13,15 +18,22 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage_serving.problem import ProblemError
+from distriage_serving.administrators import Administrators
 from distriage_serving.settings import Settings
+from distriage_serving.store import LoginSession, Store
+from distriage_serving.web.problem import ProblemError
 
 COOKIE: Final = "distriage_session"
-ADMIN: Final = "admin"
+LOGIN_COOKIE: Final = "distriage_login"
+LOGIN_AGE_S: Final = 3600
 ADMIN_AGE_S: Final = 12 * 3600
-GITHUB_AGE_S: Final = 3600  # so long a person whose access was taken away on GitHub still sees the queue; the next login is one click
-MAX_REPOSITORIES: Final = 100  # a browser keeps a cookie of up to 4 KiB
+GITHUB_AGE_S: Final = (
+    3600  # whoever lost access on GitHub sees the queue no longer than this; the next login is one click
+)
 MAX_FIELDS: Final = 4000
+ADMIN: Final = "admin:"  # no GitHub login has a colon
+
+Fields = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,69 +41,158 @@ class Session:
     """One person's session.
 
     Attributes:
-        who: GitHub login, or `admin`; empty before the login.
+        who: GitHub login, or `admin:NAME`; empty before the login.
         repositories: The ones this person sees, in lower case; None: all.
-        csrf: Stands in every form.
-        state, verifier: Of a login with GitHub that is under way.
-        then: The page to go to after the login.
+        csrf: Is in every form.
     """
 
     who: str = ""
     repositories: tuple[str, ...] | None = ()
-    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(18))
-    state: str = ""
-    verifier: str = ""
-    then: str = ""
+    csrf: str = ""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        name = self.who.removeprefix(ADMIN)
+        return self.who if name == self.who else f"{name} (administrator)"
 
     def sees(self, repository: str) -> bool:
         """Whether a repository's issues may be shown to this person."""
         return bool(self.who) and (self.repositories is None or repository.casefold() in self.repositories)
 
 
-class Sessions:
-    """Reads and writes the cookie."""
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A login on its way, the same for all tabs of a browser.
 
-    def __init__(self, settings: Settings) -> None:
-        given = [secret.get_secret_value() for secret in (settings.admin_token, settings.github_client_secret) if secret is not None]
-        key = hashlib.sha256("\0".join(["distriage session", *given]).encode()).digest()
-        self._signer = URLSafeTimedSerializer(key, salt="session", signer_kwargs={"digest_method": hashlib.sha256})
+    Attributes:
+        state, verifier: Of one with GitHub.
+        then: The page to go to after it.
+    """
+
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+    state: str = ""
+    verifier: str = ""
+    then: str = ""
+
+
+class Sessions:
+    """Reads and writes sessions and cookies. Every method may read the database: call them in a thread."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._store = store
         self._secure = (settings.public_url or "").startswith("https://")
 
+    @cached_property
+    def _key(self) -> str:
+        return self._store.shared_value("session-key", lambda: secrets.token_hex(32))
+
+    @cached_property
+    def _signer(self) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(self._key, salt="login", signer_kwargs={"digest_method": hashlib.sha256})
+
+    @cached_property
+    def administrators(self) -> Administrators:
+        """Those that the settings name."""
+        return Administrators(self._settings.admins, self._settings.admin_token, bytes.fromhex(self._key)[:16])
+
+    @cached_property
+    def _credentials(self) -> frozenset[tuple[str, str]]:
+        return frozenset((ADMIN + name, value) for name, value in self.administrators.credentials.items())
+
     def read(self, request: Request) -> Session:
-        """The session of a request; a new one where the cookie is missing, forged or too old."""
-        try:
-            fields = self._signer.loads(request.cookies.get(COOKIE, ""), max_age=ADMIN_AGE_S)
-            session = Session(**{**fields, "repositories": None if fields["repositories"] is None else tuple(fields["repositories"])})
-            if session.who and session.repositories is not None:
-                self._signer.loads(request.cookies[COOKIE], max_age=GITHUB_AGE_S)
-        except (BadData, KeyError, TypeError):
+        """The session of a request; an empty one where there is none."""
+        row = self._row(request)
+        if row is None:
             return Session()
-        return session
+        return Session(row.who, None if row.repositories is None else tuple(row.repositories), row.csrf)
 
-    def write(self, response: Response, session: Session) -> None:
-        """Send the cookie."""
-        response.set_cookie(COOKIE, self._signer.dumps(asdict(session)), httponly=True, samesite="lax", secure=self._secure, path="/")
+    def _row(self, request: Request) -> LoginSession | None:
+        token = request.cookies.get(COOKIE, "")
+        row = self._store.get_session(_digest(token)) if token else None
+        if row is None or not row.who.startswith(ADMIN):
+            known = row is not None and row.credential == self._settings.github_client_id
+        else:
+            known = (row.who, row.credential) in self._credentials
+        return row if known else None
 
-    def end(self, response: Response) -> None:
-        """Take the cookie back."""
+    def begin(self, response: Response, who: str, repositories: tuple[str, ...] | None) -> None:
+        """Log somebody in: a new session, whatever there was before."""
+        token = secrets.token_urlsafe(32)
+        by_github = not who.startswith(ADMIN)
+        credential = (
+            self._settings.github_client_id
+            if by_github
+            else self.administrators.credentials.get(who.removeprefix(ADMIN))
+        )
+        now = self._store.clock()
+        row = LoginSession(
+            id=_digest(token),
+            who=who,
+            csrf=secrets.token_urlsafe(18),
+            credential=credential or "",
+            created_at=now,
+            ends_at=now + (GITHUB_AGE_S if by_github else ADMIN_AGE_S),
+            repositories=None if repositories is None else list(repositories),
+        )
+        self._store.add_session(row)
+        self._set(response, COOKIE, token)
+        response.delete_cookie(LOGIN_COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
+
+    def end(self, request: Request, response: Response) -> None:
+        """Log out: the cookie is worth nothing from now on, whoever has a copy."""
+        self._store.end_sessions(_digest(request.cookies.get(COOKIE, "")))
         response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
 
+    def read_login(self, request: Request) -> Login | None:
+        """The login on its way in this browser."""
+        try:
+            return Login(**self._signer.loads(request.cookies.get(LOGIN_COOKIE, ""), max_age=LOGIN_AGE_S))
+        except (BadData, TypeError):
+            return None
 
-async def read_form(request: Request, session: Session) -> dict[str, list[str]]:
-    """The fields of a form that was sent from one of our own pages.
+    def write_login(self, response: Response, login: Login) -> None:
+        """Note a login on its way."""
+        self._set(response, LOGIN_COOKIE, self._signer.dumps(asdict(login)))
+
+    def _set(self, response: Response, name: str, value: str) -> None:
+        response.set_cookie(name, value, httponly=True, samesite="lax", secure=self._secure, path="/")
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+async def read_form(request: Request) -> Fields:
+    """The fields of a form.
 
     Raises:
-        ProblemError: not a form (415), unreadable (400), or without the session's token (403).
+        ProblemError: not a form (415), or unreadable (400).
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        raise ProblemError(415, "unsupported-media-type", "expected a form: Content-Type: application/x-www-form-urlencoded")
-    fields: dict[str, list[str]] = {}
+        raise ProblemError(
+            415, "unsupported-media-type", "expected a form: Content-Type: application/x-www-form-urlencoded"
+        )
+    fields: Fields = {}
     try:
-        for name, value in parse_qsl((await request.body()).decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS):
+        for name, value in parse_qsl(
+            (await request.body()).decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+        ):
             fields.setdefault(name, []).append(value)
     except ValueError:
-        raise ProblemError(400, "bad-request", f"the form cannot be read; expected UTF-8 and at most {MAX_FIELDS:,} fields") from None
-    given = fields.get("csrf", [request.headers.get("x-csrf-token", "")])[0]
-    if not hmac.compare_digest(given.encode(), session.csrf.encode()):
-        raise ProblemError(403, "forbidden", "the form is too old or was not sent from this page; load the page again")
+        raise ProblemError(
+            400, "bad-request", f"the form cannot be read; expected UTF-8 and at most {MAX_FIELDS:,} fields"
+        ) from None
     return fields
+
+
+def check_form(fields: Fields, token: str) -> None:
+    """Refuse a form that was not sent from one of our own pages.
+
+    Raises:
+        ProblemError: it has not the token of the session, or of the login (403).
+    """
+    given = fields.get("csrf", [""])[0]
+    if not token or not hmac.compare_digest(given.encode(), token.encode()):
+        raise ProblemError(403, "forbidden", "the form is too old or was not sent from this page; load the page again")

@@ -1,4 +1,6 @@
-"""Text of others as HTML that shows what it holds: mark-up escaped, characters that hide or reorder text spelled out. Pure."""
+"""Text of others as HTML that shows what it holds: mark-up escaped, characters that hide or reorder text spelled out.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-# Control characters but tab and line feed; bidirectional controls (https://www.unicode.org/reports/tr9/); invisible ones; tags; lone surrogates.
+# Control characters but tab and line feed; bidirectional controls (https://www.unicode.org/reports/tr9/); invisible
+# ones; tags; lone surrogates.
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
@@ -28,6 +31,17 @@ def visible(text: str) -> Markup:
         end = match.end()
     parts.append(Markup.escape(text[end:]))
     return Markup("").join(parts)
+
+
+def with_code(text: str) -> Markup:
+    """One line of Markdown as HTML: code spans, and nothing else of Markdown."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a span that nobody closes
+        return visible(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(visible(part)) if place % 2 else visible(part)
+        for place, part in enumerate(parts)
+    )
 
 
 def plain(text: str) -> str:

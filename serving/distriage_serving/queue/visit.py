@@ -8,26 +8,32 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from distriage.taxonomy import Taxonomy
-from distriage_serving.engine import Engine
-from distriage_serving.problem import ProblemError
 from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, read_filters
 from distriage_serving.queue.login import session_of
-from distriage_serving.queue.sessions import Session
-from distriage_serving.store import Issue, Prediction, Store
+from distriage_serving.queue.sessions import Fields, Session, check_form
+from distriage_serving.store import Issue, Store, StoredVerdict
+from distriage_serving.web.engine import Engine
+from distriage_serving.web.problem import ProblemError
 
 MAX_NUMBER: Final = 2**63 - 1  # databases hold no larger ones
 NOTICE_S: Final = 120  # so long a page offers to undo the last decision
 
 
 class Visit:
-    """One request of a person who is logged in."""
+    """One request of a person who is logged in. It reads the database: make it in a thread.
 
-    def __init__(self, request: Request) -> None:
+    Args of the constructor:
+        fields: Of the form that was sent; None: none was.
+    """
+
+    def __init__(self, request: Request, fields: Fields | None = None) -> None:
         self.session: Session = session_of(request)
+        if fields is not None:
+            check_form(fields, self.session.csrf)
         self.store: Store = request.app.state.store
         self.engine: Engine = request.app.state.engine
-        self.taxonomy: Taxonomy = self.engine.classifier.bundle.taxonomy
+        self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
         self.decisions = Decisions(self.store, self.session)
 
     @property
@@ -37,7 +43,9 @@ class Visit:
 
     def repositories(self) -> dict[str, str]:
         """The same, of those in the store: name -> as GitHub writes it."""
-        return {known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)}
+        return {
+            known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)
+        }
 
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
@@ -54,9 +62,33 @@ class Visit:
         issue = self.store.get_issue(*issues[0])
         return f"{issue.status.capitalize() if issue is not None else 'Decided'}: {issues[0][0]}#{issues[0][1]}"
 
-    def issue(self, repository: str, number: int) -> tuple[Issue, Prediction | None]:
+    def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
+        """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
+
+        Args:
+            repository: Only this one; None: all that the person sees.
+        """
+        return [
+            (known.display_name, known.config_error)
+            for known in self.store.list_repositories()
+            if known.config_error is not None
+            and known.enabled
+            and self.session.sees(known.name)
+            and repository in {None, known.name}
+        ]
+
+    def issue_at(self, key: str) -> Issue | None:
+        """The issue `owner/repo#12`; None: the person sees no such issue."""
+        repository, _, number = key.rpartition("#")
+        if not (number.isascii() and number.isdigit() and len(number) < 19 and self.session.sees(repository)):
+            return None
+        return self.store.get_issue(repository, int(number))
+
+    def issue(self, repository: str, number: int) -> tuple[Issue, StoredVerdict | None]:
         """An issue that this person may see; `ProblemError` (404) otherwise."""
-        issue = self.store.get_issue(repository, number) if self.session.sees(repository) and number <= MAX_NUMBER else None
+        issue = (
+            self.store.get_issue(repository, number) if self.session.sees(repository) and number <= MAX_NUMBER else None
+        )
         if issue is None:
             raise ProblemError(404, "not-found", "no such issue in the repositories that you may write to")
-        return issue, self.store.latest_prediction(repository, number)
+        return issue, self.store.latest_verdict(repository, number)

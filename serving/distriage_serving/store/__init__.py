@@ -1,59 +1,95 @@
-"""What is remembered: deliveries, jobs, repositories, issues, predictions and people's verdicts, in SQLite or PostgreSQL.
+"""What is remembered: deliveries, jobs, repositories, issues, verdicts of the model and reviews of people, in SQLite
+or PostgreSQL.
 
-Every method is one short transaction, or part of `Store.transaction`; any of them raises `UnavailableError` when the database is gone.
+Every method is one short transaction, or part of `Store.transaction`; any of them raises `UnavailableError` when the
+database is gone.
 """
 
 from __future__ import annotations
 
+from distriage_serving.store.acts import SNOOZE, Act, Acts
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import AxisCount, Issues
+from distriage_serving.store.jobs import (
+    CheckArgument,
+    CommandArgument,
+    NewJob,
+    check_job,
+    close_job,
+    command_job,
+    configure_job,
+    moved_job,
+    reconcile_job,
+    second_read_job,
+    sweep_job,
+    triage_job,
+)
 from distriage_serving.store.pace import Pace
-from distriage_serving.store.paging import IssueFilter, Page, Sort
+from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
+from distriage_serving.store.readings import Reading, Readings
 from distriage_serving.store.repositories import Repositories
+from distriage_serving.store.reviews import Reviews
 from distriage_serving.store.schema import (
     WORK_STATES,
     Delivery,
     How,
     Issue,
-    IssueState,
     IssueStatus,
     Job,
     JobKind,
-    PersonVerdict,
-    Prediction,
-    PredictionAxis,
+    Lifecycle,
     Repository,
+    Review,
+    StoredVerdict,
+    VerdictAxis,
     WorkState,
     report_digest,
 )
-from distriage_serving.store.verdicts import Verdicts
-from distriage_serving.store.work import MAX_ATTEMPTS, LeaseLostError, Work
+from distriage_serving.store.sessions import LoginSession, LoginSessions
+from distriage_serving.store.work import MAX_ATTEMPTS, LeaseLostError, WorkStore
 
 __all__ = [
     "MAX_ATTEMPTS",
+    "SNOOZE",
     "WORK_STATES",
+    "Act",
     "AxisCount",
+    "CheckArgument",
+    "CommandArgument",
     "Delivery",
     "How",
     "Issue",
     "IssueFilter",
-    "IssueState",
     "IssueStatus",
     "Job",
     "JobKind",
     "LeaseLostError",
+    "Lifecycle",
+    "LoginSession",
+    "NewJob",
     "Page",
-    "PersonVerdict",
-    "Prediction",
-    "PredictionAxis",
+    "Reading",
     "Repository",
+    "Review",
     "Sort",
     "Store",
+    "StoredVerdict",
     "UnavailableError",
+    "VerdictAxis",
     "WorkState",
+    "check_job",
+    "close_job",
+    "command_job",
+    "configure_job",
+    "moved_job",
+    "place_of",
+    "reconcile_job",
     "report_digest",
+    "second_read_job",
+    "sweep_job",
+    "triage_job",
 ]
 
 
-class Store(Work, Issues, Verdicts, Repositories, Pace):
+class Store(WorkStore, Issues, Reviews, Acts, Repositories, LoginSessions, Pace, Readings):
     """All of it; `Store.open` makes one. Any thread may use it."""

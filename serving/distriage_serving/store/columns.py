@@ -10,7 +10,9 @@ from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
 
 from distriage.verdict import Verdict
 
-BIG_INTEGER: Final = BigInteger().with_variant(Integer(), "sqlite")  # SQLite's INTEGER has 64 bits, and only it can be a row id
+BIG_INTEGER: Final = BigInteger().with_variant(
+    Integer(), "sqlite"
+)  # SQLite's INTEGER has 64 bits, and only it can be a row id
 _NOT_STORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, text
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
@@ -19,12 +25,14 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from distriage.errors import ConfigError
-from distriage_serving.store.migrate import migrate
-from distriage_serving.store.schema import Base
+from distriage_serving.store.schema import Base, SharedValue
 
 CONNECT_TIMEOUT_S: Final = 10
-LOCK_TIMEOUT_S: Final = 30
+LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
+PROBE_EVERY_S: Final = 2.0
+MIN_FREE_BYTES: Final = 64 << 20  # of SQLite's disk
 _WRITES: Final = "distriage_writes"
+_LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
 _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
@@ -33,12 +41,17 @@ class UnavailableError(Exception):
 
 
 class Database:
-    """A connection pool and a clock; the base of the store's parts. Any thread may use it."""
+    """Connections and a clock; the base of the store's parts. Any thread may use it.
 
-    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
+    Reading has connections of its own, so that it never waits for those who wait to write.
+    """
+
+    def __init__(self, make_engine: Callable[[], Engine], clock: Callable[[], float]) -> None:
         self.clock = clock
-        self._engine = engine
+        self._engine = make_engine()
+        self._reading = make_engine()
         self._current = threading.local()
+        self._probed_s = -PROBE_EVERY_S
 
     @classmethod
     def open(cls, url: str, clock: Callable[[], float] = time.time) -> Self:
@@ -49,14 +62,14 @@ class Database:
             clock: UTC epoch seconds.
 
         Raises:
-            ConfigError: the URL is not valid, the database cannot be reached, is none, is not ours, or was written by a newer Distriage.
+            ConfigError: the URL is not valid, the database cannot be reached, is none, is not ours, or was written by
+                a newer Distriage.
         """
         address = _parse(url)
         place = address.render_as_string(hide_password=True)
-        engine = _sqlite(address) if address.get_backend_name() == "sqlite" else _postgresql(address)
-        store = cls(engine, clock)
+        store = cls(partial(_sqlite if address.get_backend_name() == "sqlite" else _postgresql, address), clock)
         try:
-            with engine.execution_options(**{_WRITES: True}).begin() as connection:
+            with store._engine.execution_options(**{_WRITES: True}).begin() as connection:
                 migrate(connection, place)
         except DBAPIError as error:
             store.close()
@@ -69,25 +82,44 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+        self._reading.dispose()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file that processes on other machines cannot share."""
+        return self._engine.dialect.name == "sqlite"
+
     def check(self) -> None:
-        """Ask the database for an answer.
+        """Ask the database for an answer, and write something, this every few seconds at most, however often it is
+        asked.
 
         Raises:
-            UnavailableError: it gives none.
+            UnavailableError: the database cannot be written to, or its disk is full.
         """
         with self._session(writes=False) as session:
-            session.execute(text("SELECT 1"))
+            session.execute(select(1))
+        if time.monotonic() < self._probed_s + PROBE_EVERY_S:
+            return
+        if self.is_sqlite and shutil.disk_usage(Path(str(self._engine.url.database)).parent).free < MIN_FREE_BYTES:
+            raise UnavailableError("the disk is full")
+        with self._session(writes=True) as session:
+            probe = insert(session, SharedValue).values(name="probe", value=str(self.clock()))
+            now = {"value": probe.excluded.value}
+            session.execute(probe.on_conflict_do_update(index_elements=[SharedValue.name], set_=now))
+        self._probed_s = time.monotonic()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything that this thread does with the store inside happens as a whole, or, after an exception, not at all.
+        """Everything that this thread does with the store inside happens as a whole, or, after an exception, not at
+        all.
 
         Raises:
             UnavailableError: the database is gone, or locked for long.
@@ -103,8 +135,12 @@ class Database:
             yield outer
             outer.flush()
             return
+        engine = self._engine if writes else self._reading
         try:
-            with Session(self._engine.execution_options(**{_WRITES: writes}), expire_on_commit=False) as session, session.begin():
+            with (
+                Session(engine.execution_options(**{_WRITES: writes}), expire_on_commit=False) as session,
+                session.begin(),
+            ):
                 self._current.session = session
                 try:
                     yield session
@@ -132,8 +168,17 @@ def _parse(url: str) -> URL:
 
 
 def _postgresql(address: URL) -> Engine:
-    options = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "distriage", "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s"}
-    return create_engine(address, pool_pre_ping=True, connect_args={name: value for name, value in options.items() if name not in address.query})
+    options = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "application_name": "distriage",
+        "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
+    }
+    return create_engine(
+        address,
+        pool_pre_ping=True,
+        pool_timeout=LOCK_TIMEOUT_S,
+        connect_args={name: value for name, value in options.items() if name not in address.query},
+    )
 
 
 def _sqlite(address: URL) -> Engine:
@@ -142,7 +187,7 @@ def _sqlite(address: URL) -> Engine:
         file.touch(mode=0o600)  # issues of private repositories
     except OSError as error:
         raise ConfigError(f"{address}: {error.strerror}") from None
-    engine = create_engine(address, connect_args={"timeout": LOCK_TIMEOUT_S})
+    engine = create_engine(address, connect_args={"timeout": LOCK_TIMEOUT_S}, pool_timeout=LOCK_TIMEOUT_S)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _: object) -> None:
@@ -173,3 +218,30 @@ def values_of(row: Base) -> dict[str, Any]:
     """Column -> value, for INSERT; without an id that the database gives."""
     values = {column.key: getattr(row, column.key) for column in inspect(type(row)).columns}
     return {name: value for name, value in values.items() if name != "id" or value is not None}
+
+
+def migrate(connection: Connection, place: str) -> None:
+    """Apply what is missing.
+
+    Args:
+        connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
+        place: The database, for messages.
+
+    Raises:
+        ConfigError: a newer version of Distriage made the database.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    newest = ScriptDirectory.from_config(config).get_current_head()
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    found = MigrationContext.configure(connection).get_current_heads()
+    unknown = sorted(set(found) - known)
+    if unknown:
+        raise ConfigError(
+            f"{place}: is at revision {', '.join(unknown)}, which a newer Distriage made; this one knows up to {newest}"
+        )
+    if found != (newest,):
+        command.upgrade(config, "head")

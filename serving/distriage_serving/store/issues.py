@@ -6,22 +6,35 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, case, func, select, update
 from sqlalchemy.orm import defer
 
+from distriage.references import IssueReference
+from distriage.taxonomy import Taxonomy
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.needs import needs
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
-from distriage_serving.store.schema import Issue, Prediction, PredictionAxis, report_digest
+from distriage_serving.store.priority import priority, unread_priority
+from distriage_serving.store.reviews import update_status
+from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict, VerdictAxis, report_digest
 
 WEEK_S: Final = 7 * 86400
 _A_MONDAY: Final = 4 * 86400  # 5 January 1970
-_FROM_GITHUB: Final = ("title", "body", "author", "url", "state", "is_bot", "labels", "created_at", "updated_at", "digest")
+_FROM_GITHUB: Final = (
+    "title",
+    "body",
+    "author",
+    "url",
+    "state",
+    "labels",
+    "created_at",
+    "updated_at",
+    "digest",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AxisCount:
-    """Issues whose latest prediction, made in the week that begins at `week_at`, says this of an axis."""
+    """Issues whose latest verdict, made in the week that begins at `week_at`, says this of an axis."""
 
     week_at: int
     axis: str
@@ -31,24 +44,72 @@ class AxisCount:
 
 
 class Issues(Database):
-    """The store's part for issues and predictions."""
+    """The store's part for issues and verdicts."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; one that was seen at a later `updated_at` is left as it is."""
-        values = {**values_of(issue), "digest": report_digest(issue.title, issue.body), "needs": needs(None, issue.created_at)}
+        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing."""
+        values = {
+            **values_of(issue),
+            "digest": report_digest(issue.title, issue.body),
+            "priority": unread_priority(issue.created_at),
+        }
         with self._session(writes=True) as session:
             new = insert(session, Issue).values(values)
             changes = {name: new.excluded[name] for name in _FROM_GITHUB}
             key = [Issue.repository, Issue.number]
-            session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=Issue.updated_at <= new.excluded.updated_at))
+            session.execute(
+                new.on_conflict_do_update(
+                    index_elements=key, set_=changes, where=Issue.updated_at <= new.excluded.updated_at
+                )
+            )
+
+    def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float) -> bool:
+        """Note what became of an issue on GitHub.
+
+        Args:
+            updated_at: The issue's, as the event says. An event that is older than what is stored changes nothing,
+                unless the issue is gone: that is for good.
+
+        Returns:
+            False: the issue is not known, or more recent things are known of it.
+        """
+        this = update(Issue).where(*_is(reference))
+        if state in {"open", "closed"}:
+            this = this.where(Issue.updated_at <= updated_at, Issue.state.in_(("open", "closed")))
+        newest = case((Issue.updated_at > updated_at, Issue.updated_at), else_=updated_at)
+        with self._session(writes=True) as session:
+            changed = this.values(state=state, updated_at=newest).returning(Issue.number)
+            return session.scalar(changed) is not None
+
+    def hold(self, reference: IssueReference, *, held: bool) -> None:
+        """Note whether an issue's labels wait until the repository's configuration is repaired."""
+        with self._session(writes=True) as session:
+            session.execute(update(Issue).where(*_is(reference)).values(held=held))
+
+    def held_issues(self, repository: str) -> list[IssueReference]:
+        """The issues of a repository that wait until its configuration is repaired."""
+        wanted = select(Issue.number).where(Issue.repository == repository, Issue.held).order_by(Issue.number)
+        with self._session(writes=False) as session:
+            return [IssueReference(repository, number) for number in session.scalars(wanted)]
+
+    def open_issues(self, repository: str) -> dict[int, tuple[float, str]]:
+        """Number -> (`updated_at`, digest) of the open issues of a repository."""
+        wanted = select(Issue.number, Issue.updated_at, Issue.digest)
+        wanted = wanted.where(Issue.repository == repository, Issue.state == "open")
+        with self._session(writes=False) as session:
+            return {number: (updated_at, digest) for number, updated_at, digest in session.execute(wanted)}
 
     def get_issue(self, repository: str, number: int) -> Issue | None:
         """The whole issue, if it is known."""
         with self._session(writes=False) as session:
             return session.scalar(select(Issue).where(Issue.repository == repository, Issue.number == number))
 
-    def save_prediction(self, prediction: Prediction) -> int:
-        """Store a prediction as the latest one of its issue.
+    def save_verdict(self, stored: StoredVerdict, taxonomy: Taxonomy, labelled: Collection[str] | None = None) -> int:
+        """Store a verdict as the latest one of its issue.
+
+        Args:
+            taxonomy: That of the verdict.
+            labelled: The axes that the repository labels; None: all.
 
         Returns:
             Its id.
@@ -56,75 +117,129 @@ class Issues(Database):
         Raises:
             LookupError: the issue was not saved before.
         """
-        prediction.week_at = int((prediction.made_at - _A_MONDAY) // WEEK_S * WEEK_S + _A_MONDAY)
-        this = (Issue.repository == prediction.repository, Issue.number == prediction.number)
+        stored.week_at = int((stored.made_at - _A_MONDAY) // WEEK_S * WEEK_S + _A_MONDAY)
+        this = (Issue.repository == stored.repository, Issue.number == stored.number)
         with self._session(writes=True) as session:
             created_at = session.scalar(select(Issue.created_at).where(*this).with_for_update())
             if created_at is None:
-                raise LookupError(f"{prediction.repository}#{prediction.number}: save the issue before what is predicted for it")
-            session.add(prediction)
+                raise LookupError(
+                    f"{stored.repository}#{stored.number}: save the issue before what the model says of it"
+                )
+            session.add(stored)
             session.flush()
-            for axis, said in prediction.verdict.axes.items():
-                session.add(PredictionAxis(prediction_id=prediction.id, axis=axis, label=said.label, probability=said.probability, outcome=said.outcome))
-            session.execute(update(Issue).where(*this).values(prediction_id=prediction.id, needs=needs(prediction.verdict, created_at)))
-        return prediction.id
+            for axis, said in stored.verdict.axes.items():
+                session.add(
+                    VerdictAxis(
+                        verdict_id=stored.id,
+                        axis=axis,
+                        label=said.label,
+                        probability=said.probability,
+                        outcome=said.outcome,
+                        labelled=labelled is None or axis in labelled,
+                    )
+                )
+            session.execute(
+                update(Issue)
+                .where(*this)
+                .values(verdict_id=stored.id, priority=priority(stored.verdict, created_at, taxonomy))
+            )
+            update_status(session, [(stored.repository, stored.number)])
+        return stored.id
 
-    def get_prediction(self, id: int) -> Prediction | None:  # noqa: A002
-        """A prediction, the latest of its issue or not."""
-        with self._session(writes=False) as session:
-            return session.get(Prediction, id)
-
-    def latest_prediction(self, repository: str, number: int) -> Prediction | None:
+    def latest_verdict(self, repository: str, number: int) -> StoredVerdict | None:
         """What was said of an issue last."""
-        latest = select(Issue.prediction_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
+        latest = (
+            select(Issue.verdict_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
+        )
         with self._session(writes=False) as session:
-            return session.scalar(select(Prediction).where(Prediction.id == latest))
+            return session.scalar(select(StoredVerdict).where(StoredVerdict.id == latest))
 
-    def mark_carried_out(self, prediction_id: int) -> None:
+    def labelled_digest(self, repository: str, number: int) -> str | None:
+        """Digest of the report to which the issue's labels belong: that of the last plan that was carried out."""
+        last = (
+            select(StoredVerdict.digest)
+            .where(StoredVerdict.repository == repository, StoredVerdict.number == number)
+            .where(StoredVerdict.carried_out_at.is_not(None))
+            .order_by(StoredVerdict.carried_out_at.desc(), StoredVerdict.id.desc())
+            .limit(1)
+        )
+        with self._session(writes=False) as session:
+            return session.scalar(last)
+
+    def mark_carried_out(self, verdict_id: int) -> None:
         """Its plan was carried out now."""
         with self._session(writes=True) as session:
-            session.execute(update(Prediction).where(Prediction.id == prediction_id).values(carried_out_at=self.clock()))
+            session.execute(
+                update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(carried_out_at=self.clock())
+            )
 
-    def list_issues(self, filter: IssueFilter = IssueFilter(), sort: Sort = "needs", after: str | None = None, limit: int = 50) -> Page:  # noqa: A002, B008
+    def list_issues(
+        self, filtered: IssueFilter | None = None, sort: Sort = "priority", after: str | None = None, limit: int = 50
+    ) -> Page:
         """A part of the list of issues, one read of an index.
 
         Args:
-            sort: `needs`: what most needs a person first; `newest`, `oldest`: by creation.
+            sort: `priority`: what most needs a person first; `newest`, `oldest`: by creation.
             after: `Page.next` of the part before.
 
         Raises:
             InputError: `after` is not such a cursor.
         """
-        joined = select(Issue, Prediction).outerjoin(Prediction, Prediction.id == Issue.prediction_id).options(defer(Issue.body))
-        wanted = in_order(joined.where(*filter.conditions()), sort, after).limit(limit + 1)
+        joined = (
+            select(Issue, StoredVerdict)
+            .outerjoin(StoredVerdict, StoredVerdict.id == Issue.verdict_id)
+            .options(defer(Issue.body))
+        )
+        wanted = in_order(joined.where(*(filtered or IssueFilter()).conditions()), sort, after).limit(limit + 1)
         with self._session(writes=False) as session:
-            items: list[tuple[Issue, Prediction | None]] = [(issue, prediction) for issue, prediction in session.execute(wanted)]
+            items: list[tuple[Issue, StoredVerdict | None]] = [
+                (issue, stored) for issue, stored in session.execute(wanted)
+            ]
         return Page(items[:limit], cursor(items[limit - 1][0], sort) if len(items) > limit else None)
 
-    def neighbours(self, issue: Issue, filter: IssueFilter = IssueFilter(), sort: Sort = "needs") -> list[tuple[str, int] | None]:  # noqa: A002, B008
-        """Repository and number of the issues right before and right after this one in a list, of which it need not be part; None: there is none."""
-        query = select(Issue.repository, Issue.number).where(*filter.conditions()).limit(1)
+    def neighbours(
+        self, issue: Issue, filtered: IssueFilter | None = None, sort: Sort = "priority"
+    ) -> list[tuple[str, int] | None]:
+        """Repository and number of the issues right before and right after this one in a list, of which it need not be
+        part; None: there is none.
+        """
+        query = select(Issue.repository, Issue.number).where(*(filtered or IssueFilter()).conditions()).limit(1)
         with self._session(writes=False) as session:
-            rows = [session.execute(in_order(query, sort, cursor(issue, sort), backwards=backwards)).first() for backwards in (True, False)]
+            rows = [
+                session.execute(in_order(query, sort, cursor(issue, sort), backwards=backwards)).first()
+                for backwards in (True, False)
+            ]
         return [None if row is None else (row[0], row[1]) for row in rows]
 
-    def count_issues(self, filter: IssueFilter = IssueFilter()) -> int:  # noqa: A002, B008
+    def count_issues(self, filtered: IssueFilter | None = None) -> int:
         """How many there are."""
         with self._session(writes=False) as session:
-            return session.scalar(select(func.count()).select_from(Issue).where(*filter.conditions())) or 0
+            return (
+                session.scalar(select(func.count()).select_from(Issue).where(*(filtered or IssueFilter()).conditions()))
+                or 0
+            )
 
     def axis_counts(self, since: float, repositories: Collection[str] | None = None) -> list[AxisCount]:
-        """Latest predictions made since then, counted by week, axis, label and outcome, in this order."""
-        said = (Prediction.week_at, PredictionAxis.axis, PredictionAxis.label, PredictionAxis.outcome)
+        """Latest verdicts made since then, counted by week, axis, label and outcome, in this order."""
+        said = (StoredVerdict.week_at, VerdictAxis.axis, VerdictAxis.label, VerdictAxis.outcome)
         wanted = (
             select(*said, func.count())
-            .join(PredictionAxis, PredictionAxis.prediction_id == Prediction.id)
-            .join(Issue, (Issue.repository == Prediction.repository) & (Issue.number == Prediction.number) & (Issue.prediction_id == Prediction.id))
-            .where(Prediction.made_at >= since)
+            .join(VerdictAxis, VerdictAxis.verdict_id == StoredVerdict.id)
+            .join(
+                Issue,
+                (Issue.repository == StoredVerdict.repository)
+                & (Issue.number == StoredVerdict.number)
+                & (Issue.verdict_id == StoredVerdict.id),
+            )
+            .where(StoredVerdict.made_at >= since)
             .group_by(*said)
             .order_by(*said)
         )
         if repositories is not None:
-            wanted = wanted.where(Prediction.repository.in_(list(repositories)))
+            wanted = wanted.where(StoredVerdict.repository.in_(list(repositories)))
         with self._session(writes=False) as session:
             return [AxisCount(*row) for row in session.execute(wanted)]
+
+
+def _is(reference: IssueReference) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return Issue.repository == reference.repository, Issue.number == reference.number

@@ -30,7 +30,11 @@ class Pace(Database):
                 session.execute(select(func.pg_advisory_xact_lock(installation_id)))  # SQLite has one writer anyway
             session.execute(delete(Write).where(Write.at <= now - LIMITS[-1][0]))
             latest = select(Write.at).where(Write.installation_id == installation_id).order_by(Write.at.desc()).limit(1)
-            ends = [at + span_s for span_s, most in LIMITS if (at := session.scalar(latest.offset(most - 1))) is not None and at > now - span_s]
+            ends = [
+                at + span_s
+                for span_s, most in LIMITS
+                if (at := session.scalar(latest.offset(most - 1))) is not None and at > now - span_s
+            ]
             if ends:
                 return max(ends)
             session.add(Write(installation_id=installation_id, at=now))

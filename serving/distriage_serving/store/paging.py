@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
@@ -13,9 +13,10 @@ from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.errors import InputError
-from distriage_serving.store.schema import Issue, IssueState, IssueStatus, Prediction, PredictionAxis
+from distriage_serving.store.acts import is_snoozed
+from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 
-Sort = Literal["needs", "newest", "oldest"]
+Sort = Literal["priority", "newest", "oldest"]
 Columns = TypeVarTuple("Columns")
 _MAX_INTEGER: Final = 2**63 - 1
 
@@ -26,17 +27,25 @@ class IssueFilter:
 
     Attributes:
         repositories: None: all; empty: none.
-        labels: Axis -> label of the latest prediction.
-        outcome: At least one axis of the latest prediction has it: `apply`, `suggest`, `abstain`, `not-applicable`.
+        labels: Axis -> label of the latest verdict.
+        outcome: At least one axis of the latest verdict has it: `apply`, `suggest`, `abstain`, `not-applicable`.
         status: None: any.
         state: On GitHub; None: any.
+        awake_at: Only those that are not snoozed at this time; None: any.
+        snoozed_at: Only those that are; None: any.
+        number: None: any.
+        words: Each stands in the title or the body; of ASCII letters upper and lower case are the same.
     """
 
     repositories: Collection[str] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     outcome: str | None = None
     status: IssueStatus | None = "open"
-    state: IssueState | None = "open"
+    state: Lifecycle | None = "open"
+    awake_at: float | None = None
+    snoozed_at: float | None = None
+    number: int | None = None
+    words: Sequence[str] = ()
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """For WHERE on `issues`."""
@@ -48,10 +57,23 @@ class IssueFilter:
             wanted.append(Issue.status == self.status)
         if self.state is not None:
             wanted.append(Issue.state == self.state)
-        said = PredictionAxis.prediction_id == Issue.prediction_id
-        wanted += [exists().where(said, PredictionAxis.axis == axis, PredictionAxis.label == label) for axis, label in self.labels.items()]
+        said = VerdictAxis.verdict_id == Issue.verdict_id
+        wanted += [
+            exists().where(said, VerdictAxis.axis == axis, VerdictAxis.label == label)
+            for axis, label in self.labels.items()
+        ]
         if self.outcome is not None:
-            wanted.append(exists().where(said, PredictionAxis.outcome == self.outcome))
+            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome))
+        if self.awake_at is not None:
+            wanted.append(~is_snoozed(self.awake_at))
+        if self.snoozed_at is not None:
+            wanted.append(is_snoozed(self.snoozed_at))
+        if self.number is not None:
+            wanted.append(Issue.number == self.number)
+        wanted += [
+            Issue.title.icontains(word, autoescape=True) | Issue.body.icontains(word, autoescape=True)
+            for word in self.words
+        ]
         return wanted
 
 
@@ -60,11 +82,11 @@ class Page:
     """A part of a list.
 
     Attributes:
-        items: Issues without their bodies, each with its latest prediction.
+        items: Issues without their bodies, each with its latest verdict.
         next: Cursor of the next part; None: this is the last.
     """
 
-    items: list[tuple[Issue, Prediction | None]]
+    items: list[tuple[Issue, StoredVerdict | None]]
     next: str | None
 
 
@@ -86,20 +108,26 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
     return query.order_by(*order)
 
 
+def place_of(issue: Issue, sort: Sort) -> tuple[float, str, int]:
+    """What an order sorts by, of an issue."""
+    return (issue.priority if sort == "priority" else issue.created_at), issue.repository, issue.number
+
+
 def cursor(issue: Issue, sort: Sort) -> str:
     """Points behind an issue; letters, digits, `-` and `_`."""
-    place = [sort, *(getattr(issue, column.key) for column in _key(sort))]
-    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(json.dumps([sort, *place_of(issue, sort)]).encode()).decode().rstrip("=")
 
 
 def _key(sort: Sort) -> tuple[InstrumentedAttribute[float], InstrumentedAttribute[str], InstrumentedAttribute[int]]:
-    return (Issue.needs if sort == "needs" else Issue.created_at, Issue.repository, Issue.number)
+    return (Issue.priority if sort == "priority" else Issue.created_at, Issue.repository, Issue.number)
 
 
 def _read_cursor(token: str, sort: Sort) -> tuple[float, str, int]:
     try:
         match json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))):
-            case [str(order), float(value), str(repository), int(number)] if order == sort and math.isfinite(value) and 0 <= number <= _MAX_INTEGER:
+            case [str(order), float(value), str(repository), int(number)] if (
+                order == sort and math.isfinite(value) and 0 <= number <= _MAX_INTEGER
+            ):
                 return value, repository, number
     except (ValueError, RecursionError):
         pass

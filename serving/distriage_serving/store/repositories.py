@@ -1,24 +1,31 @@
-"""Repositories that the App is installed on."""
+"""Repositories that the App is installed on, and what moves along when one gets another name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, func, literal, select, update
+from sqlalchemy.orm import Session, aliased
 
+from distriage_serving.store.acts import Act
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Repository
+from distriage_serving.store.reviews import update_status
+from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
 
 
 class Repositories(Database):
     """The store's part for repositories."""
 
-    def save_repository(self, repository: Repository) -> None:
-        """Insert, or replace the one of this name."""
-        values = values_of(repository)
+    def save_repository(self, name: str, **values: object) -> None:
+        """Note something about a repository, known or not; what is not named stays as it is.
+
+        Args:
+            values: Of the columns of `Repository`.
+        """
         with self._session(writes=True) as session:
-            new = insert(session, Repository).values(values)
-            session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_={name: new.excluded[name] for name in values if name != "name"}))
+            new = insert(session, Repository).values(values_of(Repository(name=name, display_name=name)) | values)
+            session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_=values))
 
     def get_repository(self, name: str) -> Repository | None:
         """The repository, if it is known; `enabled` says whether the App is on it."""
@@ -40,3 +47,82 @@ class Repositories(Database):
         gone = update(Repository).where(Repository.installation_id == installation_id).values(enabled=False)
         with self._session(writes=True) as session:
             session.execute(gone if names is None else gone.where(Repository.name.in_(list(names))))
+
+    def rename_repository(self, old: str, new: str) -> bool:
+        """Move a repository's issues, verdicts, reviews, acts and waiting jobs.
+
+        What is known under the new name already is kept; work that is under way ends under the old name.
+
+        Args:
+            new: As GitHub writes it.
+
+        Returns:
+            False: nothing is known under the old name.
+        """
+        before, after = old.lower(), new.lower()
+        with self._session(writes=True) as session:
+            row = session.scalar(select(Repository).where(Repository.name == before).with_for_update())
+            if row is not None and before == after:
+                row.display_name = new
+            if row is None or before == after:
+                return row is not None
+            _move_repository(session, row, new)
+            numbers = _move_issues(session, before, after)
+            _move_reviews(session, before, after)
+            session.execute(update(Act).where(Act.repository == before).values(repository=after))
+            _move_work(session, before, after, self.clock())
+            update_status(session, [(after, number) for number in numbers])
+        return True
+
+
+def _move_repository(session: Session, row: Repository, new: str) -> None:
+    values = values_of(row) | {"name": new, "display_name": new}
+    kept = insert(session, Repository).values(values)
+    session.execute(kept.on_conflict_do_nothing())
+    session.execute(delete(Repository).where(Repository.name == row.name))
+
+
+def _move_issues(session: Session, before: str, after: str) -> list[int]:
+    """Copy, hand the verdicts over, delete: their foreign key lets no name change in one step."""
+    columns: list[Any] = [column for column in Issue.__table__.columns if column.key != "repository"]
+    copied = select(literal(after), *columns).where(Issue.repository == before)
+    names = ["repository", *(column.key for column in columns)]
+    session.execute(insert(session, Issue).from_select(names, copied).on_conflict_do_nothing())
+    numbers = list(session.scalars(select(Issue.number).where(Issue.repository == before)))
+    session.execute(update(StoredVerdict).where(StoredVerdict.repository == before).values(repository=after))
+    latest = (
+        select(func.max(StoredVerdict.id))
+        .where(StoredVerdict.repository == after, StoredVerdict.number == Issue.number)
+        .scalar_subquery()
+    )
+    unread = update(Issue).where(Issue.repository == after, Issue.verdict_id.is_(None))
+    session.execute(unread.values(verdict_id=latest).execution_options(synchronize_session=False))
+    session.execute(delete(Issue).where(Issue.repository == before))
+    return numbers
+
+
+def _move_reviews(session: Session, before: str, after: str) -> None:
+    known = aliased(Review)
+    same = (
+        select(known.id)
+        .where(known.repository == after, known.number == Review.number, known.axis == Review.axis)
+        .where(known.who == Review.who, known.how == Review.how, known.at == Review.at)
+        .exists()
+    )
+    mine = Review.repository == before
+    session.execute(delete(Review).where(mine, same).execution_options(synchronize_session=False))
+    session.execute(update(Review).where(mine).values(repository=after))
+
+
+def _move_work(session: Session, before: str, after: str, now: float) -> None:
+    """Waiting jobs wait under the new name, unless the same waits there already."""
+    session.execute(update(Delivery).where(Delivery.repository == before).values(repository=after))
+    for job in session.scalars(select(Job).where(Job.repository == before, Job.state.in_(("waiting", "dead")))).all():
+        key, lane = (text.replace(before, after, 1) for text in (job.key, job.lane))
+        waits = select(Job.id).where(Job.key == key, Job.state == "waiting")
+        if job.state == "waiting" and session.scalar(waits) is not None:
+            job.state, job.due_at, job.finished_at = "ignored", None, now
+            job.last_error = "the same waits under the repository's new name"
+        else:
+            job.key, job.lane, job.repository = key, lane, after
+        session.flush()

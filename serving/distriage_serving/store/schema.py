@@ -1,6 +1,8 @@
-"""The tables, and the objects that go in and come out: frozen in meaning, detached from the database, safe to hand between threads. Pure.
+"""The tables, and the objects that go in and come out: frozen in meaning, detached from the database, safe to hand
+between threads. Pure.
 
-All times are UTC epoch seconds, names `*_at`. Repositories are `owner/name` in lower case. A change here needs a migration; a test compares both.
+All times are UTC epoch seconds, names `*_at`. Repositories are `owner/name` in lower case. A change here needs a
+migration; a test compares both.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
+from distriage.references import IssueReference
 from distriage.verdict import Verdict
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
-JobKind = Literal["triage", "verdict", "command", "check", "sweep"]
-IssueState = Literal["open", "closed", "deleted", "transferred"]
+JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close"]
+Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
 How = Literal["queue", "command", "label", "unlabel"]
 
@@ -31,18 +34,18 @@ _NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}
 
 
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
-    """Of all tables."""
+    """The base of all tables."""
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         int: BIG_INTEGER,
         float: Double,
         str: PlainText,
         Verdict: VerdictText,
-        **dict.fromkeys((WorkState, JobKind, IssueState, IssueStatus, How), PlainText),
+        **dict.fromkeys((WorkState, JobKind, Lifecycle, IssueStatus, How), PlainText),
     }
 
 
-class Work(MappedAsDataclass, kw_only=True):
+class WorkColumns(MappedAsDataclass, kw_only=True):
     """The columns of what workers take, a `Delivery` or a `Job`.
 
     Attributes:
@@ -63,13 +66,14 @@ class Work(MappedAsDataclass, kw_only=True):
     finished_at: Mapped[float | None] = mapped_column(default=None)
 
 
-class Delivery(Work, Base):
+class Delivery(WorkColumns, Base):
     """A webhook delivery: the inbox.
 
     Attributes:
         id: GitHub's X-GitHub-Delivery.
         repository: Empty where the event is of none.
-        body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under another one.
+        body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under
+            another one.
         payload: The request's body, JSON text.
     """
 
@@ -85,12 +89,12 @@ class Delivery(Work, Base):
     repository: Mapped[Name] = mapped_column(default="")
 
 
-class Job(Work, Base):
+class Job(WorkColumns, Base):
     """Something to do on GitHub: the outbox.
 
     Attributes:
         key: At most one waiting job has it; see `Store.put_job`.
-        lane: Of the jobs of a lane only one is leased at a time: `owner/name#12`, or the key where there is no issue.
+        lane: Of the jobs of a lane only one is leased at a time; see `NewJob.lane`.
         argument: A JSON value, whatever `kind` needs.
     """
 
@@ -131,21 +135,20 @@ class Repository(Base):
         display_name: The name as GitHub writes it.
         enabled: False once the App was taken off it.
         config: The merged configuration as JSON; None: the default one.
-        config_error: One line: why `.github/distriage.yml` cannot be read; None: it can.
-        config_sha: Of the file on the default branch.
-        seen_at: Of the last event.
+        config_error: One line: why `.github/distriage.yml` cannot be read, with file and line; None: it can. `config`
+            is then the last one that could.
+        reconciled_at: When its issues were last compared with GitHub; None: never.
     """
 
     __tablename__ = "repositories"
 
     name: Mapped[Name] = mapped_column(primary_key=True)
     display_name: Mapped[str]
-    seen_at: Mapped[float]
     installation_id: Mapped[int | None] = mapped_column(default=None)
     enabled: Mapped[bool] = mapped_column(default=True)
     config: Mapped[JsonValue] = mapped_column(default=None, repr=False)
     config_error: Mapped[str | None] = mapped_column(default=None)
-    config_sha: Mapped[str | None] = mapped_column(default=None)
+    reconciled_at: Mapped[float | None] = mapped_column(default=None)
 
 
 class Issue(Base):
@@ -156,16 +159,17 @@ class Issue(Base):
         state: On GitHub.
         labels: Names as last seen.
         digest: Of title and body; filled in by the store.
-        needs: How much it needs a person, larger is more; see `needs.py`. Filled in by the store.
-        status: What people made of the prediction; `open`: nobody looked. Filled in by the store.
-        prediction_id: The latest prediction; None: not classified yet. Filled in by the store.
+        priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
+        status: What people made of the verdict; `open`: nobody looked. Filled in by the store.
+        verdict_id: The latest verdict; None: not classified yet. Filled in by the store.
+        held: Its labels wait until the repository's configuration is repaired.
     """
 
     __tablename__ = "issues"
     __table_args__ = (
-        Index("issues_needs", "state", "status", "needs", "repository", "number"),
+        Index("issues_priority", "state", "status", "priority", "repository", "number"),
         Index("issues_created", "state", "status", "created_at", "repository", "number"),
-        Index("issues_of_repository", "repository", "state", "status", "needs", "number"),
+        Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
     )
 
     repository: Mapped[Name] = mapped_column(primary_key=True)
@@ -176,16 +180,21 @@ class Issue(Base):
     url: Mapped[str]
     created_at: Mapped[float]
     updated_at: Mapped[float]
-    state: Mapped[IssueState] = mapped_column(default="open")
-    is_bot: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[Lifecycle] = mapped_column(default="open")
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
     digest: Mapped[str] = mapped_column(init=False, default="")
-    needs: Mapped[float] = mapped_column(init=False, default=0.0)
+    priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
-    prediction_id: Mapped[int | None] = mapped_column(init=False, default=None)
+    verdict_id: Mapped[int | None] = mapped_column(init=False, default=None)
+    held: Mapped[bool] = mapped_column(init=False, default=False)
+
+    @property
+    def reference(self) -> IssueReference:
+        """Which issue."""
+        return IssueReference(self.repository, self.number)
 
 
-class Prediction(Base):
+class StoredVerdict(Base):
     """What a model said of an issue, and what was planned.
 
     Attributes:
@@ -196,11 +205,11 @@ class Prediction(Base):
         carried_out_at: When the plan was; None: not yet.
     """
 
-    __tablename__ = "predictions"
+    __tablename__ = "verdicts"
     __table_args__ = (
         ForeignKeyConstraint(["repository", "number"], ["issues.repository", "issues.number"], ondelete="CASCADE"),
-        Index("predictions_issue", "repository", "number"),
-        Index("predictions_made", "made_at"),
+        Index("verdicts_issue", "repository", "number"),
+        Index("verdicts_made", "made_at"),
         _NEVER_REUSE_IDS,
     )
 
@@ -217,18 +226,25 @@ class Prediction(Base):
     carried_out_at: Mapped[float | None] = mapped_column(default=None)
 
 
-class PredictionAxis(Base):
-    """One axis of a prediction, for filters and charts; written with it."""
+class VerdictAxis(Base):
+    """One axis of a verdict, for filters and charts; written with it.
 
-    __tablename__ = "prediction_axes"
-    prediction_id: Mapped[int] = mapped_column(ForeignKey("predictions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+    Attributes:
+        labelled: The repository labels this axis.
+    """
+
+    __tablename__ = "verdict_axes"
+    verdict_id: Mapped[int] = mapped_column(
+        ForeignKey("verdicts.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
     axis: Mapped[str] = mapped_column(primary_key=True)
     label: Mapped[str]
     probability: Mapped[float]
     outcome: Mapped[str]
+    labelled: Mapped[bool] = mapped_column(default=True)
 
 
-class PersonVerdict(Base):
+class Review(Base):
     """What a person said of one axis of an issue. Outlives the issue.
 
     Attributes:
@@ -240,10 +256,10 @@ class PersonVerdict(Base):
         undone_at: None: it stands.
     """
 
-    __tablename__ = "verdicts"
+    __tablename__ = "reviews"
     __table_args__ = (
-        UniqueConstraint("repository", "number", "axis", "who", "how", "at", name="verdicts_event"),
-        Index("verdicts_at", "at"),
+        UniqueConstraint("repository", "number", "axis", "who", "how", "at", name="reviews_event"),
+        Index("reviews_at", "at"),
         _NEVER_REUSE_IDS,
     )
 
@@ -258,9 +274,17 @@ class PersonVerdict(Base):
     predicted_label: Mapped[str | None] = mapped_column(default=None)
     probability: Mapped[float | None] = mapped_column(default=None)
     model: Mapped[str | None] = mapped_column(default=None)
-    prediction_id: Mapped[int | None] = mapped_column(default=None)
-    note: Mapped[str] = mapped_column(default="")
+    verdict_id: Mapped[int | None] = mapped_column(default=None)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
+
+
+class SharedValue(Base):
+    """A value that all processes share: the key that signs cookies, the time of the last test whether writing works."""
+
+    __tablename__ = "shared_values"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str] = mapped_column(repr=False)
 
 
 def report_digest(title: str, body: str) -> str:

@@ -1,4 +1,6 @@
-"""Inbox and outbox: who works on what. Leases instead of locks, so that a killed worker's work is taken over; see `Work.lease`."""
+"""Inbox and outbox: who works on what. Leases instead of locks, so that a killed worker's work is taken over;
+see `WorkStore.lease`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, JobKind, WorkState
+from distriage_serving.store.jobs import NewJob
+from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
 
 MAX_ATTEMPTS: Final = 10
 
@@ -20,19 +23,29 @@ class LeaseLostError(Exception):
     """The lease ran out and somebody else has the item, or finished it: leave it alone."""
 
 
-class Work(Database):
-    """The store's part for deliveries and jobs. An item is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`."""
+class WorkStore(Database):
+    """The store's part for deliveries and jobs.
+    An item is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`.
+    """
 
     def add_delivery(self, delivery: Delivery) -> bool:
         """Put a delivery into the inbox.
 
         Returns:
-            False: its id, or its body under another id, is known. A dead one of its id becomes due again then; any other is left as it is.
+            False: its id, or its body under another id, is known. A dead one of its id becomes due again then; any
+                other is left as it is.
         """
         waits = delivery.state == "waiting"
-        values = {**values_of(delivery), "due_at": self.clock() if waits else None, "finished_at": None if waits else self.clock()}
+        values = {
+            **values_of(delivery),
+            "due_at": self.clock() if waits else None,
+            "finished_at": None if waits else self.clock(),
+        }
         with self._session(writes=True) as session:
-            added = session.scalar(insert(session, Delivery).values(values).on_conflict_do_nothing().returning(Delivery.id)) is not None
+            added = (
+                session.scalar(insert(session, Delivery).values(values).on_conflict_do_nothing().returning(Delivery.id))
+                is not None
+            )
             if not added:
                 self.replay(Delivery, delivery.id)
         return added
@@ -42,62 +55,77 @@ class Work(Database):
         with self._session(writes=False) as session:
             return session.scalar(select(Delivery.id).where(Delivery.id == id)) is not None
 
-    def put_job(
-        self,
-        key: str,
-        kind: JobKind,
-        repository: str,
-        *,
-        issue: int | None = None,
-        installation_id: int | None = None,
-        argument: Any = None,
-        due_at: float | None = None,
-    ) -> Job:
-        """Put a job into the outbox. If one of its key waits already, that one takes over kind, argument, installation and time.
+    def put_job(self, new: NewJob, due_at: float | None = None) -> Job:
+        """Put a job into the outbox. If one of its key waits already, that one takes over kind, argument, installation
+        and time.
 
         A job of that key which is under way is left alone; the new one runs after it.
 
         Args:
-            argument: A JSON value.
             due_at: Not before; None: now. The end of a back-off that a waiting job is in is kept if it is later.
         """
         now = self.clock()
         job = Job(
-            key=key,
-            lane=f"{repository.lower()}#{issue}" if issue is not None else key,
-            kind=kind,
-            repository=repository,
+            key=new.key,
+            lane=new.lane,
+            kind=new.kind,
+            repository=new.repository,
             created_at=now,
-            issue=issue,
-            installation_id=installation_id,
-            argument=argument,
+            issue=new.issue,
+            installation_id=new.installation_id,
+            argument=new.argument.model_dump(mode="json") if new.argument is not None else None,
             due_at=now if due_at is None else due_at,
         )
         with self._session(writes=True) as session:
-            new = insert(session, Job).values(values_of(job))
-            later = case((Job.last_error.is_not(None) & (Job.due_at > new.excluded.due_at), Job.due_at), else_=new.excluded.due_at)
-            taken = {name: new.excluded[name] for name in ("kind", "argument", "installation_id")}
-            merged = new.on_conflict_do_update(index_elements=[Job.key], index_where=WAITING, set_={**taken, "due_at": later})
+            added = insert(session, Job).values(values_of(job))
+            later = case(
+                (Job.last_error.is_not(None) & (Job.due_at > added.excluded.due_at), Job.due_at),
+                else_=added.excluded.due_at,
+            )
+            taken = {name: added.excluded[name] for name in ("kind", "argument", "installation_id")}
+            merged = added.on_conflict_do_update(
+                index_elements=[Job.key], index_where=WAITING, set_={**taken, "due_at": later}
+            )
             return session.scalars(merged.returning(Job), execution_options={"populate_existing": True}).one()
 
-    def lease(self, table: type[Item], owner: str, lease_s: float, limit: int = 1) -> list[Item]:
+    def lease(
+        self, table: type[Item], owner: str, lease_s: float, limit: int = 1, *, second_reads: bool | None = None
+    ) -> list[Item]:
         """Take what is due, or whose lease ran out, the longest due first; nobody else gets it before the lease ends.
 
-        Jobs of one issue are given out one at a time. What was taken `MAX_ATTEMPTS` times and never answered for is dead instead.
+        Jobs of one issue are given out one at a time. What was taken `MAX_ATTEMPTS` times and never answered for is
+        dead instead.
 
         Args:
             owner: Names one run of one worker; no other may have the same.
+            second_reads: Only jobs that ask the second reader, or only others; None: all.
         """
         now = self.clock()
+        is_second_read = Job.kind == "second-read"
+        kinds = (
+            [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
+        )
         with self._session(writes=True) as session:
-            due = select(table).where(table.due_at <= now).order_by(table.due_at, table.id).limit(limit).with_for_update(skip_locked=True)
+            due = (
+                select(table)
+                .where(table.due_at <= now, *kinds)
+                .order_by(table.due_at, table.id)
+                .limit(limit)
+                .with_for_update(skip_locked=True)
+            )
             found = session.scalars(due if table is Delivery else due.where(_first_of_its_lane())).all()
             return [item for item in found if self._take(session, item, owner, now + lease_s)]
 
     def _take(self, session: Session, item: Delivery | Job, owner: str, until: float) -> bool:
         if item.attempts >= MAX_ATTEMPTS:
             error = f"taken {item.attempts} times, and no worker lived to answer"
-            item.state, item.due_at, item.finished_at, item.lease_owner, item.last_error = "dead", None, self.clock(), None, error
+            item.state, item.due_at, item.finished_at, item.lease_owner, item.last_error = (
+                "dead",
+                None,
+                self.clock(),
+                None,
+                error,
+            )
             return False
         try:
             with session.begin_nested():
@@ -115,20 +143,31 @@ class Work(Database):
         with self._session(writes=True) as session:
             _change(session, item, due_at=self.clock() + lease_s)
 
-    def finish(self, item: Delivery | Job, state: Literal["done", "ignored", "dead"] = "done", error: str | None = None) -> None:
+    def finish(
+        self, item: Delivery | Job, state: Literal["done", "ignored", "dead"] = "done", error: str | None = None
+    ) -> None:
         """Answer for an item that the caller has leased.
 
         Raises:
             LeaseLostError: it is not the caller's any more.
         """
         with self._session(writes=True) as session:
-            _change(session, item, state=state, due_at=None, lease_owner=None, finished_at=self.clock(), last_error=_one_line(error))
+            _change(
+                session,
+                item,
+                state=state,
+                due_at=None,
+                lease_owner=None,
+                finished_at=self.clock(),
+                last_error=_one_line(error),
+            )
 
     def retry(self, item: Delivery | Job, due_at: float, error: str) -> WorkState:
         """Give a leased item back after a failure.
 
         Returns:
-            `waiting`; `dead` after `MAX_ATTEMPTS`; `ignored` if a newer job of its key waits, which then is not due before `due_at`.
+            `waiting`; `dead` after `MAX_ATTEMPTS`; `ignored` if a newer job of its key waits, which then is not due
+            before `due_at`.
 
         Raises:
             LeaseLostError: it is not the caller's any more.
@@ -150,7 +189,15 @@ class Work(Database):
         with self._session(writes=True) as session:
             try:
                 with session.begin_nested():
-                    _change(session, item, state="waiting", due_at=due_at, lease_owner=None, last_error=_one_line(error), attempts=attempts)
+                    _change(
+                        session,
+                        item,
+                        state="waiting",
+                        due_at=due_at,
+                        lease_owner=None,
+                        last_error=_one_line(error),
+                        attempts=attempts,
+                    )
             except IntegrityError:
                 assert isinstance(item, Job)
                 self.finish(item, "ignored", f"a newer job does its work; {error}")
@@ -192,16 +239,24 @@ class Work(Database):
             return {"deliveries": _by_state(session, Delivery), "jobs": _by_state(session, Job)}
 
     def purge(self, retention_s: float) -> int:
-        """Delete deliveries and jobs that were done or ignored this long ago, and issues that were deleted or transferred then, with their predictions.
+        """Delete deliveries and jobs that were done or ignored this long ago, and issues that were deleted or
+        transferred then, with their verdicts.
 
-        Dead items and people's verdicts stay.
+        Dead items and people's reviews stay.
 
         Returns:
             How many deliveries, jobs and issues.
         """
         end = self.clock() - retention_s
-        old = [delete(table).where(table.state.in_(("done", "ignored")), table.finished_at < end).returning(table.id) for table in (Delivery, Job)]
-        gone = delete(Issue).where(Issue.state.in_(("deleted", "transferred")), Issue.updated_at < end).returning(Issue.number)
+        old = [
+            delete(table).where(table.state.in_(("done", "ignored")), table.finished_at < end).returning(table.id)
+            for table in (Delivery, Job)
+        ]
+        gone = (
+            delete(Issue)
+            .where(Issue.state.in_(("deleted", "transferred")), Issue.updated_at < end)
+            .returning(Issue.number)
+        )
         with self._session(writes=True) as session:
             return sum(len(session.scalars(statement).all()) for statement in (*old, gone))
 
@@ -210,13 +265,20 @@ def _first_of_its_lane() -> ColumnElement[bool]:
     """A leased job (whose lease ran out), or the waiting one that is due first in a lane where none is leased."""
     other = aliased(Job)
     earlier = tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id)
-    blocked = exists().where(other.lane == Job.lane, other.due_at.is_not(None), other.id != Job.id, or_(other.state == "leased", earlier))
+    blocked = exists().where(
+        other.lane == Job.lane, other.due_at.is_not(None), other.id != Job.id, or_(other.state == "leased", earlier)
+    )
     return or_(Job.state == "leased", ~blocked)
 
 
 def _change(session: Session, item: Delivery | Job, **values: object) -> None:
     table = type(item)
-    mine = (table.id == item.id, table.state == "leased", table.lease_owner == item.lease_owner, table.attempts == item.attempts)
+    mine = (
+        table.id == item.id,
+        table.state == "leased",
+        table.lease_owner == item.lease_owner,
+        table.attempts == item.attempts,
+    )
     changed = update(table).where(*mine).values(values).returning(table.id).execution_options(synchronize_session=False)
     if session.scalar(changed) is None:
         raise LeaseLostError(f"{table.__tablename__} {item.id}: not leased to {item.lease_owner} any more")

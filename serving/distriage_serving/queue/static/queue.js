@@ -35,6 +35,28 @@
     if (selected().length) one(`#bulk button[value=${action}]`).click();
   }
 
+  // Many at once are decided only after a question.
+  const ASK_FROM = 6;
+  document.addEventListener("submit", (event) => {
+    const count = selected().length;
+    if (event.target.id !== "bulk" || count < ASK_FROM) return;
+    const what = event.submitter?.value === "dismiss" ? "Dismiss" : "Accept";
+    if (confirm(`${what} ${count} issues?`)) return;
+    event.preventDefault();
+    leaving = false;
+  });
+
+  // Back leads to the row that one left from: the list's address names it.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("[data-row] [data-open]");
+    if (!link) return;
+    const here = new URL(location.href);
+    const [, , owner, name, number] = new URL(link.href).pathname.split("/");
+    here.searchParams.delete("after");
+    here.searchParams.set("at", `${decodeURIComponent(owner)}/${decodeURIComponent(name)}#${number}`);
+    history.replaceState(null, "", here);
+  });
+
   // ---------------------------------------------------------------- issue
   const verdict = one("#verdict");
   const axes = all("[data-axis]");
@@ -78,11 +100,12 @@
   // ---------------------------------------------------------------- keys
   const follow = (selector) => one(selector)?.click();
   const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
-    a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click() };
+    a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
+    "/": () => one("[data-search]").select() };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, Escape: () => follow("[data-list]") };
   const onBoth = { u: () => one("#undo").requestSubmit(), "?": () => help.showModal() };
-  const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one(".issues") ? onList : {}) };
+  const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
   const keysOn = one("#keys-on");
   if (keysOn) {
     keysOn.checked = localStorage.getItem("distriage-keys") !== "off";

@@ -1,8 +1,9 @@
-"""What alembic runs: the migrations, in the transaction of the connection that `migrate.migrate` hands over."""
+"""What alembic runs: the migrations, in the transaction of the connection that `database.migrate` hands over."""
 
 from __future__ import annotations
 
 from alembic import context
+
 from distriage_serving.store.schema import Base
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=Base.metadata)

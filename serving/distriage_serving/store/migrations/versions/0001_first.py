@@ -122,7 +122,13 @@ def upgrade() -> None:
 
     op.create_table(
         "prediction_axes",
-        sa.Column("prediction_id", _INTEGER, sa.ForeignKey("predictions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+        sa.Column(
+            "prediction_id",
+            _INTEGER,
+            sa.ForeignKey("predictions.id", ondelete="CASCADE"),
+            primary_key=True,
+            autoincrement=False,
+        ),
         sa.Column("axis", sa.Text, primary_key=True),
         sa.Column("label", sa.Text, nullable=False),
         sa.Column("probability", sa.Double, nullable=False),

@@ -1,0 +1,199 @@
+"""The GitHub Action: event -> issue -> configuration -> verdict -> Plan -> carried out.
+
+Writes the step summary and the outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from distriage.classifier import Classifier
+from distriage.errors import DistriageError, InputError
+from distriage.github import Client
+from distriage.references import REPOSITORY, IssueReference
+from distriage.types import IssueReport, Mode
+from distriage.verdict import Verdict
+from distriage_serving.action import workflow_commands
+from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.files import read_config
+from distriage_serving.github.issue import read_issue
+from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
+from distriage_serving.planning.judging import doubt, judge, required
+from distriage_serving.planning.markdown import code
+from distriage_serving.planning.names import resolve
+from distriage_serving.planning.own_plan import with_own_labels
+from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.summary import summary_of
+
+MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
+_TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The action's inputs as the runner gives them: texts, empty where not set.
+
+    Attributes:
+        token: `repo-token`.
+        own_labels: A folder that `distriage learn` wrote; empty: own labels are not known.
+        second_reader: Base URL of an endpoint to ask about what is in doubt; empty: nobody is asked.
+        max_wait_s: Longest time to wait for rate limits, in seconds.
+    """
+
+    token: str = ""
+    repository: str = ""
+    event_path: str = ""
+    issue_number: str = ""
+    configuration_path: str = ""
+    mode: str = ""
+    dry_run: str = ""
+    model: str = ""
+    own_labels: str = ""
+    second_reader: str = ""
+    reader_model: str = ""
+    reader_calibration: str = ""
+    max_wait_s: float = 300.0
+
+
+def run_action(inputs: Inputs, *, strict: str) -> int:
+    """Run the action and return its exit code.
+
+    It is 0: whatever fails, or is refused by GitHub, ends in a warning, since a bot must not turn the reporter's issue
+    red. With `strict` it ends in an error: 2 for one that has a name, 1 for one that has none.
+    """
+    is_strict = strict.strip().lower() in _TRUE
+    say = workflow_commands.error if is_strict else workflow_commands.warning
+    try:
+        _flag("strict", strict)
+        refused = _run(inputs)
+    except (DistriageError, httpx.HTTPError, OSError) as error:
+        say(" ".join(str(error).split()))
+        return 2 if is_strict else 0
+    except Exception as error:
+        # Neither message nor source line: they may hold the report's text, and with it workflow commands.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        say(f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; please report it")
+        return 1 if is_strict else 0
+    for message in refused:
+        say(message)
+    return 2 if is_strict and refused else 0
+
+
+def _run(inputs: Inputs) -> list[str]:
+    """Do it.
+
+    Returns:
+        What GitHub refused, a sentence each.
+    """
+    event = _read_event(inputs.event_path)
+    reference = _target(inputs, event)
+    dry_run = _flag("dry-run", inputs.dry_run)
+    classifier = Classifier(inputs.model or None, own=inputs.own_labels or None)
+    taxonomy = classifier.bundle.taxonomy
+    client = Client(inputs.token, max_wait_s=inputs.max_wait_s)
+    config = _config(
+        read_config(client, reference.repository, inputs.configuration_path or CONFIG_PATH, taxonomy),
+        inputs.mode,
+        dry_run=dry_run,
+    )
+    sender_is_bot = not inputs.issue_number and _table(event, "sender").get("type") == "Bot"
+    issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
+    verdict = _judged(classifier, issue.report, config, inputs)
+    names = resolve(config, taxonomy)
+    plan = with_own_labels(make_plan(verdict, issue.state, names), verdict, issue.state, names)
+    done = Execution()
+    failure: DistriageError | None = None
+    try:
+        execute(plan, client, done)
+    except DistriageError as error:  # what was done until then is reported all the same
+        failure = error
+    workflow_commands.write_summary(summary_of(plan, verdict, issue.state, taxonomy) + _outcome(done, failure))
+    workflow_commands.write_outputs(
+        {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
+    )
+    added = (
+        f"would add {len(plan.labels)} labels (dry run)" if plan.dry_run else f"{len(done.labels_added)} labels added"
+    )
+    workflow_commands.notice(f"{added}; see the step summary")
+    if failure is not None:
+        raise failure
+    return done.warnings
+
+
+def _judged(classifier: Classifier, report: IssueReport, config: RepositoryConfig, inputs: Inputs) -> Verdict:
+    """The verdict, by both readers where a second one is set; if that one fails, the first verdict with a note."""
+    if not inputs.second_reader:
+        return judge(classifier, report, config)
+    from distriage.second_reader.reader import reader_from_options
+
+    file = Path(inputs.reader_calibration) if inputs.reader_calibration else None
+    bundle = classifier.bundle
+    reader = reader_from_options(inputs.second_reader, inputs.reader_model, file, bundle.manifest.name)
+    verdict, question = doubt(classifier, report, config, reader.axes)
+    if question is None:
+        return verdict
+    return reader.put(verdict, question, bundle.taxonomy, partial(required, config))
+
+
+def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> RepositoryConfig:
+    """The configuration with the action's own inputs over it; either may ask for a dry run."""
+    if mode and mode not in list(Mode):
+        raise InputError(f"input mode: {mode!r}; expected one of {', '.join(Mode)}")
+    return config.model_copy(update={"dry_run": config.dry_run or dry_run, **({"mode": Mode(mode)} if mode else {})})
+
+
+def _outcome(done: Execution, failure: DistriageError | None) -> str:
+    messages = [*done.warnings, *([str(failure)] if failure is not None else [])]
+    return "".join(f"\n**Warning**: {code(message, 400)}\n" for message in messages)
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def _read_event(path: str) -> Mapping[str, Any]:
+    if not path:
+        return {}
+    file = Path(path)
+    try:
+        if file.stat().st_size > MAX_EVENT_BYTES:
+            raise InputError(f"GITHUB_EVENT_PATH: {path}: more than {MAX_EVENT_BYTES:,} bytes")
+        event = json.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"GITHUB_EVENT_PATH: {path} is not valid JSON") from None
+    if not isinstance(event, dict):
+        raise InputError(f"GITHUB_EVENT_PATH: {path} holds no object")
+    return event
+
+
+def _target(inputs: Inputs, event: Mapping[str, Any]) -> IssueReference:
+    repository = inputs.repository or _table(event, "repository").get("full_name") or ""
+    if not isinstance(repository, str) or not REPOSITORY.fullmatch(repository):
+        raise InputError(f"GITHUB_REPOSITORY: {repository!r}; expected owner/repo")
+    number = inputs.issue_number.strip() or _table(event, "issue").get("number")
+    if number is None:
+        raise InputError("the event holds no issue; run on `issues`, or set the input issue-number")
+    if not (str(number).isascii() and str(number).isdigit() and 0 < int(number) < 10**10):
+        raise InputError(f"issue-number: {number!r}; expected a number such as 12")
+    return IssueReference(repository, int(number))
+
+
+def _table(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = event.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _flag(name: str, text: str) -> bool:
+    given = text.strip().lower()
+    if given not in _TRUE | _FALSE:
+        raise InputError(f"input {name}: {text!r}; expected true or false")
+    return given in _TRUE

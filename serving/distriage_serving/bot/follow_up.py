@@ -1,0 +1,95 @@
+"""What follows from a delivery or a job: rows and jobs in the store, in the transaction that ends it. Database I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from distriage_serving.bot.deliveries import (
+    Access,
+    Became,
+    Check,
+    Command,
+    Configured,
+    Effect,
+    Ended,
+    Ignored,
+    Renamed,
+    Triage,
+)
+from distriage_serving.store import NewJob, Review, Store, check_job, command_job, configure_job, triage_job
+
+
+def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce_s: float) -> str | None:
+    """Note what follows from a delivery.
+
+    Args:
+        debounce_s: An edited issue is looked at only once nobody has touched it for so long.
+
+    Returns:
+        Why nothing follows; None: something does.
+    """
+    match effect:
+        case Ignored(why):
+            return why
+        case Triage(issue, debounced):
+            store.put_job(triage_job(issue, installation_id), store.clock() + (debounce_s if debounced else 0.0))
+        case Command(issue, argument):
+            store.put_job(command_job(issue, installation_id, argument))
+        case Check(pull, argument):
+            store.put_job(check_job(pull, installation_id, argument))
+        case Became(issue, state, updated_at):
+            store.set_state(issue, state, updated_at)
+        case Access(got, lost):
+            for name in got:
+                store.save_repository(name, display_name=name, installation_id=installation_id, enabled=True)
+            if lost:
+                store.disable_repositories(installation_id, lost)
+        case Ended():
+            store.disable_repositories(installation_id)
+        case Renamed(old, new):
+            if not store.rename_repository(old, new):
+                return f"nothing is known of {old}"
+            store.save_repository(new, display_name=new, installation_id=installation_id)
+        case Configured(repository):
+            for name in _configured_by(store, repository, installation_id):
+                store.put_job(configure_job(name, installation_id))
+    return None
+
+
+def _configured_by(store: Store, repository: str, installation_id: int) -> list[str]:
+    """The repositories for which a file counts: that of `owner/.github` for all of the owner that wait for a repair."""
+    owner, _, name = repository.partition("/")
+    if name != ".github":
+        return [repository]
+    rows = store.list_repositories(enabled=True, installation_id=installation_id)
+    waiting = [row.name for row in rows if row.config_error is not None and row.name.startswith(f"{owner}/")]
+    return [repository, *(name for name in waiting if name != repository)]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a piece of work.
+
+    Attributes:
+        note: One line, for whoever looks at it; None: nothing to say.
+        nothing_to_do: It was left alone, and `note` says why.
+        labels: That were planned.
+        reviews: To add, in one transaction with the end of the job.
+        taken_back: Ids of reviews that no longer hold, likewise.
+        jobs: That follow, likewise.
+    """
+
+    note: str | None = None
+    nothing_to_do: bool = False
+    labels: tuple[str, ...] = ()
+    reviews: tuple[Review, ...] = ()
+    taken_back: tuple[int, ...] = ()
+    jobs: tuple[NewJob, ...] = ()
+
+
+def follow_job(store: Store, done: Done) -> None:
+    """Write what follows from a job."""
+    store.add_reviews(*done.reviews)
+    store.undo_reviews(*done.taken_back)
+    for job in done.jobs:
+        store.put_job(job)

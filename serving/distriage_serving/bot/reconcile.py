@@ -1,0 +1,137 @@
+"""What was missed: a repository's open issues in the store against those on GitHub. Network and database I/O.
+
+Webhooks get lost, come late and out of order, and some changes have none. One list of the open issues, a hundred a
+request, finds what was edited, reopened or opened unseen; what is open in the store and not in that list is looked at
+by itself, for it was closed, deleted or transferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from distriage.errors import NotFoundError, RefusedError, TransferredError
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage.taxonomy import Taxonomy
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.repositories import current_config
+from distriage_serving.github.closing import close, reopen
+from distriage_serving.github.issue import read_stage
+from distriage_serving.store import SNOOZE, Job, NewJob, Store, reconcile_job, report_digest, triage_job
+
+EVERY_S: Final = 6 * 3600.0
+OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
+MAX_LOOKED_AT: Final = 200  # one by one, in one job
+
+
+def due(store: Store) -> list[NewJob]:
+    """The repositories whose turn it is, a job each."""
+    before = store.clock() - EVERY_S
+    return [
+        reconcile_job(row.name, row.installation_id)
+        for row in store.list_repositories(enabled=True)
+        if row.installation_id is not None and (row.reconciled_at or 0.0) <= before
+    ]
+
+
+def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
+    """Bring what is stored of a repository's open issues in step with GitHub.
+
+    Issues that were there before the App came are left to `distriage backfill`.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    began_at = store.clock()
+    try:
+        return _reconcile(client, store, taxonomy, repository, installation_id)
+    except RefusedError:  # such as issues that are switched off: not again before its next turn
+        store.save_repository(repository, reconciled_at=began_at)
+        raise
+
+
+def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
+    began_at = store.clock()
+    current_config(client, store, taxonomy, repository, installation_id)
+    row = store.get_repository(repository)
+    known_since = row.reconciled_at - OVERLAP_S if row is not None and row.reconciled_at is not None else None
+    known = store.open_issues(repository)
+    look_at: list[int] = []
+    listed: set[int] = set()
+    for items, _ in client.pages(f"/repos/{repository}/issues", {"state": "open"}):
+        for item in items:
+            number = item.get("number")
+            if not isinstance(number, int) or "pull_request" in item or _is_bot(item.get("user")):
+                continue
+            listed.add(number)
+            if number in known:
+                updated_at, digest = known[number]
+                changed = digest != report_digest(str(item.get("title") or ""), str(item.get("body") or ""))
+                if changed and _time(item, "updated_at") >= updated_at:
+                    look_at.append(number)
+            elif _was_missed(store, IssueReference(repository, number), item, known_since):
+                look_at.append(number)
+    missing = sorted(known.keys() - listed)
+    ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
+    jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
+    if len(missing) > MAX_LOOKED_AT:
+        jobs.append(reconcile_job(repository, installation_id))
+    else:
+        store.save_repository(repository, reconciled_at=began_at)
+    found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
+    return Done(found, jobs=tuple(jobs))
+
+
+def _was_missed(store: Store, issue: IssueReference, item: Mapping[str, Any], since: float | None) -> bool:
+    """Whether an open issue that is not open in the store should be: reopened, or filed since the last comparison."""
+    stored = store.get_issue(issue.repository, issue.number)
+    if stored is not None:
+        return _time(item, "updated_at") >= stored.updated_at
+    return since is not None and _time(item, "created_at") >= since
+
+
+def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
+    """Note what became of an issue that is open in the store and not in GitHub's list."""
+    try:
+        is_open, updated_at = read_stage(client, issue)
+    except TransferredError:
+        return store.set_state(issue, "transferred", store.clock())
+    except NotFoundError:
+        return store.set_state(issue, "deleted", store.clock())
+    return not is_open and store.set_state(issue, "closed", updated_at)
+
+
+def _time(item: Mapping[str, Any], key: str) -> float:
+    text = item.get(key)
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _is_bot(user: object) -> bool:
+    return isinstance(user, dict) and user.get("type") == "Bot"
+
+
+def bring_in_step(client: Client, store: Store, job: Job) -> Done:
+    """Close an issue on GitHub as a person asked for in the queue, or open it again if that was taken back.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    issue = IssueReference(job.repository, job.issue or 0)
+    acts = [act for act in store.acts(issue) if act.what != SNOOZE]
+    done = []
+    for act in acts:
+        if act.undone_at is not None and act.carried_out:
+            reopen(client, issue, was_duplicate=act.duplicate_of is not None)
+            store.note_act(act, carried_out=False)
+            done.append("reopened")
+    standing = next((act for act in acts if act.undone_at is None), None)
+    if standing is not None and not standing.carried_out:
+        close(client, issue, standing.what, standing.duplicate_of)
+        store.note_act(standing, carried_out=True)
+        done.append("closed")
+    return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)

@@ -1,0 +1,95 @@
+"""A repository's configuration as it is on GitHub now, and its name. Network and database I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from distriage.errors import ConfigError, NotFoundError
+from distriage.github import Client
+from distriage.references import REPOSITORY
+from distriage.taxonomy import Taxonomy
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.github.files import read_config
+from distriage_serving.planning.config_file import dump_config
+from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
+from distriage_serving.store import Store, triage_job
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentConfig:
+    """The configuration to go by.
+
+    Attributes:
+        config: While the file is broken, the last one that was not, else the default one.
+        error: What is wrong with the file; None: nothing.
+    """
+
+    config: RepositoryConfig
+    error: str | None = None
+
+
+def current_config(
+    client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None
+) -> CurrentConfig:
+    """Read the configuration, note whether it is broken, and after its repair go on with the issues that waited.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    known = store.get_repository(repository)
+    try:
+        config = read_config(client, repository, CONFIG_PATH, taxonomy)
+    except ConfigError as error:
+        store.save_repository(repository, installation_id=installation_id, enabled=True, config_error=str(error))
+        last = known.config if known is not None else None
+        return CurrentConfig(_last_good(last), error=str(error))
+    values = {"installation_id": installation_id, "enabled": True, "config": dump_config(config), "config_error": None}
+    with store.transaction():
+        store.save_repository(repository, **values)
+        if known is not None and known.config_error is not None:
+            for issue in store.held_issues(repository):
+                store.put_job(triage_job(issue, installation_id))
+    return CurrentConfig(config)
+
+
+def last_config(store: Store, repository: str) -> RepositoryConfig:
+    """The configuration as it was read last."""
+    known = store.get_repository(repository)
+    return _last_good(known.config if known is not None else None)
+
+
+def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None) -> Done:
+    """Read the configuration after a change of it.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    current = current_config(client, store, taxonomy, repository, installation_id)
+    return Done(current.error)
+
+
+def followed(client: Client, store: Store, repository: str) -> str | None:
+    """Take what is stored of a repository to the name that it has now.
+
+    Returns:
+        That name, as GitHub writes it; None: it is the one that it had, or it is gone.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    try:
+        name = client.json(f"/repos/{repository}").get("full_name")
+    except NotFoundError:
+        return None
+    if not isinstance(name, str) or not REPOSITORY.fullmatch(name) or name.casefold() == repository.casefold():
+        return None
+    store.rename_repository(repository, name)
+    return name
+
+
+def _last_good(stored: object) -> RepositoryConfig:
+    """A configuration as it was stored; the default one if a later version no longer knows it."""
+    try:
+        return RepositoryConfig.model_validate(stored) if stored is not None else RepositoryConfig()
+    except ValueError:
+        return RepositoryConfig()

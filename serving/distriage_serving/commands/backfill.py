@@ -1,0 +1,117 @@
+"""`distriage backfill`. Imports nothing heavy before it runs."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+from rich.console import Console
+
+from distriage.errors import InputError
+from distriage.extras import needs_extra
+from distriage_serving.commands.options import (
+    DatabaseOption,
+    ModelOption,
+    RepositoryArgument,
+    check_repository,
+    open_store,
+)
+
+if TYPE_CHECKING:
+    from distriage_serving.bot.backfill import BackfillReport
+
+
+def backfill(
+    repository: RepositoryArgument,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; write nothing to GitHub.")
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Only issues filed on this day (UTC) or later, e.g. 2026-01-31.")
+    ] = None,
+    state: Annotated[str, typer.Option(help="open, closed or all.")] = "open",
+    comments: Annotated[
+        bool,
+        typer.Option(
+            "--comments", help="Also write comments, if the configuration asks for them; each one mails people."
+        ),
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also revisit issues already processed, after a change of the configuration."),
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every label to review.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="With --dry-run: the same as a table.")] = None,
+    database: DatabaseOption = None,
+    model: ModelOption = None,
+) -> None:
+    """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
+    with needs_extra("serve"):
+        from distriage.classifier import Classifier
+        from distriage.github import Client, token_of_environment
+        from distriage_serving.bot.backfill import Backfill, BackfillOptions, State, paced
+        from distriage_serving.commands.proposals import as_csv, as_page, estimate
+        from distriage_serving.planning.judging import LocalJudge
+
+        check_repository(repository)
+        if state not in get_args(State):
+            raise InputError(f"--state {state!r}: expected one of {', '.join(get_args(State))}")
+        if (html or csv) and not dry_run:
+            raise InputError("--html and --csv show what a dry run proposes; expected --dry-run")
+        options = BackfillOptions(dry_run, _day(since), state, comments, again)  # type: ignore[arg-type]
+        token = token_of_environment()
+        if not token:
+            raise InputError(
+                "GITHUB_TOKEN is not set; expected a token with issues: write and contents: read (for --dry-run: read)"
+            )
+        with open_store(database, must_exist=False) as store:
+            client = Client(token, max_wait_s=math.inf, before_write=paced(store))
+            work = Backfill(client, store, LocalJudge(Classifier(model)), Console(highlight=False))
+            begun = time.monotonic()
+            try:
+                work.run(repository, options)
+            finally:
+                _print_report(work.console, work.report)
+            if work.report.dry_run:
+                said = estimate(work.report, time.monotonic() - begun, client.sent)
+                if said:
+                    work.console.print(said, markup=False, soft_wrap=True)
+                _write(html, as_page(repository, work.report.proposals, said))
+                _write(csv, as_csv(work.report.proposals))
+
+
+def _write(file: Path | None, text: str) -> None:
+    if file is None:
+        return
+    try:
+        file.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _day(text: str | None) -> float:
+    if text is None:
+        return 0.0
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise InputError(f"--since {text!r}: expected a day such as 2026-01-31") from None
+
+
+def _print_report(console: Console, report: BackfillReport) -> None:
+    would = "would get" if report.dry_run else "got"
+    console.print(
+        f"{report.labelled} issues {would} labels, {report.nothing} none; {report.known} were done before, "
+        f"{len(report.failed)} failed",
+        markup=False,
+    )
+    for label, count in report.labels.most_common():
+        console.print(f"{count:>6}  {label}", markup=False)
+    for failure in report.failed:
+        console.print(f"failed: {failure}", markup=False, soft_wrap=True)

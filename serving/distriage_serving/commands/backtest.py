@@ -1,0 +1,70 @@
+"""`distriage backtest`. Imports nothing heavy before it runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from distriage.extras import needs_extra
+from distriage.terminal import say
+from distriage_serving.commands.options import ModelOption, RepositoryArgument, check_repository
+
+
+def backtest(
+    repository: RepositoryArgument,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="NAME=AXIS:LABEL",
+            help="A label of the repository means this, e.g. 'deadlock=symptom:runtime-hang'.",
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A configuration; default: .github/distriage.yml of the repository.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="The page.")] = Path("backtest.html"),
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the newest so many issues.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="What was fetched; default: OWNER-REPO.history.jsonl. Delete it to fetch anew.")
+    ] = None,
+    model: ModelOption = None,
+) -> None:
+    """Say what the model would have said of a repository's past issues, and how often people agree, as one HTML page.
+    Writes nothing to GitHub.
+    """
+    with needs_extra("serve"):
+        from distriage.classifier import Classifier
+        from distriage.github import Client, token_of_environment
+        from distriage.types import Mode
+        from distriage_serving.backtest.mapping import unused
+        from distriage_serving.backtest.measure import measure
+        from distriage_serving.backtest.run import BacktestOptions
+        from distriage_serving.backtest.run import backtest as run
+
+        check_repository(repository)
+        options = BacktestOptions(
+            map_ or (), config, limit, cache or Path(f"{repository.replace('/', '-')}.history.jsonl"), output
+        )
+        console = Console(stderr=True, highlight=False)
+        client = Client(token_of_environment(), max_wait_s=math.inf)
+        result = run(client, Classifier(model), repository, options, console)
+        for axis in result.axes:
+            tally = measure(axis, result.replay.items).modes[Mode.BALANCED]
+            right = (
+                f"right in {tally.precision:.0%} of {tally.judged}"
+                if tally.precision is not None
+                else "no label of people to compare with"
+            )
+            typer.echo(f"{axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+        carried = [label for issue in result.history.issues for label in issue.labels]
+        for name in unused(options.extra, carried):
+            say(f"--map {name}: no issue carries this label")
+        typer.echo(f"written: {output}")
+        typer.echo(
+            f"next: look at it, name the labels in .github/distriage.yml, distriage backfill {repository} --dry-run"
+        )

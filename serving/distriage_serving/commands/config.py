@@ -1,0 +1,164 @@
+"""`distriage config`. Needs the core only; imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from distriage.errors import InputError
+
+if TYPE_CHECKING:
+    from distriage.classifier import Classifier
+    from distriage.history import PastIssue
+    from distriage_serving.planning.draft import TheirLabel
+
+READ_ISSUES = 500  # the newest with a label
+LEAST_SURE = 0.5
+
+config_app = typer.Typer(
+    name="config", help="A repository's configuration, .github/distriage.yml.", no_args_is_help=True
+)
+
+
+@config_app.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration, such as .github/distriage.yml.")],
+    model: Annotated[
+        str | None,
+        typer.Option(help="Check against the labels of this model instead of those of the packaged taxonomy."),
+    ] = None,
+) -> None:
+    """Check a configuration: one line an error, exit code 2.
+
+    Inside GitHub Actions the lines are marked in the pull request.
+    """
+    from distriage.bundle import Bundle, find_bundle
+    from distriage.taxonomy import default_taxonomy
+    from distriage_serving.action import workflow_commands
+    from distriage_serving.planning.config_file import load_config
+    from distriage_serving.planning.config_problems import RepositoryConfigError
+    from distriage_serving.planning.names import resolve
+
+    taxonomy = Bundle(find_bundle(model)).taxonomy if model is not None else default_taxonomy()
+    try:
+        names = resolve(load_config(file, taxonomy), taxonomy)
+    except RepositoryConfigError as error:
+        for problem in error.problems:
+            sys.stderr.write(f"{' '.join(str(problem).split())}\n")
+            if os.environ.get("GITHUB_ACTIONS") == "true":
+                workflow_commands.error_at(problem.file, problem.line, problem.message)
+        raise typer.Exit(2) from None
+    typer.echo(f"{file}: valid")
+    for line in names.describe():
+        typer.echo(line)
+
+
+@config_app.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration, as in schemas/distriage-config.schema.json."""
+    from distriage.taxonomy import default_taxonomy
+    from distriage_serving.planning.configuration_schema import config_schema
+
+    sys.stdout.write(json.dumps(config_schema(default_taxonomy()), indent=2, ensure_ascii=False) + "\n")
+
+
+@config_app.command()
+def init(
+    repository: Annotated[
+        str | None, typer.Argument(metavar="[OWNER/REPO]", help="Read its labels; GITHUB_TOKEN is used if set.")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read them from a file: JSON, objects with `name` and `description`."),
+    ] = None,
+    issues: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Past issues that `distriage backtest` fetched: what the model says of them counts."
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+) -> None:
+    """Print a draft made from a repository's labels: which of our labels each may stand for, and why."""
+    from distriage.bundle import Bundle, find_bundle
+    from distriage.references import REPOSITORY
+    from distriage_serving.planning.config_file import parse_config
+    from distriage_serving.planning.draft import TheirLabel, draft, observe
+
+    if (repository is None) == (labels is None):
+        raise InputError("name a repository or --labels FILE, one of both")
+    if labels is not None:
+        theirs = _labels_in(labels)
+    else:
+        from distriage.github import Client, token_of_environment
+
+        name = repository or ""
+        if not REPOSITORY.fullmatch(name):
+            raise InputError(f"{name!r}: expected owner/repo")
+        client = Client(token_of_environment(), max_wait_s=math.inf)
+        found = client.items(f"/repos/{name}/labels")
+        theirs = [TheirLabel(str(item.get("name")), str(item.get("description") or "")) for item in found]
+    said = None
+    if issues is not None:
+        from distriage.classifier import Classifier
+        from distriage.history import load_history
+
+        classifier = Classifier(model, threads=1)
+        taxonomy = classifier.bundle.taxonomy
+        said = observe(_likeliest(classifier, load_history(issues)[1].issues))
+    else:
+        taxonomy = Bundle(find_bundle(model)).taxonomy
+    text = draft(repository or str(labels), theirs, taxonomy, said)
+    parse_config(text, "the draft", taxonomy)
+    sys.stdout.write(text)
+
+
+def _labels_in(file: Path) -> list[TheirLabel]:
+    from distriage_serving.planning.draft import TheirLabel
+
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{file}: not JSON; expected a list of objects with `name` and `description`") from None
+    if not isinstance(value, list):
+        raise InputError(f"{file}: {type(value).__name__}; expected a list of objects with `name` and `description`")
+    found = []
+    for number, item in enumerate(value):
+        if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+            raise InputError(f"{file}: entry {number} has no `name`; expected an object with `name` and `description`")
+        found.append(TheirLabel(item["name"], str(item.get("description") or "")))
+    return found
+
+
+def _likeliest(
+    classifier: Classifier, issues: Sequence[PastIssue]
+) -> Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]:
+    from distriage.policy import decide
+    from distriage.reading import check_report
+    from distriage.types import IssueReport, Mode, Outcome
+
+    manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
+    for issue in [issue for issue in issues if issue.labels and not issue.by_bot][-READ_ISSUES:]:
+        report = IssueReport(issue.title, issue.body)
+        try:
+            check_report(report)
+        except InputError:
+            continue
+        decisions = decide(classifier.predict(report), manifest.axes, taxonomy, Mode.BEST)
+        yield (
+            issue.labels,
+            [
+                (axis, decision.label)
+                for axis, decision in decisions.items()
+                if decision.outcome is Outcome.APPLY and decision.probability >= LEAST_SURE
+            ],
+        )

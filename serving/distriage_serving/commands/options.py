@@ -1,0 +1,49 @@
+"""Options and checks that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from distriage.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from distriage_serving.store import Store
+
+RepositoryArgument = Annotated[
+    str, typer.Argument(metavar="OWNER/REPO", help="A repository on GitHub; GITHUB_TOKEN is used if set.")
+]
+ModelOption = Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(help="URL of the bot's database; default: DISTRIAGE_DATABASE, else sqlite:///distriage.db."),
+]
+
+
+@contextmanager
+def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
+    from distriage_serving.settings import load_settings
+    from distriage_serving.store import Store, UnavailableError
+
+    url = load_settings({"database": database}).database
+    file = Path(url.removeprefix("sqlite:///"))
+    if must_exist and url.startswith("sqlite:///") and not file.is_file():
+        raise ConfigError(
+            f"{url}: no such file; expected the database of a bot or of a backfill (--database or DISTRIAGE_DATABASE)"
+        )
+    try:
+        with Store.open(url) as store:
+            yield store
+    except UnavailableError as error:
+        raise ConfigError(f"the database: {error}") from None
+
+
+def check_repository(repository: str) -> None:
+    from distriage.references import REPOSITORY
+
+    if not REPOSITORY.fullmatch(repository):
+        raise InputError(f"{repository!r}: expected owner/repo")

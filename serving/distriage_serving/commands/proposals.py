@@ -1,0 +1,83 @@
+"""What a dry run of `backfill` proposes, as a table to review: CSV, and one HTML page without scripts. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined
+
+from distriage_serving.bot.backfill import BackfillReport, Proposal
+
+WRITES_AN_HOUR: Final = 500  # that the store lets through; see `store/pace.py`
+COLUMNS: Final = ("number", "title", "label", "probability", "url")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to calculate
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{{ repository }}: labels to review</title>
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8886; vertical-align: top; }
+td:last-child, th:last-child { text-align: right; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: anywhere; }
+</style>
+<h1>{{ repository }}: {{ rows|length }} labels to review</h1>
+<p>{{ estimate }} Nothing was written to GitHub.</p>
+<table>
+<thead><tr><th>Issue</th><th>Title</th><th>Label</th><th>Probability</th></tr></thead>
+<tbody>
+{% for row in rows %}<tr><td>{% if row.url %}<a href="{{ row.url }}" rel="noreferrer noopener">#{{ row.number }}</a>{% else %}#{{ row.number }}{% endif %}</td><td><bdi>{{ row.title }}</bdi></td><td>{{ row.label }}</td><td>{% if row.probability is not none %}{{ "%.2f"|format(row.probability) }}{% endif %}</td></tr>
+{% endfor %}</tbody>
+</table>
+</html>
+"""  # noqa: E501
+
+
+def as_csv(rows: Sequence[Proposal]) -> str:
+    """A line a label; what a spreadsheet would take for a formula begins with an apostrophe."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        probability = "" if row.probability is None else f"{row.probability:.4f}"
+        table.writerow([row.number, _harmless(row.title), _harmless(row.label), probability, row.url])
+    return text.getvalue()
+
+
+def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
+    """The same for people."""
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_PAGE)
+    return template.render(repository=repository, rows=rows, estimate=estimate)
+
+
+def estimate(report: BackfillReport, seconds: float, requests: int) -> str:
+    """What carrying the proposals out would take, judged by this dry run; empty where it read no issue.
+
+    Args:
+        seconds, requests: That the dry run took.
+    """
+    read = report.labelled + report.nothing
+    if not read:
+        return ""
+    # Each issue that gets labels takes one write, and each label that is new in the repository one more.
+    share, new = report.labelled / read, len(report.labels)
+    hours = [max(seconds / read * issues / 3600, (share * issues + new) / WRITES_AN_HOUR) for issues in (read, 5000)]
+    calls = [round(requests / read * issues + share * issues + new) for issues in (read, 5000)]
+    return (
+        f"For real: about {calls[0]:,} API calls, {_duration(hours[0])} for these {read:,} issues; "
+        f"at this rate {calls[1]:,} calls, {_duration(hours[1])} for 5,000."
+    )
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1 else f"{max(1, round(hours * 60))} min"
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text

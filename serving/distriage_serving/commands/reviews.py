@@ -1,0 +1,38 @@
+"""`distriage reviews`. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from distriage.errors import InputError
+from distriage.extras import needs_extra
+from distriage_serving.commands.options import DatabaseOption, open_store
+
+reviews_app = typer.Typer(name="reviews", help="Maintainers' decisions on the model's verdicts.", no_args_is_help=True)
+
+
+@reviews_app.command()
+def export(
+    database: DatabaseOption = None,
+    output: Annotated[Path | None, typer.Option(help="A file; default: standard output.")] = None,
+) -> None:
+    """Write people's reviews as JSONL, the latest on each axis of each issue, with its text.
+    For `distriage corpus import-reviews`.
+    """
+    with needs_extra("serve"):
+        from distriage_serving.store.review_export import review_records
+
+        with open_store(database, must_exist=True) as store:
+            lines = [record.model_dump_json() + "\n" for record in review_records(store)]
+    if output is None:
+        sys.stdout.write("".join(lines))
+        return
+    try:
+        output.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from None
+    typer.echo(f"{len(lines):,} reviews in {output}", err=True)

@@ -1,0 +1,23 @@
+"""`distriage serve`. Imports nothing heavy before it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from distriage.extras import needs_extra
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one; default: 8000.")] = None,
+    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+) -> None:
+    """Answer over HTTP. All settings can come from the environment too, as DISTRIAGE_HOST, DISTRIAGE_API_KEYS, ...;
+    see README.
+    """
+    with needs_extra("serve"):
+        from distriage_serving.server import run_server
+        from distriage_serving.settings import load_settings
+    run_server(load_settings({"host": host, "port": port, "model": model}))

@@ -1,0 +1,108 @@
+"""Sub-commands `distriage worker` and `distriage inbox`. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from distriage.errors import InputError
+
+if TYPE_CHECKING:
+    from distriage_serving.store import Delivery, Job, Store
+
+State = Literal["waiting", "leased", "done", "dead", "ignored"]
+MOST = 1_000_000
+inbox_app = typer.Typer(
+    name="inbox", help="The bot's deliveries and jobs: what waits, what failed and why.", no_args_is_help=True
+)
+
+
+def worker(
+    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+) -> None:
+    """Work on the GitHub bot's deliveries in a process of its own, beside `distriage serve`;
+    settings come from the environment, see README.
+    """
+    from distriage_serving.bot.service import run_worker
+    from distriage_serving.settings import load_settings
+
+    run_worker(load_settings({"model": model}))
+
+
+@inbox_app.command("list")
+def list_(
+    state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 20,
+) -> None:
+    """Deliveries and jobs, the newest first."""
+    with _store() as store:
+        _show(store, state, limit)
+
+
+@inbox_app.command()
+def dead(limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100) -> None:
+    """What was given up, and why; `distriage inbox replay` tries one again."""
+    with _store() as store:
+        _show(store, "dead", limit)
+
+
+@inbox_app.command()
+def replay(
+    identifier: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="As `distriage inbox dead` shows it; `all`: everything that was given up."),
+    ],
+) -> None:
+    """Try something again that was given up."""
+    from distriage_serving.store import Delivery, Job
+
+    with _store() as store:
+        if identifier == "all":
+            replayed = sum(store.replay(Delivery, delivery.id) for delivery in store.dead(Delivery, MOST))
+            replayed += sum(store.replay(Job, job.id) for job in store.dead(Job, MOST))
+            typer.echo(f"{replayed} wait again")
+            return
+        number = identifier.removeprefix("job:")
+        known = (
+            store.replay(Job, int(number))
+            if number.isascii() and number.isdigit() and len(number) < 19
+            else store.replay(Delivery, identifier)
+        )
+        if not known:
+            raise InputError(
+                f"inbox replay {identifier!r}: expected the id of a delivery or job that was given up; `distriage "
+                "inbox dead` lists them"
+            )
+        typer.echo(f"{identifier} waits again")
+
+
+def _store() -> Store:
+    from distriage_serving.settings import load_settings
+    from distriage_serving.store import Store
+
+    return Store.open(load_settings().database)
+
+
+def _show(store: Store, state: State | None, limit: int) -> None:
+    from distriage_serving.store import Delivery, Job
+
+    for delivery in store.list_work(Delivery, state, limit):
+        _line(delivery.id, f"{delivery.event}.{delivery.action}" if delivery.action else delivery.event, delivery)
+    for job in store.list_work(Job, state, limit):
+        _line(f"job:{job.id}", job.kind, job)
+    typer.echo(
+        "; ".join(
+            f"{table}: {', '.join(f'{count} {name}' for name, count in states.items() if count) or 'none'}"
+            for table, states in store.counts().items()
+        )
+    )
+
+
+def _line(identifier: str, what: str, item: Delivery | Job) -> None:
+    due = f"due {datetime.fromtimestamp(item.due_at, UTC):%Y-%m-%d %H:%M:%S}Z" if item.due_at is not None else ""
+    place = f"{item.repository}#{item.issue}" if item.issue is not None else item.repository
+    parts = (identifier, what, place, item.state, f"attempts {item.attempts}", due, item.last_error or "")
+    # Parts of an error may be others' words: nothing of them may steer the terminal.
+    typer.echo("  ".join("".join(char if char.isprintable() else " " for char in part) for part in parts if part))

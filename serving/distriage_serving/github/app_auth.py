@@ -1,0 +1,148 @@
+"""Who the bot is: the App's own token (RS256 JWT) and those of its installations. Network I/O.
+
+https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from distriage.errors import ConfigError, GitHubError
+from distriage.github import Client
+from distriage_serving.http_settings import PREFIX
+from distriage_serving.settings import Settings
+
+BACKDATE_S: Final = 60  # GitHub's advice against clocks that run ahead
+LIFETIME_S: Final = 540  # GitHub takes at most 600
+MARGIN_S: Final = 300  # a job must not outlive its token
+MAX_WAIT_S: Final = 10.0  # of one piece of work; a longer wait defers it
+
+
+def private_key(settings: Settings) -> str:
+    """The App's private key, PEM.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    if settings.github_private_key is not None:
+        return settings.github_private_key.get_secret_value().replace("\\n", "\n")  # as it gets through an .env file
+    file = settings.github_private_key_file
+    assert file is not None
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{PREFIX}GITHUB_PRIVATE_KEY_FILE: {file}: cannot be read: {error}") from None
+
+
+def load_key(pem: str) -> RSAPrivateKey:
+    """Read an App's private key.
+
+    Raises:
+        ConfigError: not an unencrypted RSA key in PEM.
+    """
+    try:
+        key = load_pem_private_key(pem.encode(), None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, RSAPrivateKey):
+        raise ConfigError(
+            "DISTRIAGE_GITHUB_PRIVATE_KEY: expected the App's RSA key as GitHub gives it, "
+            "-----BEGIN RSA PRIVATE KEY----- and so on"
+        )
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    ends_at: float
+
+
+class App:
+    """A GitHub App. Safe to use from several threads.
+
+    Args of the constructor:
+        app_id: Its App ID or client ID.
+        api: Base URL; default as `Client`.
+        clock: Unix time in seconds.
+    """
+
+    def __init__(
+        self, app_id: str, key: RSAPrivateKey, api: str | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._app_id = app_id
+        self._key = key
+        self._api = api
+        self._clock = clock
+        self._tokens: dict[int, _Token] = {}
+        self._login: str | None = None
+        self._lock = threading.Lock()
+
+    def client(self) -> Client:
+        """A client that speaks as the App itself, for some minutes."""
+        now = int(self._clock())
+        claims = {"iat": now - BACKDATE_S, "exp": now + LIFETIME_S, "iss": self._app_id}
+        return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, max_wait_s=MAX_WAIT_S)
+
+    def installation_client(self, installation_id: int, *, before_write: Callable[[], None] | None = None) -> Client:
+        """A client that speaks as one installation.
+
+        Args:
+            before_write: Called before each request that changes something; may raise.
+
+        Raises:
+            GitHubError: as `token` and `login`.
+        """
+        return Client(
+            self.token(installation_id), self._api, max_wait_s=MAX_WAIT_S, login=self.login(), before_write=before_write
+        )
+
+    def login(self) -> str:
+        """The account under which the bot acts, such as `distriage[bot]`.
+
+        Raises:
+            GitHubError: GitHub cannot be reached or refuses.
+        """
+        with self._lock:
+            if self._login is None:
+                slug = self.client().json("/app").get("slug")
+                if not isinstance(slug, str):
+                    raise GitHubError("GET /app: GitHub's answer holds no slug")
+                self._login = f"{slug}[bot]"
+            return self._login
+
+    def token(self, installation_id: int) -> str:
+        """A token of an installation, valid for at least `MARGIN_S`.
+
+        Raises:
+            RefusedError: the App is no longer installed there, or is suspended.
+            GitHubError: GitHub cannot be reached.
+        """
+        with self._lock:
+            known = self._tokens.get(installation_id)
+            if known is None or known.ends_at - MARGIN_S <= self._clock():
+                path = f"/app/installations/{installation_id}/access_tokens"
+                answer = self.client().write("POST", path, {}, repeatable=True)
+                known = self._tokens[installation_id] = _read_token(answer)
+            return known.text
+
+    def forget(self, installation_id: int) -> None:
+        """Forget a token that GitHub refused, so that the next call asks for a new one."""
+        with self._lock:
+            self._tokens.pop(installation_id, None)
+
+
+def _read_token(answer: object) -> _Token:
+    match answer:
+        case {"token": str(text), "expires_at": str(ends)}:
+            return _Token(text, datetime.fromisoformat(ends).timestamp())
+    raise GitHubError("POST access_tokens: GitHub's answer holds no token")

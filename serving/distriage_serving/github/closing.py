@@ -1,0 +1,67 @@
+"""Closes and reopens an issue as a person asked for in the queue, so that doing it twice is the same as once.
+Network I/O; writes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from distriage.errors import RefusedError
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage_serving.github.executor import write_comment
+from distriage_serving.github.issue import find_own_comment
+from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.types import PlannedComment
+
+DUPLICATE: Final = "duplicate"  # the label, one of those that GitHub gives each new repository
+
+
+def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int | None) -> None:
+    """Close an issue; of a duplicate say first of which, and label it.
+
+    Args:
+        reason: GitHub's: `completed`, `not_planned` or `duplicate`.
+
+    Raises:
+        RefusedError: GitHub refuses.
+        GitHubError: GitHub cannot be reached.
+    """
+    if duplicate_of is not None:
+        text = f"Duplicate of #{duplicate_of}"
+        marker = Marker.of(text, DUPLICATE)
+        own = find_own_comment(client, issue, DUPLICATE)
+        if own is None or own.digest != marker.digest:
+            replaces = own.id if own is not None else None
+            write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
+        client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
+    client.write("PATCH", _path(issue), {"state": "closed", "state_reason": reason}, repeatable=True)
+
+
+def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> None:
+    """Open an issue again, and take away what `close` wrote.
+
+    Raises:
+        RefusedError: GitHub refuses.
+        GitHubError: GitHub cannot be reached.
+    """
+    client.write("PATCH", _path(issue), {"state": "open"}, repeatable=True)
+    if not was_duplicate:
+        return
+    _delete(client, f"{_path(issue)}/labels/{quote(DUPLICATE)}")
+    own = find_own_comment(client, issue, DUPLICATE)
+    if own is not None:
+        _delete(client, f"/repos/{issue.repository}/issues/comments/{own.id}")
+
+
+def _delete(client: Client, path: str) -> None:
+    try:
+        client.write("DELETE", path, None, repeatable=True)
+    except RefusedError as error:
+        if error.status != 404:  # else it is gone already
+            raise
+
+
+def _path(issue: IssueReference) -> str:
+    return f"/repos/{issue.repository}/issues/{issue.number}"

@@ -1,0 +1,131 @@
+"""Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
+
+First it creates labels that the repository lacks, then it adds labels and takes others off, then it writes the comment.
+What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from distriage.errors import GitHubError, LostAnswerError, RefusedError, TransferredError
+from distriage.github import MAX_ATTEMPTS, Client
+from distriage.references import IssueReference
+from distriage_serving.github.issue import find_own_comment
+from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
+
+
+@dataclass(slots=True)
+class Execution:
+    """What was done.
+
+    Attributes:
+        labels_created: Names of labels that did not exist in the repository.
+        labels_added: Names of labels that the issue has now by this plan.
+        labels_taken_off: Names of labels that the issue has no more by this plan.
+        comment: `written`, `edited` or None.
+        warnings: What GitHub refused, one sentence each.
+    """
+
+    labels_created: list[str] = field(default_factory=list)
+    labels_added: list[str] = field(default_factory=list)
+    labels_taken_off: list[str] = field(default_factory=list)
+    comment: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execution:
+    """Carry a plan out; a dry run sends nothing at all.
+
+    Args:
+        done: Where to note what is done, for a caller that wants to know it after an error too.
+
+    Raises:
+        TransferredError: the issue or its repository is in another place by now.
+        RateLimitError: GitHub's limit ends later than the client may wait. A second run does what is left.
+        GitHubError: GitHub cannot be reached.
+    """
+    done = done if done is not None else Execution()
+    if not plan.writes:
+        return done
+    base, issue = f"/repos/{plan.issue.repository}", f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"
+    failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
+    labels = [name for name in plan.labels if name not in failed]
+    if labels:
+        try:
+            client.write("POST", f"{issue}/labels", {"labels": labels}, repeatable=True)
+        except RefusedError as error:
+            done.warnings.append(_explain(error, "the labels could not be added"))
+        else:
+            done.labels_added = labels
+    for name in plan.take_off:
+        try:
+            client.write("DELETE", f"{issue}/labels/{quote(name, safe='')}", None, repeatable=True)
+        except RefusedError as error:
+            if error.status != 404:  # else it is off already
+                done.warnings.append(_explain(error, f"the label {name!r} could not be taken off"))
+                continue
+        done.labels_taken_off.append(name)
+    if plan.comment is not None:
+        try:
+            done.comment = write_comment(client, plan.issue, plan.comment)
+        except RefusedError as error:
+            done.warnings.append(_explain(error, "the comment could not be written"))
+    return done
+
+
+def _create_label(client: Client, base: str, definition: LabelDefinition, done: Execution) -> bool:
+    body = {"name": definition.name, "color": definition.color, "description": definition.description}
+    try:
+        client.write("POST", f"{base}/labels", body, repeatable=True)
+    except RefusedError as error:
+        if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
+            done.warnings.append(_explain(error, f"the label {definition.name!r} could not be created"))
+        return error.already_exists
+    done.labels_created.append(definition.name)
+    return True
+
+
+def write_comment(client: Client, issue: IssueReference, comment: PlannedComment) -> str:
+    """Write a comment of ours, or edit it.
+
+    A POST may have succeeded although its answer was lost, so we look for our comment before we send another.
+
+    Returns:
+        `written` or `edited`.
+
+    Raises:
+        RefusedError: GitHub refuses it.
+        GitHubError: GitHub cannot be reached.
+    """
+    base = f"/repos/{issue.repository}/issues"
+    replaces = comment.replaces
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        try:
+            if replaces is not None:
+                client.write("PATCH", f"{base}/comments/{replaces}", {"body": comment.body}, repeatable=True)
+                return "edited"
+            client.write("POST", f"{base}/{issue.number}/comments", {"body": comment.body}, repeatable=False)
+        except LostAnswerError:
+            if attempt == MAX_ATTEMPTS or not client.pause(attempt):
+                raise
+            found = find_own_comment(client, issue, comment.kind)
+            if found is not None and found.digest == comment.digest:
+                return "written"
+            replaces = found.id if found is not None else None
+        else:
+            return "written"
+    raise GitHubError("unreachable")
+
+
+def _explain(error: RefusedError, what: str) -> str:
+    if 300 <= error.status < 400:  # to this place nothing more can be written
+        raise TransferredError(f"{what}: it moved to another place ({error})")
+    reasons = {
+        401: "the token is not valid",
+        403: "the issue is locked, or the token lacks the permission `issues: write`",
+        404: "the issue was deleted or transferred, or the token may not see it",
+        410: "the issue was deleted",
+    }
+    return f"{what}: {reasons.get(error.status, 'GitHub found it not valid')} ({error})"

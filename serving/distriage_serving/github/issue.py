@@ -1,0 +1,208 @@
+"""What GitHub knows of one issue -> IssueState. Network I/O; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from distriage.errors import GitHubError, RefusedError, TransferredError
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage.types import IssueReport
+from distriage_serving.planning.marker import Kind, Marker
+from distriage_serving.planning.types import IssueState, OwnComment
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """A label that was set or taken off.
+
+    Attributes:
+        added: Set; else taken off.
+        who: Login; `ghost` of a deleted account.
+        at: Unix time in seconds.
+    """
+
+    label: str
+    added: bool
+    by: Literal["us", "bot", "person"]
+    who: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadIssue:
+    """An issue as it is now.
+
+    Attributes:
+        created_at, updated_at: Unix time in seconds.
+        label_events: Oldest first.
+    """
+
+    report: IssueReport
+    state: IssueState
+    url: str
+    created_at: float
+    updated_at: float
+    label_events: tuple[LabelEvent, ...]
+
+
+def own_login(client: Client) -> str | None:
+    """Login of the token's own account; None if the client was not told it and may not ask, as with GITHUB_TOKEN.
+
+    Raises:
+        GitHubError: GitHub cannot be reached.
+    """
+    if client.login is not None:
+        return client.login
+    try:
+        return _login(client.json("/user"))
+    except RefusedError:
+        return None
+
+
+def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool = False) -> ReadIssue:
+    """Read an issue with its labels' history and the own comment.
+
+    Raises:
+        TransferredError: it is in another repository now.
+        NotFoundError: deleted, or the token may not see it.
+        GitHubError: GitHub cannot be reached, refuses, or its answer is not an issue.
+    """
+    repository, path = reference.repository, _path(reference)
+    issue = _read(client, reference)
+    login = own_login(client)
+    labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
+    history = _History(login)
+    for event in client.items(f"{path}/timeline"):
+        history.read(event)
+    user = issue.get("user") or {}
+    state = IssueState(
+        issue=reference,
+        title=issue["title"],
+        author=_login(issue.get("user")) or "ghost",
+        author_is_bot=user.get("type") == "Bot",
+        sender_is_bot=sender_is_bot,
+        is_open=issue.get("state") != "closed",
+        is_pull_request="pull_request" in issue,
+        locked=bool(issue.get("locked")),
+        labels=labels,
+        labels_by_us=frozenset(label for label in labels if label.casefold() in history.ours),
+        removed=frozenset(history.removed),
+        repository_labels=frozenset(
+            name
+            for label in client.items(f"/repos/{repository}/labels", remember=True)
+            if isinstance(name := label.get("name"), str)
+        ),
+        touched=frozenset(history.touched),
+        own_comment=history.comment,
+        comment_deleted=history.comment_deleted,
+    )
+    return ReadIssue(
+        report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
+        state=state,
+        url=str(issue.get("html_url") or ""),
+        created_at=_time(issue.get("created_at")),
+        updated_at=_time(issue.get("updated_at")),
+        label_events=tuple(history.label_events),
+    )
+
+
+def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:
+    """Whether an issue is open, and when it last changed, Unix time in seconds.
+
+    Raises:
+        TransferredError, NotFoundError, GitHubError: as `read_issue`.
+    """
+    issue = _read(client, reference)
+    return issue.get("state") != "closed", _time(issue.get("updated_at"))
+
+
+def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
+    issue = client.json(_path(reference))
+    if not isinstance(issue.get("title"), str):
+        raise GitHubError(f"{reference}: GitHub's answer is not an issue")
+    is_it = issue.get("number") == reference.number and _repository(issue).casefold() == reference.repository.casefold()
+    if not is_it:
+        raise TransferredError(f"{reference}: was transferred to {_repository(issue)}#{issue.get('number')}")
+    return issue
+
+
+def _path(reference: IssueReference) -> str:
+    return f"/repos/{reference.repository}/issues/{reference.number}"
+
+
+def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnComment | None:
+    """The own comment of a kind as GitHub shows it now.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    history = _History(own_login(client), kind)
+    for comment in client.items(f"{_path(issue)}/comments"):
+        history.read({**comment, "event": "commented"})
+    return history.comment
+
+
+class _History:
+    """Reads an issue's timeline, oldest event first."""
+
+    def __init__(self, login: str | None, kind: Kind = "v1") -> None:
+        self._login = login
+        self._kind = kind
+        self.touched: set[str] = set()
+        self.ours: set[str] = set()
+        self.removed: set[str] = set()
+        self.label_events: list[LabelEvent] = []
+        self.comment: OwnComment | None = None
+        self.comment_deleted = False
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        kind = event.get("event")
+        actor = event.get("actor") or event.get("user")
+        label = (event.get("label") or {}).get("name")
+        if kind in {"labeled", "unlabeled"} and isinstance(label, str):
+            by: Literal["us", "bot", "person"] = (
+                "us" if self._is_us(actor) else "bot" if (actor or {}).get("type") == "Bot" else "person"
+            )
+            if by != "us":
+                self.touched.add(label)
+            self.label_events.append(
+                LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", _time(event.get("created_at")))
+            )
+        if kind == "labeled" and isinstance(label, str):
+            (self.ours.add if self._is_us(actor) else self.ours.discard)(label.casefold())
+        elif kind == "unlabeled" and isinstance(label, str):
+            self.ours.discard(label.casefold())
+            if (actor or {}).get("type") != "Bot":  # a deleted account has no type, and was a person
+                self.removed.add(label)
+        elif kind == "comment_deleted":
+            self.comment_deleted = True
+        elif kind == "commented" and self.comment is None and self._is_us(actor):
+            marker = Marker.read(event.get("body") or "")
+            if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
+                self.comment = OwnComment(event["id"], marker.digest)
+
+    def _is_us(self, actor: Mapping[str, Any] | None) -> bool:
+        # A person's comment with our marker quotes us or is a trap: editing it would put words into their mouth.
+        if self._login is not None:
+            return _login(actor) == self._login
+        return (actor or {}).get("type") == "Bot"
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _login(user: object) -> str | None:
+    login = user.get("login") if isinstance(user, Mapping) else None
+    return login if isinstance(login, str) else None
+
+
+def _repository(issue: Mapping[str, Any]) -> str:
+    return "/".join(str(issue.get("repository_url") or "").split("/")[-2:])

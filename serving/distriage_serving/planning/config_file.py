@@ -1,0 +1,82 @@
+"""Reads `.github/distriage.yml`: strict, errors with file and line, merged over the organization's.
+Pure, but for `load_config`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from distriage.errors import ConfigError
+from distriage.taxonomy import Taxonomy
+from distriage_serving.planning.config_problems import (
+    ConfigProblem,
+    RepositoryConfigError,
+    meaning_problems,
+    structure_problems,
+)
+from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig, merge
+from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
+
+
+def parse_config(text: str, file: str, taxonomy: Taxonomy) -> RepositoryConfig:
+    """Read and check a configuration.
+
+    Args:
+        file: Its name in messages.
+        taxonomy: Knows the axes and labels that may be named.
+
+    Raises:
+        RepositoryConfigError: with all problems, each with its line.
+    """
+    try:
+        document = read_yaml(text)
+    except YamlLineError as error:
+        raise RepositoryConfigError([ConfigProblem(file, error.line, error.message)]) from None
+    value = {} if document.value is None else document.value
+    problems = [ConfigProblem(file, document.line(path), why) for path, why in meaning_problems(value, taxonomy)]
+    try:
+        config = RepositoryConfig.model_validate(value)
+    except ValidationError as error:
+        raise RepositoryConfigError([*structure_problems(error, document, file), *problems]) from None
+    if problems:
+        raise RepositoryConfigError(problems)
+    return config
+
+
+def load_config(path: Path, taxonomy: Taxonomy) -> RepositoryConfig:
+    """Read a configuration file.
+
+    Raises:
+        RepositoryConfigError: see `parse_config`.
+        ConfigError: the file cannot be read.
+    """
+    try:
+        return parse_config(path.read_text(encoding="utf-8-sig"), str(path), taxonomy)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from None
+
+
+def merge_configs(organization: RepositoryConfig, repository: RepositoryConfig, taxonomy: Taxonomy) -> RepositoryConfig:
+    """The repository's settings over the organization's: tables key by key, everything else is replaced.
+
+    Raises:
+        RepositoryConfigError: each is valid, but together they are not, e.g. a prefix of one and a name of the other
+            are too long.
+    """
+    merged = merge(dump_config(organization), dump_config(repository))
+    problems = [
+        ConfigProblem(f"{CONFIG_PATH} merged over the organization's", 1, message)
+        for _, message in meaning_problems(merged, taxonomy)
+    ]
+    if problems:
+        raise RepositoryConfigError(problems)
+    return RepositoryConfig.model_validate(merged)
+
+
+def dump_config(config: RepositoryConfig) -> dict[str, object]:
+    """What a configuration sets, as JSON values; `RepositoryConfig.model_validate` reads them."""
+    return config.model_dump(mode="json", by_alias=True, exclude_unset=True)

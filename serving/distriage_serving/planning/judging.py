@@ -1,0 +1,119 @@
+"""A verdict as a repository wants it: each axis, or each label, as sure as its configuration asks.
+Runs the model; no other I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier
+from distriage.policy import SILENCES
+from distriage.types import IssueReport, Mode, Outcome
+from distriage.verdict import AxisVerdict, Findings, Verdict
+from distriage_serving.planning.configuration import LEAST_THRESHOLD, RepositoryConfig
+
+if TYPE_CHECKING:
+    from distriage.second_reader.request import Question
+
+
+class Judge(Protocol):
+    """Says what a repository's configuration makes of a report.
+
+    Attributes:
+        bundle: Of its model.
+    """
+
+    @property
+    def bundle(self) -> Bundle: ...
+
+    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict: ...
+
+    def doubt(
+        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+    ) -> tuple[Verdict, Question | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJudge:
+    """Judges in this process and thread."""
+
+    classifier: Classifier
+
+    @property
+    def bundle(self) -> Bundle:
+        """Of the classifier."""
+        return self.classifier.bundle
+
+    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
+        """See `judge`."""
+        return judge(self.classifier, report, config)
+
+    def doubt(
+        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+    ) -> tuple[Verdict, Question | None]:
+        """See `doubt`."""
+        return doubt(self.classifier, report, config, axes)
+
+
+def judge(classifier: Classifier, report: IssueReport, config: RepositoryConfig) -> Verdict:
+    """Classify a report and decide every axis as the configuration asks for its likeliest label; see `required`.
+
+    Returns:
+        A verdict whose `mode` is the repository's.
+
+    Raises:
+        InputError: the report cannot be classified.
+    """
+    return _decided(classifier.examine(report), config)
+
+
+def doubt(
+    classifier: Classifier, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+) -> tuple[Verdict, Question | None]:
+    """The same, with what a second reader could be asked about; None: nothing is in doubt.
+
+    Args:
+        axes: The axes that it may be asked about.
+    """
+    from distriage.second_reader.reader import examine, question  # only where there is a second reader
+
+    findings = examine(classifier, report)
+    verdict = _decided(findings, config)
+    return verdict.model_copy(update={"similar": None}), question(findings, verdict, axes)
+
+
+def _decided(findings: Findings, config: RepositoryConfig) -> Verdict:
+    scores = findings.prediction.scores
+    wanted = {axis: required(config, axis, scores[axis].ranked()[0][0]) for axis in scores}
+    modes = {axis: Mode.BALANCED if isinstance(own, float) else own for axis, own in wanted.items()}
+    verdict = findings.verdict(config.mode, modes)
+    thresholds = {axis: own for axis, own in wanted.items() if isinstance(own, float)}
+    axes = {
+        axis: _at_threshold(said, thresholds[axis]) if axis in thresholds else said
+        for axis, said in verdict.axes.items()
+    }
+    return verdict.model_copy(update={"axes": axes})
+
+
+def required(config: RepositoryConfig, axis_id: str, label_id: str) -> Mode | float:
+    """How sure the model must be of a label: a mode, or a probability. The label's own settings, else the axis's."""
+    axis = config.axes.get(axis_id)
+    label = axis.labels.get(label_id) if axis is not None else None
+    for settings in (label, axis):
+        if settings is not None and (wanted := settings.threshold or settings.mode) is not None:
+            return wanted
+    return config.mode
+
+
+def _at_threshold(said: AxisVerdict, threshold: float) -> AxisVerdict:
+    """Decide by a probability that the configuration names."""
+    if said.outcome is Outcome.NOT_APPLICABLE or said.reason in SILENCES:
+        return said
+    if said.probability >= threshold:
+        reason = f"at or above the configured {threshold:.2f}"
+        return said.model_copy(update={"outcome": Outcome.APPLY, "family": None, "reason": reason})
+    outcome = Outcome.SUGGEST if said.probability >= LEAST_THRESHOLD else Outcome.ABSTAIN
+    return said.model_copy(update={"outcome": outcome, "reason": f"below the configured {threshold:.2f}"})

@@ -1,0 +1,38 @@
+"""Text of others inside our Markdown, shown as text. Pure.
+
+A code span is the one place where GitHub makes no mention, issue reference, commit link, auto-link, emoji or HTML of
+what stands in it (https://github.github.com/gfm/#code-spans). Three characters could end it or the table around it;
+they are swapped for look-alikes, since GFM has no escape for a backtick in a code span and reads a backslash before a
+pipe in two ways (https://github.github.com/gfm/#example-200).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
+MAX_CHARS = 160
+
+
+def code(text: str, limit: int = MAX_CHARS) -> str:
+    """A code span that shows `text` on one line, cut to `limit` characters;
+    safe in a sentence, a list and a table cell.
+    """
+    shown = "".join(
+        char if char.isprintable() else " " for char in text[: 8 * limit]
+    )  # control characters, bidirectional overrides, surrogates
+    shown = " ".join(shown.split())
+    if len(shown) > limit:
+        shown = shown[: limit - 1].rstrip() + "…"
+    return f"`{shown.translate(_LOOKALIKES)}`" if shown else "–"
+
+
+def checklist(checks: Iterable[str]) -> str:
+    """A numbered list of checks, which are Markdown of ours already."""
+    return "\n".join(f"{number}. {check}" for number, check in enumerate(checks, 1))
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are Markdown already; a cell of ours must hold no pipe and no line break."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,42 @@
+"""The hidden first line of a comment of ours, by which it is found again. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+Kind = Literal["v1", "answer", "duplicate"]
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_MARKER: Final = re.compile(r"\A<!-- distriage:(?P<kind>v1|answer|duplicate) (?P<digest>[0-9a-f]{16}) -->")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Which comment of ours it is, and what it says.
+
+    Attributes:
+        kind: `v1`: what is said of the report; `answer`: to a command; `duplicate`: of which issue it is one.
+        digest: Of the text below the marker.
+    """
+
+    kind: Kind
+    digest: str
+
+    @classmethod
+    def of(cls, text: str, kind: Kind = "v1") -> Marker:
+        """The marker of a text."""
+        return cls(kind, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16])
+
+    @classmethod
+    def read(cls, body: str) -> Marker | None:
+        """The marker with which a comment begins; None: it has none."""
+        found = _MARKER.match(body)
+        if found is None:
+            return None
+        return cls(next(kind for kind in _KINDS if kind == found["kind"]), found["digest"])
+
+    def write(self, text: str) -> str:
+        """A comment's body."""
+        return f"<!-- distriage:{self.kind} {self.digest} -->\n{text}"

@@ -1,0 +1,273 @@
+"""Verdict + state of the issue + names -> Plan. Pure: reads nothing, writes nothing.
+
+Labels are added. A label is taken off only if Distriage set it, and
+
+- a person decided otherwise by a command or in the queue, or took such a decision back;
+- the report was rewritten, only Distriage ever labelled the axis, and the label no longer holds;
+- it is `needs-triage`, and the need is over.
+
+A label that a person took off is not set again. Nothing is added on an axis that has a label already, whoever set it,
+except the label itself beside its own family that Distriage set before. There is at most one comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final
+
+from distriage.verdict import AxisVerdict, Verdict
+from distriage_serving.planning import markdown
+from distriage_serving.planning.configuration import MAX_DESCRIPTION_CHARS, IgnoreConfig, render_template
+from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
+from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, PlannedComment
+
+MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
+_ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
+_ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
+_UNSURE: Final = frozenset({"suggest", "abstain"})
+
+
+def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
+    """Decide what to do about an issue.
+
+    Args:
+        verdict: What is said of the report; see `judging.judge`.
+    """
+    planner = _Planner(verdict, state, names)
+    comment = None
+    ignored = _why_ignored(state, names.config.ignore)
+    if ignored is None:
+        planner.plan_labels()
+        comment = _plan_comment(planner)
+    else:
+        planner.leave("issue", ignored)
+    return Plan(
+        issue=state.issue,
+        labels=tuple(planner.labels),
+        create=tuple(planner.create),
+        take_off=tuple(planner.take_off),
+        comment=comment,
+        left_out=tuple(planner.left_out),
+        dry_run=names.config.dry_run,
+    )
+
+
+def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
+    if state.is_pull_request:
+        return "it is a pull request"
+    if state.author_is_bot:
+        return "a bot wrote it"
+    if state.sender_is_bot:
+        return "a bot caused the event"
+    if any(matches(pattern, state.author) for pattern in ignore.authors):
+        return "its author is ignored by the configuration"
+    if any(matches(pattern, label) for pattern in ignore.labels for label in state.labels):
+        return "it has a label that is ignored by the configuration"
+    if any(matches(pattern, state.title) for pattern in ignore.titles):
+        return "its title is ignored by the configuration"
+    return None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a pattern with `*` and `?` matches the whole of a text, whatever the case; `[` is just a character."""
+    return fnmatchcase(text[:MAX_MATCHED_CHARS].casefold(), pattern.casefold().replace("[", "[[]"))
+
+
+def _folded(names: Collection[str]) -> frozenset[str]:
+    return frozenset(map(str.casefold, names))
+
+
+@dataclass(slots=True)
+class _Planner:
+    """A plan while it is being made."""
+
+    verdict: Verdict
+    state: IssueState
+    names: Names
+    labels: list[str] = field(default_factory=list)
+    create: list[LabelDefinition] = field(default_factory=list)
+    take_off: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def leave(self, what: str, why: str) -> None:
+        self.left_out.append(LeftOut(what, why))
+
+    def plan_labels(self) -> None:
+        unsure = has_label = False
+        for axis in self.names.labelled():
+            said = self.verdict.axes.get(axis.id)
+            if said is None:
+                continue
+            unsure = unsure or (axis.id not in self.state.decided and said.outcome in _UNSURE)
+            has_label = has_label or not _folded(self.state.labels).isdisjoint(axis.folded)
+            before = len(self.labels)
+            self._plan_axis(axis, said)
+            has_label = has_label or len(self.labels) > before
+        kind = self.verdict.axes.get("kind")
+        unsure = unsure or (kind is not None and kind.outcome != "apply")
+        needed = unsure and not has_label and not self.state.decided and self.verdict.in_domain
+        self._plan_needs_triage(needed=needed)
+
+    def _plan_needs_triage(self, *, needed: bool) -> None:
+        label = self.names.needs_triage
+        if label is None:
+            return
+        on_it = next((name for name in self.state.labels if name.casefold() == label.name.casefold()), None)
+        if needed and on_it is None:
+            self._add(label)
+        elif not needed and on_it is not None and on_it in self.state.labels_by_us:
+            self.take_off.append(on_it)
+
+    def _plan_axis(self, axis: AxisNames, said: AxisVerdict) -> None:
+        withdrawn = self._withdrawn(axis, said)
+        self.take_off.extend(sorted(withdrawn))
+        present = [
+            name for name in sorted(self.state.labels) if name.casefold() in axis.folded and name not in withdrawn
+        ]
+        if axis.id in self.state.decided:
+            self._plan_decided(axis, self.state.decided[axis.id])
+            return
+        others = [name for name in present if name not in self.state.labels_by_us]
+        if others:
+            self.leave(axis.id, f"{markdown.code(others[0])} was set by someone else; the axis is left as it is")
+            return
+        label = self._wanted(axis, said)
+        family = axis.family_of.get(said.label)
+        family_name = axis.families[family].name.casefold() if family is not None else None
+        in_the_way = [name for name in present if said.outcome != "apply" or name.casefold() != family_name]
+        if in_the_way and self._is_outdated(axis):
+            self._replace(axis, said, label, in_the_way)
+        elif in_the_way:
+            self.leave(
+                axis.id, f"{markdown.code(in_the_way[0])} was set before; it is kept while the report is the same"
+            )
+        elif label is not None:
+            self._add(label)
+        else:
+            self.leave(axis.id, said.reason if said.outcome == "not-applicable" else f"not sure: {said.reason}")
+
+    def _wanted(self, axis: AxisNames, said: AxisVerdict) -> RepositoryLabel | None:
+        """The label that the verdict asks for; None: it is not sure of one."""
+        if said.outcome == "apply":
+            return axis.labels.get(said.label)
+        if said.outcome != "not-applicable" and said.family is not None and axis.with_families:
+            return axis.families.get(said.family)
+        return None
+
+    def _is_outdated(self, axis: AxisNames) -> bool:
+        return self.state.rewritten and _folded(self.state.touched).isdisjoint(axis.folded)
+
+    def _replace(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel | None, old: list[str]) -> None:
+        """Put the new report's label in the place of the old one's."""
+        if label is None and said.outcome != "not-applicable":
+            self.leave(axis.id, f"not sure of the rewritten report; {markdown.code(old[0])} is kept: {said.reason}")
+            return
+        wrong = [name for name in old if label is None or name.casefold() != label.name.casefold()]
+        if label is None or len(wrong) < len(old) or self._add(label):
+            self.take_off.extend(wrong)
+
+    def _withdrawn(self, axis: AxisNames, said: AxisVerdict) -> frozenset[str]:
+        """The labels that Distriage set and that a person's decision, or the end of one, contradicts."""
+        if axis.id in self.state.decided:
+            right = self.state.decided[axis.id]
+            kept = {axis.labels[right].name.casefold()} if right is not None and right in axis.labels else set()
+            wrong = axis.folded - kept
+        else:
+            wrong = _folded(
+                [
+                    axis.labels[label].name
+                    for label in self.state.withdrawn.get(axis.id, ())
+                    if label in axis.labels and (said.outcome, said.label) != ("apply", label)
+                ]
+            )
+        return frozenset(label for label in self.state.labels & self.state.labels_by_us if label.casefold() in wrong)
+
+    def _plan_decided(self, axis: AxisNames, decided: str | None) -> None:
+        label = axis.labels.get(decided) if decided is not None else None
+        if label is None:
+            self.leave(axis.id, "a person decided that no label of it fits")
+        elif label.name.casefold() in _folded(self.state.labels):
+            self.leave(axis.id, f"a person decided on {markdown.code(label.name)}, which is set")
+        else:  # whoever took it off before, the decision is newer
+            self._add(label, again=True)
+
+    def _add(self, label: RepositoryLabel, *, again: bool = False) -> bool:
+        """Add a label, unless something is against it; False: something is."""
+        name = label.name.casefold()
+        if label.off is not None:
+            self.leave(label.name, label.off)
+        elif not again and name in _folded(self.state.removed):
+            self.leave(label.name, "a person took it off this issue")
+        elif name in _folded(self.labels):
+            self.leave(label.name, "already added for another axis")
+        elif name in _folded(self.state.repository_labels):
+            self.labels.append(label.name)
+            return True
+        elif self.names.config.create_labels:
+            self.labels.append(label.name)
+            self.create.append(LabelDefinition(label.name, label.color, _shorten(label.description)))
+            return True
+        else:
+            self.leave(label.name, "the repository has no such label, and `create-labels` is off")
+        return False
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
+
+
+# ---------------------------------------------------------------- comment
+
+
+def _plan_comment(planner: _Planner) -> PlannedComment | None:
+    if not planner.verdict.in_domain:
+        return None
+    text = _comment_text(planner)
+    state, config = planner.state, planner.names.config
+    own = state.own_comment
+    if not text and own is not None and (config.ask_for_environment or config.comment is not None):
+        text = _ANSWERED  # what was asked for is there by now
+    if not text:
+        return None
+    if state.locked or not state.is_open:
+        planner.leave("comment", "the conversation is locked" if state.locked else "the issue is closed")
+        return None
+    if own is None and state.comment_deleted:
+        planner.leave("comment", "a comment was deleted on this issue; it may have been ours, so no new one is written")
+        return None
+    marker = Marker.of(text)
+    if own is not None and own.digest == marker.digest:
+        planner.leave("comment", "the comment is up to date")
+        return None
+    return PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None)
+
+
+def _comment_text(planner: _Planner) -> str:
+    """The comment without its marker; it holds the maintainers' words and ours, none of the report's."""
+    verdict, state, config = planner.verdict, planner.state, planner.names.config
+    asked = (
+        "\n".join([_ASK, "", *(f"- {item.question}" for item in verdict.missing)])
+        if verdict.missing and config.ask_for_environment
+        else ""
+    )
+    template = config.comment if config.comment is not None else "{{ questions }}"
+    if config.comment is not None and asked and "questions" not in template:
+        template += "\n\n{{ questions }}"
+    ours = {*planner.labels, *state.labels_by_us} - set(planner.take_off)
+    values = {
+        "axes": "\n".join(
+            f"- {planner.names.axes[axis_id].title}: {markdown.code(said.label)} ({said.probability:.0%})"
+            for axis_id, said in verdict.axes.items()
+            if said.outcome == "apply" and config.axis(axis_id) is not None
+        ),
+        "checks": markdown.checklist(verdict.checks),
+        # With those of earlier runs, so that a second run does not change the comment.
+        "labels": ", ".join(map(markdown.code, sorted(ours))),
+        "model": markdown.code(verdict.model),
+        "questions": asked,
+    }
+    return re.sub(r"\n{3,}", "\n\n", render_template(template, values)).strip()

@@ -1,0 +1,90 @@
+"""The step summary of a plan, in Markdown. Pure. Whatever others wrote is in code spans; see `markdown.py`."""
+
+from __future__ import annotations
+
+from distriage.policy import OUT_OF_DOMAIN
+from distriage.taxonomy import Taxonomy
+from distriage.verdict import AxisVerdict, Differential, Verdict
+from distriage_serving.planning.markdown import checklist, code, table
+from distriage_serving.planning.types import IssueState, Plan
+
+_SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best guess {})"}
+
+
+def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy) -> str:
+    """What is done, what is not, and why: Markdown of one paragraph or table each."""
+    parts = [
+        f"### Distriage: {code(str(state.issue))}",
+        code(state.title, 256),
+        *([] if verdict.in_domain else [f"**{OUT_OF_DOMAIN.capitalize()}.**"]),
+        _verdict_table(verdict, taxonomy),
+        _labels(plan),
+    ]
+    if verdict.second_reading is not None:
+        parts.append(f"**Second reader**: {code(verdict.second_reading.said)}")
+    if plan.take_off:
+        parts.append(
+            f"**Labels** {'that would be taken off (dry run)' if plan.dry_run else 'to take off'}: "
+            f"{', '.join(map(code, plan.take_off))}"
+        )
+    if plan.comment is not None:
+        what = "edited" if plan.comment.replaces is not None else "written"
+        parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")
+    if plan.left_out:
+        parts.append("**Left out**\n\n" + "\n".join(f"- {code(item.what)}: {item.why}" for item in plan.left_out))
+    if verdict.checks:
+        parts.append("**Check first**\n\n" + checklist(verdict.checks))
+    if verdict.differential is not None:
+        parts.append("**Which cause**" + _right_among(verdict.differential) + "\n\n" + _causes(verdict.differential))
+    if verdict.environment:
+        parts.append(
+            "**Environment**\n\n"
+            + table(
+                ("fact", "stated"),
+                [(name.replace("_", " "), code(str(value))) for name, value in verdict.environment.items()],
+            )
+        )
+    if verdict.known_problems:
+        parts.append(
+            "**Known problems of these versions**\n\n"
+            + "\n".join(f"- {item.problem} {item.remedy} ({item.source})" for item in verdict.known_problems)
+        )
+    if verdict.missing:
+        parts.append("**Missing**\n\n" + "\n".join(f"- {item.question}" for item in verdict.missing))
+    parts.append(f"{code(verdict.model)}, taxonomy {code(verdict.taxonomy_version)}, mode {verdict.mode}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _verdict_table(verdict: Verdict, taxonomy: Taxonomy) -> str:
+    return table(
+        ("", "verdict", "p", "or else", "p", "why"),
+        [_row(taxonomy.axes[axis_id].name, said) for axis_id, said in verdict.axes.items()],
+    )
+
+
+def _row(name: str, said: AxisVerdict) -> tuple[str, ...]:
+    if said.outcome == "not-applicable":
+        return (name, "does not apply", "", "", "", said.reason)
+    shown = _SAID[said.outcome].format(code(said.label))
+    if said.family is not None:
+        shown += f"; some {code(said.family)} failure ({said.family_probability or 0:.2f})"
+    runner_up = said.top[1]
+    return (name, shown, f"{said.probability:.2f}", code(runner_up.label), f"{runner_up.probability:.2f}", said.reason)
+
+
+def _causes(differential: Differential) -> str:
+    return "\n".join(f"- {code(cause.label)} {cause.probability:.2f}: {cause.check}" for cause in differential.causes)
+
+
+def _right_among(differential: Differential) -> str:
+    if differential.right_among is None:
+        return ""
+    return f" (the right one was among the three in {differential.right_among:.0%} of held-out reports)"
+
+
+def _labels(plan: Plan) -> str:
+    created = {definition.name for definition in plan.create}
+    if not plan.labels:
+        return "**Labels**: none to add"
+    shown = ", ".join(code(name) + (" (new)" if name in created else "") for name in plan.labels)
+    return f"**Labels** {'that would be added (dry run)' if plan.dry_run else 'to add'}: {shown}"

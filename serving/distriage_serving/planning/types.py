@@ -1,0 +1,119 @@
+"""What is known of an issue, and what is to be done about it. Frozen; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from distriage.references import IssueReference
+from distriage_serving.planning.marker import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class OwnComment:
+    """The comment that Distriage wrote earlier.
+
+    Attributes:
+        digest: Of its text, as the hidden marker says.
+    """
+
+    id: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueState:
+    """An issue as it is now. Names of labels are compared without upper and lower case, as GitHub does.
+
+    Attributes:
+        author_is_bot: The report was written by a bot or an App.
+        sender_is_bot: A bot or an App caused the event that is being answered.
+        labels: Names of the labels on the issue.
+        labels_by_us: Those of them that Distriage's own account set.
+        removed: Names that a person took off the issue at any time.
+        repository_labels: Names of all labels of the repository.
+        touched: Names that anybody but Distriage ever put on the issue or took off.
+        rewritten: The report is another one than that which Distriage labelled.
+        comment_deleted: Some comment on the issue was deleted.
+        decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them.
+        withdrawn: Axis -> labels of such decisions that no longer hold.
+    """
+
+    issue: IssueReference
+    title: str
+    author: str
+    author_is_bot: bool = False
+    sender_is_bot: bool = False
+    is_open: bool = True
+    is_pull_request: bool = False
+    locked: bool = False
+    labels: frozenset[str] = frozenset()
+    labels_by_us: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    repository_labels: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()
+    rewritten: bool = False
+    own_comment: OwnComment | None = None
+    comment_deleted: bool = False
+    decided: Mapping[str, str | None] = field(default_factory=dict)
+    withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDefinition:
+    """A label to create; `color` is six hexadecimal digits."""
+
+    name: str
+    color: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedComment:
+    """A comment to write, or to put in place of the own one.
+
+    Attributes:
+        body: Markdown with the hidden marker at its beginning.
+        replaces: Id of the own comment; None: there is none.
+        kind: Which of our comments; see `Marker`.
+    """
+
+    body: str
+    digest: str
+    replaces: int | None
+    kind: Kind = "v1"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not done, and why: `what` is an axis, a label's name or `comment`."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do about one issue.
+
+    Attributes:
+        labels: Names to add.
+        create: Definitions of the labels that the repository does not have yet.
+        take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
+        comment: The one comment, or None.
+        left_out: Everything that is not done, with the reason.
+        dry_run: Carry nothing out.
+    """
+
+    issue: IssueReference
+    labels: tuple[str, ...] = ()
+    create: tuple[LabelDefinition, ...] = ()
+    take_off: tuple[str, ...] = ()
+    comment: PlannedComment | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether carrying it out changes anything on GitHub."""
+        return not self.dry_run and bool(self.labels or self.take_off or self.comment)

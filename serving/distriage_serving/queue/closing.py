@@ -1,0 +1,120 @@
+"""What the forms beside the verdict do: close an issue, mark it as a duplicate, snooze it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from distriage.references import IssueReference
+from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
+from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.pages import PageRoute, go_to
+from distriage_serving.queue.sessions import Fields, read_form
+from distriage_serving.queue.visit import NOTICE_S, Visit
+from distriage_serving.store import SNOOZE, Act, Store, close_job
+from distriage_serving.web.problem import ProblemError
+from distriage_serving.web.threads import write
+
+router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
+CLOSES: Final[Mapping[str, str]] = {
+    "duplicate": "Marked as a duplicate",
+    "completed": "Closed as completed",
+    "not_planned": "Closed as not planned",
+}
+DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
+_NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
+
+
+@router.post("/{owner}/{name}/{number:int}/act")
+async def act_on(request: Request, owner: str, name: str, number: int) -> Response:
+    """Close one issue, mark it as a duplicate or snooze it, and go on to the next."""
+    return await write(request, _act_on, request, await read_form(request), f"{owner}/{name}", number)
+
+
+def _act_on(request: Request, fields: Fields, repository: str, number: int) -> Response:
+    visit = Visit(request, fields)
+    issue, _ = visit.issue(repository, number)
+    filters, _ = visit.filters(QueryParams(fields.get("query", [""])[0][:2000]))
+    _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
+    now = visit.store.clock()
+    act = Act(
+        repository=issue.repository, number=number, what=fields.get("what", [""])[0], who=visit.session.who, at=now
+    )
+    if act.what == SNOOZE:
+        days = fields.get("days", [""])[0]
+        if days not in DAYS:
+            raise ProblemError(400, "bad-request", f"days: {days[:80]!r}; expected {', '.join(DAYS)}")
+        act.until = now + int(days) * 86400
+    elif act.what not in CLOSES:
+        raise ProblemError(400, "bad-request", f"what: {act.what[:80]!r}; expected {', '.join([*CLOSES, SNOOZE])}")
+    elif issue.state != "open":
+        raise ProblemError(409, "conflict", f"the issue is {issue.state} on GitHub already")
+    if act.what == "duplicate":
+        act.duplicate_of = _other(fields.get("of", [""])[0], number)
+    with visit.store.transaction():
+        visit.store.add_act(act)
+        if act.what in CLOSES:
+            _write_back(visit.store, act)
+            visit.store.set_state(act.reference, "closed", issue.updated_at)
+    query = filters.query
+    return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
+
+
+def _other(text: str, number: int) -> int:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or int(match[1]) == number:
+        raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
+    return int(match[1])
+
+
+def undo_last(visit: Visit) -> IssueReference | None:
+    """Take a person's newest act back, if it is newer than the newest decision; else None."""
+    act = newest_act(visit)
+    if act is None:
+        return None
+    with visit.store.transaction():
+        visit.store.undo_act(act)
+        if act.what in CLOSES:
+            _write_back(visit.store, act)
+            issue = visit.store.get_issue(act.repository, act.number)
+            if issue is not None:
+                visit.store.set_state(act.reference, "open", issue.updated_at)
+    return act.reference
+
+
+def newest_act(visit: Visit) -> Act | None:
+    """A person's newest act that can be undone, unless a decision is newer."""
+    act = visit.store.last_act(visit.session.who, visit.store.clock() - UNDO_S)
+    if act is None or not visit.session.sees(act.repository):
+        return None
+    decided = visit.decisions.last()
+    return None if decided and decided[0].at > act.at else act
+
+
+def describe(act: Act) -> str:
+    """An act for people."""
+    if act.what == SNOOZE:
+        return "Snoozed"
+    of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
+    return f"{CLOSES.get(act.what, act.what)}{of}"
+
+
+def _write_back(store: Store, act: Act) -> None:
+    known = store.get_repository(act.repository)
+    if known is None or not known.enabled:
+        raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
+    store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
+
+
+def notice(visit: Visit) -> str | None:
+    """What this person did just now."""
+    act = newest_act(visit)
+    if act is None or act.at < visit.store.clock() - NOTICE_S:
+        return visit.notice()
+    return f"{describe(act)}: {act.reference}"

@@ -1,0 +1,88 @@
+"""What people do with an issue in the queue beside deciding axes: close it, mark it as a duplicate, snooze it."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from sqlalchemy import ColumnElement, Index, exists, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from distriage.references import IssueReference
+from distriage_serving.store.database import Database
+from distriage_serving.store.schema import Base, Issue, Name, Number
+
+What = Literal["duplicate", "completed", "not_planned", "snooze"]
+SNOOZE: Final = "snooze"
+
+
+class Act(Base):
+    """One such act.
+
+    Attributes:
+        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`.
+        who: GitHub login, or `admin:NAME`.
+        duplicate_of: Number of the issue that it is the same as.
+        until: A snoozed issue is out of the list until then.
+        undone_at: None: it stands.
+        carried_out: GitHub shows it.
+    """
+
+    __tablename__ = "acts"
+    __table_args__ = (
+        Index("acts_issue", "repository", "number"),
+        Index("acts_who", "who", "at"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Number] = mapped_column(init=False)
+    repository: Mapped[Name]
+    number: Mapped[int]
+    what: Mapped[str]
+    who: Mapped[str]
+    at: Mapped[float]
+    duplicate_of: Mapped[int | None] = mapped_column(default=None)
+    until: Mapped[float | None] = mapped_column(default=None)
+    undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
+    carried_out: Mapped[bool] = mapped_column(init=False, default=False)
+
+    @property
+    def reference(self) -> IssueReference:
+        """Of which issue."""
+        return IssueReference(self.repository, self.number)
+
+
+class Acts(Database):
+    """The store's part for acts."""
+
+    def add_act(self, act: Act) -> None:
+        """Store an act."""
+        with self._session(writes=True) as session:
+            session.add(act)
+
+    def acts(self, issue: IssueReference) -> list[Act]:
+        """All acts on an issue, undone ones too, the newest first."""
+        wanted = select(Act).where(Act.repository == issue.repository, Act.number == issue.number)
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted.order_by(Act.id.desc())))
+
+    def last_act(self, who: str, since: float) -> Act | None:
+        """A person's newest act since then that stands."""
+        wanted = select(Act).where(Act.who == who, Act.at >= since, Act.undone_at.is_(None))
+        with self._session(writes=False) as session:
+            return session.scalar(wanted.order_by(Act.at.desc(), Act.id.desc()).limit(1))
+
+    def undo_act(self, act: Act) -> None:
+        """Take an act back."""
+        with self._session(writes=True) as session:
+            session.execute(update(Act).where(Act.id == act.id, Act.undone_at.is_(None)).values(undone_at=self.clock()))
+
+    def note_act(self, act: Act, *, carried_out: bool) -> None:
+        """Note whether GitHub shows an act."""
+        with self._session(writes=True) as session:
+            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out))
+
+
+def is_snoozed(now: float) -> ColumnElement[bool]:
+    """For WHERE on `issues`: the issue is out of the list at this time."""
+    this = (Act.repository == Issue.repository, Act.number == Issue.number)
+    return exists().where(*this, Act.what == SNOOZE, Act.undone_at.is_(None), Act.until > now)

@@ -1,0 +1,126 @@
+"""Jobs before they are stored: what there is to do, and under which key it waits. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from distriage.references import IssueReference
+from distriage_serving.store.schema import Job, JobKind
+
+SWEEP: Final = "sweep"
+
+
+class _Argument(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class CommandArgument(_Argument):
+    """Of a job `command`.
+
+    Attributes:
+        comment: GitHub's id of the comment.
+        who: Login of the person who wrote or edited it.
+        at: When, Unix time in seconds.
+        lines: The commands, a line each.
+        edited: The comment was there before, with other commands or none.
+    """
+
+    comment: int
+    who: Annotated[str, Field(min_length=1)]
+    at: float
+    lines: Annotated[list[str], Field(min_length=1)]
+    edited: bool = False
+
+
+class CheckArgument(_Argument):
+    """Of a job `check`.
+
+    Attributes:
+        head, base: Commits: a pull request's last one, and the one that it starts from.
+    """
+
+    head: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to put into the outbox.
+
+    Attributes:
+        key: Jobs that wait under one key are one job.
+        issue: Which one; None: none.
+    """
+
+    key: str
+    kind: JobKind
+    repository: str = ""
+    issue: int | None = None
+    installation_id: int | None = None
+    argument: CommandArgument | CheckArgument | None = None
+
+    @property
+    def lane(self) -> str:
+        """Of the jobs of one lane, one is worked on at a time: those that touch an issue on GitHub, or one key's."""
+        is_of_issue = self.issue is not None and self.kind != "second-read"
+        return f"{self.repository.lower()}#{self.issue}" if is_of_issue else self.key
+
+
+def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
+    """Look at an issue. All work on one issue waits under one key, so that no two workers touch it at once."""
+    key = f"triage:{issue.repository.lower()}#{issue.number}"
+    return NewJob(key, "triage", issue.repository, issue.number, installation_id)
+
+
+def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
+    """Ask the second reader about an issue, beside all other work on it: it may take long."""
+    key = f"second-read:{issue.repository.lower()}#{issue.number}"
+    return NewJob(key, "second-read", issue.repository, issue.number, installation_id)
+
+
+def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
+    """Bring GitHub in step with what people did with an issue in the queue."""
+    return NewJob(
+        f"close:{issue.repository.lower()}#{issue.number}", "close", issue.repository, issue.number, installation_id
+    )
+
+
+def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:
+    """Carry out what a comment asks for."""
+    key = f"command:{issue.repository.lower()}#{issue.number}:{argument.comment}:{argument.at:.0f}"
+    return NewJob(key, "command", issue.repository, issue.number, installation_id, argument)
+
+
+def check_job(pull: IssueReference, installation_id: int | None, argument: CheckArgument) -> NewJob:
+    """Check the configuration that a pull request proposes."""
+    key = f"check:{pull.repository.lower()}@{argument.head}"
+    return NewJob(key, "check", pull.repository, pull.number, installation_id, argument)
+
+
+def configure_job(repository: str, installation_id: int | None) -> NewJob:
+    """Read a repository's configuration anew; if it is repaired, go on with the issues that wait for it."""
+    return NewJob(f"configure:{repository.lower()}", "configure", repository, None, installation_id)
+
+
+def reconcile_job(repository: str, installation_id: int | None) -> NewJob:
+    """Compare what is stored of a repository's open issues with GitHub."""
+    return NewJob(f"reconcile:{repository.lower()}", "reconcile", repository, None, installation_id)
+
+
+def sweep_job() -> NewJob:
+    """Look for what was missed, in all repositories."""
+    return NewJob(SWEEP, "sweep")
+
+
+def moved_job(job: Job, repository: str) -> NewJob:
+    """The same in a repository's new name."""
+    old, new = job.repository.lower(), repository.lower()
+    argument: CommandArgument | CheckArgument | None = None
+    if job.kind == "command":
+        argument = CommandArgument.model_validate(job.argument)
+    elif job.kind == "check":
+        argument = CheckArgument.model_validate(job.argument)
+    return NewJob(job.key.replace(old, new, 1), job.kind, new, job.issue, job.installation_id, argument)

@@ -1,0 +1,112 @@
+"""What a second reader answered, and what it cost."""
+
+from __future__ import annotations
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.schema import Base, JsonValue
+
+DAY_S = 86400
+
+
+class Reading(Base):
+    """What a second reader answered about a report, or why it did not. Holds nothing of the report, nor of the
+    answer's text.
+
+    Attributes:
+        digest: `report_digest` of the report.
+        model: The first reader, by whose scores the question was made.
+        reader: The second one.
+        shares: A JSON object: axis -> list of [label or None, share]; empty where there is no answer.
+        note: Why there is none; None: there is one.
+    """
+
+    __tablename__ = "readings"
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    reader: Mapped[str] = mapped_column(primary_key=True)
+    shares: Mapped[JsonValue]
+    note: Mapped[str | None]
+    made_at: Mapped[float]
+
+
+class ReaderDay(Base):
+    """What was asked on a day.
+
+    Attributes:
+        day: Days since 1970, UTC.
+        tokens: As the endpoint counts them; of requests under way an estimate.
+    """
+
+    __tablename__ = "reader_days"
+
+    day: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    requests: Mapped[int]
+    tokens: Mapped[int]
+
+
+class ReaderResult(Base):
+    """How many questions ended so, ever."""
+
+    __tablename__ = "reader_results"
+
+    result: Mapped[str] = mapped_column(primary_key=True)
+    requests: Mapped[int]
+
+
+class Readings(Database):
+    """The store's part for the second reader."""
+
+    def get_reading(self, digest: str, model: str, reader: str) -> Reading | None:
+        """What this second reader said of a report."""
+        wanted = select(Reading).where(Reading.digest == digest, Reading.model == model, Reading.reader == reader)
+        with self._session(writes=False) as session:
+            return session.scalar(wanted)
+
+    def save_reading(self, reading: Reading) -> None:
+        """Keep what it said, in place of what it said before."""
+        values = values_of(reading)
+        with self._session(writes=True) as session:
+            new = insert(session, Reading).values(values)
+            key = [Reading.digest, Reading.model, Reading.reader]
+            session.execute(new.on_conflict_do_update(index_elements=key, set_=values))
+
+    def take_reader_budget(self, tokens: int, limits: tuple[int | None, int | None]) -> bool:
+        """Count a request of so many tokens, unless it is one too many for today; False: it is.
+
+        Args:
+            limits: Most requests and most tokens a day; None: no limit.
+        """
+        day = int(self.clock() // DAY_S)
+        counted = update(ReaderDay).where(ReaderDay.day == day)
+        for column, more, limit in ((ReaderDay.requests, 1, limits[0]), (ReaderDay.tokens, tokens, limits[1])):
+            if limit is not None:
+                counted = counted.where(column + more <= limit)
+        counted = counted.values(requests=ReaderDay.requests + 1, tokens=ReaderDay.tokens + tokens)
+        with self._session(writes=True) as session:
+            session.execute(insert(session, ReaderDay).values(day=day, requests=0, tokens=0).on_conflict_do_nothing())
+            taken = counted.returning(ReaderDay.day).execution_options(synchronize_session=False)
+            return session.scalar(taken) is not None
+
+    def settle_reader_budget(self, tokens: int) -> None:
+        """Count what a request took beyond the tokens that were taken for it; negative: give back."""
+        left = ReaderDay.tokens + tokens
+        settled = update(ReaderDay).where(ReaderDay.day == int(self.clock() // DAY_S), left >= 0).values(tokens=left)
+        with self._session(writes=True) as session:
+            session.execute(settled.execution_options(synchronize_session=False))
+
+    def count_reader_result(self, result: str) -> None:
+        """One more question ended so."""
+        with self._session(writes=True) as session:
+            new = insert(session, ReaderResult).values(result=result, requests=1)
+            more = {"requests": ReaderResult.requests + 1}
+            session.execute(new.on_conflict_do_update(index_elements=[ReaderResult.result], set_=more))
+
+    def reader_results(self) -> dict[str, int]:
+        """Result -> how many questions ended so, over all processes."""
+        wanted = select(ReaderResult.result, ReaderResult.requests).order_by(ReaderResult.result)
+        with self._session(writes=False) as session:
+            return {row.result: row.requests for row in session.execute(wanted)}

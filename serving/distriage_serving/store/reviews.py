@@ -1,0 +1,136 @@
+"""What people said of reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from sqlalchemy import select, tuple_, update
+from sqlalchemy.orm import Session
+
+from distriage.references import IssueReference
+from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.schema import Issue, IssueStatus, Review, VerdictAxis
+
+_AT_ONCE: Final = 200
+
+Key = tuple[str, int]
+
+
+class Reviews(Database):
+    """The store's part for people's reviews; it keeps `Issue.status` in step."""
+
+    def add_reviews(self, *reviews: Review) -> list[int]:
+        """Store reviews, all or none.
+
+        Returns:
+            Their ids, in order; one that is known (same person, way, time and axis) has the id that it had.
+        """
+        with self._session(writes=True) as session:
+            ids = [_add(session, review) for review in reviews]
+            update_status(session, [(review.repository, review.number) for review in reviews])
+        return ids
+
+    def undo_reviews(self, *ids: int) -> list[Review]:
+        """Take reviews back, all or none.
+
+        Returns:
+            Those that stood until now.
+        """
+        standing = update(Review).where(Review.id.in_(ids), Review.undone_at.is_(None)).values(undone_at=self.clock())
+        with self._session(writes=True) as session:
+            undone = list(session.scalars(standing.returning(Review), execution_options={"populate_existing": True}))
+            update_status(session, [(review.repository, review.number) for review in undone])
+        return undone
+
+    def reviews(
+        self,
+        since: float = 0,
+        repositories: Collection[str] | None = None,
+        *,
+        issue: IssueReference | None = None,
+        undone: bool = False,
+    ) -> list[Review]:
+        """Reviews since then, by time.
+
+        Args:
+            repositories: None: of all.
+            issue: Only of this one.
+            undone: Also those that were taken back.
+        """
+        wanted = select(Review).where(Review.at >= since).order_by(Review.at, Review.id)
+        if repositories is not None:
+            wanted = wanted.where(Review.repository.in_(list(repositories)))
+        if issue is not None:
+            wanted = wanted.where(Review.repository == issue.repository, Review.number == issue.number)
+        if not undone:
+            wanted = wanted.where(Review.undone_at.is_(None))
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted))
+
+
+def _add(session: Session, review: Review) -> int:
+    added: int | None = session.scalar(
+        insert(session, Review).values(values_of(review)).on_conflict_do_nothing().returning(Review.id)
+    )
+    if added is not None:
+        return added
+    this = (
+        Review.repository == review.repository,
+        Review.number == review.number,
+        Review.axis == review.axis,
+    )
+    event = (Review.who == review.who, Review.how == review.how, Review.at == review.at)
+    return session.scalars(select(Review.id).where(*this, *event)).one()
+
+
+def update_status(session: Session, issues: Iterable[Key]) -> None:
+    """Bring the status of issues, (repository, number), in step with their verdicts and reviews."""
+    keys = sorted({(repository.lower(), number) for repository, number in issues})
+    for some in _chunks(keys):
+        latest: dict[Key, dict[str, Review]] = {key: {} for key in some}
+        standing = (
+            select(Review)
+            .where(tuple_(Review.repository, Review.number).in_(some), Review.undone_at.is_(None))
+            .order_by(Review.at, Review.id)
+        )
+        for review in session.scalars(standing):
+            latest[review.repository, review.number][review.axis] = review
+        matter = _axes_that_matter(session, [key for key in some if latest[key]])
+        by_status: dict[IssueStatus, list[Key]] = {}
+        for key, reviews in latest.items():
+            by_status.setdefault(status_of(reviews, matter.get(key, frozenset())), []).append(key)
+        for status, those in by_status.items():
+            session.execute(
+                update(Issue).where(tuple_(Issue.repository, Issue.number).in_(those)).values(status=status)
+            )
+
+
+def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, frozenset[str]]:
+    said = (
+        select(Issue.repository, Issue.number, VerdictAxis.axis, VerdictAxis.labelled)
+        .join(VerdictAxis, VerdictAxis.verdict_id == Issue.verdict_id)
+        .where(tuple_(Issue.repository, Issue.number).in_(keys), VerdictAxis.outcome != "not-applicable")
+    )
+    found: dict[Key, dict[str, bool]] = {}
+    for repository, number, axis, labelled in session.execute(said):
+        found.setdefault((repository, number), {})[axis] = labelled
+    return {
+        key: frozenset(axis for axis, labelled in axes.items() if labelled) or frozenset(axes)
+        for key, axes in found.items()
+    }
+
+
+def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus:
+    """Status by the latest review of each axis that holds."""
+    settled = any(review.how == "queue" for review in latest.values()) or latest.keys() >= set(matter)
+    if not latest or not settled:
+        return "open"
+    if all(review.label is None for review in latest.values()):
+        return "dismissed"
+    right = all(review.label == review.predicted_label for review in latest.values())
+    return "accepted" if right else "corrected"
+
+
+def _chunks(keys: list[Key]) -> Iterable[list[Key]]:
+    return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))

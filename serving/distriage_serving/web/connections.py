@@ -1,0 +1,140 @@
+"""uvicorn's connections, with what it lacks: a time limit for a request's head, a bound on their number, errors in our
+own form.
+
+uvicorn bounds neither; its `limit_concurrency` counts a connection only once its head has been read, and then refuses
+everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from distriage_serving.settings import Settings
+from distriage_serving.web.problem import ProblemError
+
+BACKLOG: Final = 128  # asyncio takes up to this number of connections before it lets anything else, us too, happen
+READ_BYTES: Final = 32 << 10  # h11, uvicorn and we each hold one such part of every body that is on its way
+Made = Callable[..., asyncio.Protocol]
+_REASONS: Final = {400: b"Bad Request", 408: b"Request Timeout"}
+
+
+class Waiting:
+    """Connections that have no request under way: they send its head, or nothing.
+    The newcomer gets the place of one of them.
+
+    Args of the constructor:
+        limit: Most connections, those with a request under way included.
+        timeout_s: So long one may wait.
+    """
+
+    def __init__(self, limit: int, timeout_s: float) -> None:
+        self.limit = limit
+        self.timeout_s = timeout_s
+        self._of_peer: dict[str, dict[Connection, None]] = {}  # each the oldest first
+
+    def add(self, connection: Connection) -> None:
+        """It waits now."""
+        self._of_peer.setdefault(connection.peer, {})[connection] = None
+
+    def discard(self, connection: Connection) -> None:
+        """It does not wait any more."""
+        of_peer = self._of_peer.get(connection.peer, {})
+        of_peer.pop(connection, None)
+        if not of_peer:
+            self._of_peer.pop(connection.peer, None)
+
+    def longest(self) -> Connection | None:
+        """The one that has waited longest, of the peer that has most; None: none waits."""
+        if not self._of_peer:
+            return None
+        peer = max(self._of_peer, key=lambda name: len(self._of_peer[name]))
+        return next(iter(self._of_peer[peer]))
+
+
+class Connection(H11Protocol):
+    """One connection."""
+
+    def __init__(self, waiting: Waiting, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.peer = ""
+        self._waiting = waiting
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room, if need be, and begin to wait for a request."""
+        super().connection_made(transport)
+        self.peer = self.client[0] if self.client else ""
+        transport.max_size = READ_BYTES  # type: ignore[attr-defined]  # of asyncio's own transports: 256 KiB at a time
+        if len(self.connections) > self._waiting.limit:
+            (self._waiting.longest() or self).abort()
+        if not transport.is_closing():
+            self._wait()
+
+    def abort(self) -> None:
+        """End it without a word, to make room."""
+        self._stop_waiting()
+        self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Read what has come; once that is a whole head, its time does not matter any more."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():  # else the next one came with it
+            self._wait()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, or has a head that is too large."""
+        self._refuse(ProblemError(400, "bad-request", msg))
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._waiting.add(self)
+        self._timer = self.loop.call_later(self._waiting.timeout_s, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        self._waiting.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        detail = f"the request's head did not arrive within {self._waiting.timeout_s:g} s"
+        self._refuse(ProblemError(408, "head-timeout", detail))
+
+    def _refuse(self, problem: ProblemError) -> None:
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            response = problem.response(request_id := uuid.uuid4().hex)
+            headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
+            events: tuple[h11.Event, ...] = (
+                h11.Response(status_code=problem.status, headers=headers, reason=_REASONS[problem.status]),
+                h11.Data(data=bytes(response.body)),
+                h11.EndOfMessage(),
+            )
+            for event in events:
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+def protocol(settings: Settings) -> Made:
+    """What uvicorn calls for each connection."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = settings.max_connections if files < 0 else min(settings.max_connections, max(8, files // 2))
+    return partial(Connection, Waiting(limit, settings.head_timeout_s))

@@ -1,0 +1,90 @@
+"""What surrounds each request: its id, one log line, its counters, the headers of every answer, and a 500 for what
+nobody foresaw. ASGI.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Set
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from distriage_serving.logs import log
+from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.problem import ProblemError
+
+UNMATCHED: Final = "unmatched"
+CLIENT_CLOSED: Final = 499  # nginx's number for a client that did not wait; only in logs and metrics
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")  # safe in logs and headers
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+_QUIET: Final = frozenset({"/livez", "/readyz", "/metrics"})  # asked every few seconds by machines
+
+
+def request_id_of(scope: Scope) -> str:
+    """The id of the request under way."""
+    return str(scope["distriage.request_id"])
+
+
+class RequestContext:
+    """The outermost layer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Set[str]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._paths = paths  # of all routes: a request that is refused early has not been routed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        scope["distriage.request_id"] = request_id
+        scope["distriage.log"] = {}
+        started_s = time.perf_counter()
+        status = CLIENT_CLOSED
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self._metrics.in_flight.inc()
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            log(logging.ERROR, "request_failed", error, request_id=request_id)
+            if (
+                status != CLIENT_CLOSED
+            ):  # the answer has begun: only breaking it off tells the client; the message may quote the report
+                raise RuntimeError("answer broken off") from None
+            problem = ProblemError(500, "internal-error", "the server failed; its log has more under the request id")
+            await problem.response(request_id)(scope, receive, send_with_headers)
+        finally:
+            self._metrics.in_flight.dec()
+            seconds = time.perf_counter() - started_s
+            # Any other path may hold anything; routes are few.
+            route = scope["path"] if scope["path"] in self._paths else getattr(scope.get("route"), "path", UNMATCHED)
+            self._metrics.answered(scope["method"], route, status, seconds)
+            level = logging.DEBUG if route in _QUIET and status == 200 else logging.INFO
+            method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) <= 10 else "other"
+            log(
+                level,
+                "request",
+                request_id=request_id,
+                method=method,
+                route=route,
+                status=status,
+                duration_ms=round(seconds * 1000, 1),
+                **scope["distriage.log"],
+            )

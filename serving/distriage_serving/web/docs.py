@@ -1,0 +1,79 @@
+"""/docs: the OpenAPI document as one page, without scripts and without anything from elsewhere. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+_STYLE: Final = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+body { color: #1b1b1b; background: #fff }
+h2 { margin-top: 2.5rem; border-top: 1px solid #ccc; padding-top: 1rem }
+code, pre { font-family: ui-monospace, monospace; font-size: .9em }
+pre { background: #f4f4f4; padding: .8rem; overflow: auto }
+table { border-collapse: collapse }
+td, th { text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6e6e6; background: #161616 }
+  pre { background: #262626 }
+  a { color: #8ab4f8 }
+}
+"""
+# https://www.w3.org/TR/CSP3/: nothing is allowed but this very style sheet
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+SECURITY_POLICY: Final = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_EXAMPLE: Final = '{"title": "NCCL timeout in all_reduce", "body": "Training hangs after 1200 steps on 2 nodes."}'
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("distriage_serving.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def docs_page(document: dict[str, Any]) -> str:
+    """The page, HTML.
+
+    Args:
+        document: An OpenAPI document whose parts are those of `openapi.py`.
+    """
+    return _TEMPLATES.get_template("docs.html").render(
+        info=document["info"],
+        style=Markup(_STYLE),
+        operations=[
+            _operation(document, path, method, operation)
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+        ],
+        schemas=[
+            (name, json.dumps(schema, indent=2, ensure_ascii=False))
+            for name, schema in sorted(document["components"]["schemas"].items())
+        ],
+    )
+
+
+def _operation(document: dict[str, Any], path: str, method: str, operation: dict[str, Any]) -> dict[str, Any]:
+    answers = []
+    for status, answer in operation["responses"].items():
+        full = document["components"]["responses"][answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
+        answers.append((status, full["description"], ", ".join(full.get("content", {}))))
+    call = f"curl http://127.0.0.1:8000{path}"
+    if "requestBody" in operation:
+        call += f" -H 'Content-Type: application/json' -d '{_EXAMPLE}'"
+    return {
+        "id": operation["operationId"],
+        "path": path,
+        "method": method.upper(),
+        "summary": operation["summary"],
+        "description": operation["description"],
+        "call": call,
+        "answers": answers,
+    }

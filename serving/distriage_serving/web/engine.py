@@ -1,0 +1,233 @@
+"""The model inside the server: started in the background, fed through two lanes.
+What reads a report runs in their processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage.past.build import known
+from distriage.past.index import Known
+from distriage.similar import Similar
+from distriage.types import IssueReport, Mode
+from distriage.verdict import FailedRecord, Verdict
+from distriage_serving.logs import log
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.judging import doubt, judge
+from distriage_serving.settings import Settings
+from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.model_process import Model, ModelError
+from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
+
+if TYPE_CHECKING:
+    from distriage.second_reader.request import Question
+
+LOADING_RETRY_AFTER_S: Final = 2
+T = TypeVar("T")
+
+
+class Engine:
+    """Classifies reports for all requests.
+
+    Attributes:
+        load_error: Why the model could not be loaded; None if it was, or is being.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metrics: Metrics,
+        load: Callable[[], Classifier] | None = None,
+        on_load_error: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            load: Makes the classifier, in a process; can be pickled; default: from the settings.
+            on_load_error: Called in the event loop when that fails.
+        """
+        self._settings = settings
+        self._metrics = metrics
+        self._load = load or partial(Classifier, settings.model, threads=settings.threads, own=settings.own)
+        self._bundle: Bundle | None = None
+        self.load_error: Exception | None = None
+        self._on_load_error = on_load_error
+
+    async def start(self) -> None:
+        """Open the lanes and begin to load the model."""
+        settings = self._settings
+        # A report with `explain` takes dozens of times as long; in a lane of its own it holds up only its like.
+        self._plain = self._lane("plain", settings.queue_reports, settings.processes)
+        self._explained = self._lane("explain", settings.queue_explained_reports, 1)
+        self._loading = asyncio.create_task(self._load_model())
+
+    def _lane(self, name: str, capacity: int, processes: int) -> Lane:
+        metrics = self._metrics
+
+        def observe(wait_s: float, work_s: float) -> None:
+            metrics.wait_seconds.labels(name).observe(wait_s)
+            metrics.report_seconds.labels(name).observe(work_s)
+
+        lane = Lane(
+            self._load,
+            processes=processes,
+            capacity=capacity,
+            deadline_s=self._settings.report_timeout_s,
+            observe=observe,
+        )
+        metrics.queued.labels(name).set_function(lambda: lane.waiting)
+        return lane
+
+    async def _load_model(self) -> None:
+        started_s = time.perf_counter()
+        try:
+            self._bundle = bundle = await asyncio.to_thread(self._plain.start)
+        except Exception as error:
+            self.load_error = error
+            log(logging.ERROR, "model_not_loaded", error)
+            self._on_load_error()
+            return
+        self._metrics.loaded(bundle)
+        log(
+            logging.INFO,
+            "ready",
+            model=bundle.manifest.name,
+            taxonomy_version=bundle.taxonomy.version,
+            load_s=round(time.perf_counter() - started_s, 3),
+        )
+
+    async def judge(self) -> LaneJudge | None:
+        """Wait for the model, and return what the bot's workers ask; None: it could not be loaded."""
+        await asyncio.wait({self._loading})
+        return None if self._bundle is None else LaneJudge(self._plain, self._bundle)
+
+    async def close(self) -> None:
+        """Finish what is queued and end the processes."""
+        await self._loading
+        await asyncio.gather(asyncio.to_thread(self._plain.close), asyncio.to_thread(self._explained.close))
+
+    @property
+    def bundle(self) -> Bundle:
+        """Of the loaded model.
+
+        Raises:
+            ProblemError: it is not loaded yet (503).
+        """
+        if self._bundle is None:
+            raise unavailable("not-ready", "the model is being loaded", LOADING_RETRY_AFTER_S)
+        return self._bundle
+
+    async def classify(
+        self, reports: Sequence[IssueReport], mode: Mode, *, explain: bool, similar: bool = False
+    ) -> list[Verdict | FailedRecord]:
+        """Classify reports that `check_report` has let pass.
+
+        Returns:
+            One verdict a report, in order; a `FailedRecord` in place of a report that takes too long to read.
+
+        Raises:
+            ProblemError: the model is not loaded, the queue is full, or the server is shutting down (503 each);
+                `similar` is asked of a model without an index (422).
+        """
+        if similar and not Similar.available(self.bundle):
+            what = "this server's model has no index of known issues"
+            raise ProblemError(
+                422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["similar"]), detail=what)]
+            )
+        _ = self.bundle
+        lane, name = (self._explained, "explain") if explain else (self._plain, "plain")
+        futures = self._submit(lane, name, _classify, [(report, mode, explain, similar) for report in reports])
+        # All are awaited, so that no failure is left over for the event loop to print.
+        answers = await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+        return [self._counted(report, answer) for report, answer in zip(reports, answers, strict=True)]
+
+    async def known(self, report: IssueReport, filed_at: float) -> Known:
+        """What a look-up among past issues needs of a report that `check_report` has let pass.
+
+        Raises:
+            InputError: it takes too long to read.
+            ProblemError: as `classify`.
+        """
+        _ = self.bundle
+        (future,) = self._submit(self._plain, "plain", _known, [(report, filed_at)])
+        return await asyncio.wrap_future(future)
+
+    def _submit(
+        self, lane: Lane, name: str, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]
+    ) -> list[Future[T]]:
+        try:
+            return lane.submit(work, pieces)
+        except QueueFullError as full:
+            self._metrics.refused.labels(name).inc()
+            raise unavailable(
+                "queue-full", "more reports are waiting than the queue holds", full.retry_after_s
+            ) from None
+        except ClosedError:
+            raise unavailable("shutting-down", "the server is shutting down", 1) from None
+
+    def _counted(self, report: IssueReport, answer: Verdict | BaseException) -> Verdict | FailedRecord:
+        if isinstance(answer, Verdict):
+            self._metrics.decided(answer)
+            return answer
+        self._metrics.reports.labels("failed").inc()
+        if isinstance(answer, InputError):
+            log(logging.WARNING, "report_given_up", reason=str(answer))
+            return FailedRecord(id=report.id, error=str(answer))
+        if isinstance(answer, ModelError):
+            log(logging.ERROR, "report_failed", reason=str(answer))
+        raise answer
+
+
+@dataclass(frozen=True, slots=True)
+class LaneJudge:
+    """Judges reports in the lane's processes; for any thread.
+
+    Attributes:
+        bundle: Of the model.
+    """
+
+    lane: Lane
+    bundle: Bundle
+
+    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
+        """Classify a report and decide it as configured; see `judge`.
+
+        Raises:
+            InputError: the report cannot be classified.
+        """
+        return self.lane.call(_judge, report, config)
+
+    def doubt(
+        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+    ) -> tuple[Verdict, Question | None]:
+        """The same, with what a second reader could be asked about; see `judging.doubt`."""
+        return self.lane.call(_doubt, report, config, axes)
+
+
+def _classify(model: Model, report: IssueReport, mode: Mode, explain: bool, similar: bool) -> Verdict:
+    return model.classifier.classify(report, mode, explain=explain, similar=similar)
+
+
+def _known(model: Model, report: IssueReport, filed_at: float) -> Known:
+    return known(model.classifier, report, filed_at)
+
+
+def _judge(model: Model, report: IssueReport, config: RepositoryConfig) -> Verdict:
+    return judge(model.classifier, report, config)
+
+
+def _doubt(
+    model: Model, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+) -> tuple[Verdict, Question | None]:
+    return doubt(model.classifier, report, config, axes)

@@ -1,0 +1,186 @@
+"""POST /v1/classify."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+
+from distriage.errors import InputError
+from distriage.reading import MAX_REPORT_BYTES, check_report
+from distriage.types import IssueReport, Mode
+from distriage.verdict import FailedRecord, Verdict
+from distriage_serving.settings import Settings
+from distriage_serving.web.engine import Engine
+from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer
+
+JSON: Final = "application/json"
+MAX_ID_CHARS: Final = 200
+
+router = APIRouter()
+
+# That a report must not be blank, in the words of JSON Schema.
+_NOT_BLANK: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"required": ["title"], "properties": {"title": {"type": "string", "pattern": r"\S"}}},
+        {"required": ["body"], "properties": {"body": {"type": "string", "pattern": r"\S"}}},
+    ]
+}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ReportFields(_Body):
+    """A report as filed. Title and body together are at most 1 MiB; one of them may be empty."""
+
+    model_config = ConfigDict(json_schema_extra=_NOT_BLANK)
+
+    title: str = Field(default="", max_length=MAX_REPORT_BYTES, examples=["NCCL timeout in all_reduce"])
+    body: str | None = Field(
+        default="",
+        max_length=MAX_REPORT_BYTES,
+        description="Markdown.",
+        examples=["Training hangs after 1200 steps on 2 nodes."],
+    )
+    id: str = Field(
+        default="",
+        max_length=MAX_ID_CHARS,
+        description="Your own name for it; comes back in the answer.",
+        examples=["owner/repo#12"],
+    )
+
+    def report(self) -> IssueReport:
+        """The library's own form."""
+        return IssueReport(title=self.title, body=self.body or "", id=self.id)
+
+
+class _Options(_Body):
+    mode: Mode = Field(
+        default=Mode.BALANCED,
+        description="How sure an applied label must be: best (always), balanced (right in about 80 %), precise (90 %).",
+    )
+    explain: bool = Field(default=False, description="Also name the lines that carried each verdict; slow.")
+    similar: bool = Field(
+        default=False,
+        description="Also name the known issues that are most similar, with the labels that their threads led to.",
+    )
+
+
+class ClassifyReport(ReportFields, _Options):
+    """One report."""
+
+    model_config = ConfigDict(json_schema_extra=_NOT_BLANK)
+
+
+class ClassifyBatch(_Options):
+    """Several reports."""
+
+    reports: list[ReportFields] = Field(min_length=1)
+
+
+class BatchAnswer(BaseModel):
+    """The answers to several reports, in their order; a report that cannot be classified has its error in its place."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    verdicts: list[Verdict | FailedRecord]
+
+
+def _shape(value: object) -> str:
+    return "batch" if isinstance(value, dict) and "reports" in value else "report"
+
+
+ClassifyRequest = Annotated[
+    Annotated[ClassifyReport, Tag("report")] | Annotated[ClassifyBatch, Tag("batch")], Discriminator(_shape)
+]
+REQUEST: TypeAdapter[ClassifyReport | ClassifyBatch] = TypeAdapter(ClassifyRequest)
+_TAGS: Final = frozenset({"report", "batch"})
+
+
+@router.post(
+    "/v1/classify",
+    summary="Classify one report or several",
+    response_model=Verdict | BatchAnswer,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": {"$ref": "#/components/schemas/ClassifyRequest"}}},
+        }
+    },
+)
+async def classify(request: Request) -> Response:
+    """Says stage, symptom, root cause, fix pattern and kind of each report, with calibrated probabilities.
+
+    Act on an axis only where its `outcome` is `apply`.
+    """
+    _check_headers(request.headers)
+    engine: Engine = request.app.state.engine
+    settings: Settings = request.app.state.settings
+    metrics: Metrics = request.app.state.metrics
+    try:
+        # Not FastAPI's own reading: this one is a single pass in Rust, bounds nesting, and never puts the input into
+        # an error.
+        asked = REQUEST.validate_json(await request.body())
+    except ValidationError as error:
+        raise of_validation(error, _TAGS) from None
+    fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
+    request.scope["distriage.log"].update(
+        reports=len(fields), mode=asked.mode.value, explain=asked.explain, similar=asked.similar
+    )
+    limit = settings.max_explained_reports if asked.explain else settings.max_reports
+    if len(fields) > limit:
+        what = f"{len(fields)} reports; at most {limit} at a time{' with `explain`' if asked.explain else ''}"
+        raise ProblemError(
+            422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["reports"]), detail=what)]
+        )
+    reports = [item.report() for item in fields]
+    faults = {place: fault for place, report in enumerate(reports) if (fault := _fault(report)) is not None}
+    metrics.reports.labels("refused").inc(len(faults))
+    if isinstance(asked, ClassifyReport):
+        if faults:
+            raise _refused(faults[0])
+        (verdict,) = await engine.classify(reports, asked.mode, explain=asked.explain, similar=asked.similar)
+        if isinstance(verdict, FailedRecord):
+            raise _refused(verdict.error)
+        return Response(verdict.model_dump_json(), media_type=JSON)
+    good = [report for place, report in enumerate(reports) if place not in faults]
+    verdicts = iter(await engine.classify(good, asked.mode, explain=asked.explain, similar=asked.similar))
+    answers = [
+        FailedRecord(id=report.id, error=faults[place]) if place in faults else next(verdicts)
+        for place, report in enumerate(reports)
+    ]
+    return Response(BatchAnswer(verdicts=answers).model_dump_json(), media_type=JSON)
+
+
+def _check_headers(headers: Headers) -> None:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise ProblemError(
+            415, "unsupported-media-type", "expected Content-Type: application/json", headers={"Accept": JSON}
+        )
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise ProblemError(
+            415,
+            "unsupported-media-type",
+            "expected a body without Content-Encoding",
+            headers={"Accept-Encoding": "identity"},
+        )
+
+
+def _refused(fault: str) -> ProblemError:
+    return ProblemError(422, "invalid-request", fault, errors=[InvalidPart(pointer="#", detail=fault)])
+
+
+def _fault(report: IssueReport) -> str | None:
+    try:
+        check_report(report)
+    except InputError as error:
+        return str(error)
+    return None

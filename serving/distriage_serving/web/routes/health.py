@@ -1,0 +1,81 @@
+"""GET /livez, /readyz and /metrics, for orchestrators and Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from distriage_serving.store import Store, UnavailableError
+from distriage_serving.web.engine import Engine
+from distriage_serving.web.metrics import MEDIA_TYPE, Metrics
+from distriage_serving.web.problem import unavailable
+from distriage_serving.web.threads import write_soon
+
+DATABASE_RETRY_AFTER_S: Final = 5
+
+router = APIRouter()
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(BaseModel):
+    """The model is loaded, and the database, where there is one, answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["ready"] = "ready"
+    model: str
+
+
+@router.get("/livez", summary="Is the process alive?")
+async def livez() -> Alive:
+    """Restart the process if this fails."""
+    return Alive()
+
+
+@router.get("/readyz", summary="Can it do its work?")
+async def readyz(request: Request) -> Ready:
+    """Send requests only while this succeeds; before the model is loaded, or while the database of bot and queue
+    cannot be written to, it is a 503.
+    """
+    engine: Engine = request.app.state.engine
+    name = engine.bundle.manifest.name
+    store: Store | None = request.app.state.store
+    if store is not None:
+        try:
+            await write_soon(request, store.check)
+        except UnavailableError as error:
+            full = "disk is full" in str(error)
+            detail = "the database's disk is full" if full else "the database cannot be written to"
+            raise unavailable("not-ready", detail, DATABASE_RETRY_AFTER_S) from None
+    return Ready(model=name)
+
+
+@router.get(
+    "/metrics",
+    summary="Counters for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def metrics(request: Request) -> Response:
+    """Text format 0.0.4. Holds no name and no text of a report."""
+    counters: Metrics = request.app.state.metrics
+    store: Store | None = request.app.state.store
+    if store is not None:
+        try:
+            counters.stored(await asyncio.to_thread(store.counts))
+            counters.second_reader(await asyncio.to_thread(store.reader_results))
+        except UnavailableError:
+            counters.stored({})
+    return Response(counters.text(), media_type=MEDIA_TYPE)

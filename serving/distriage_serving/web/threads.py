@@ -1,0 +1,45 @@
+"""Threads for what waits for the database. Those that write are few and apart, so that a lock never stops reading.
+
+Routes that are no coroutines run in Starlette's own threads; they only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+
+from distriage_serving.store import UnavailableError
+
+T = TypeVar("T")
+WRITERS: Final = 8  # of each kind
+WITHIN_S: Final = 8.0  # GitHub gives up after 10 s
+
+
+class Writers:
+    """The threads of one application that write, for people and for machines; in `state.writers`."""
+
+    def __init__(self) -> None:
+        self.people = CapacityLimiter(WRITERS)
+        self.machines = CapacityLimiter(WRITERS)
+
+
+async def write(request: Request, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function that writes to the store for a person."""
+    writers: Writers = request.app.state.writers
+    return await to_thread.run_sync(function, *arguments, limiter=writers.people)
+
+
+async def write_soon(request: Request, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function that writes to the store for a machine that does not wait long.
+
+    Raises:
+        UnavailableError: it has not come to an end in time; it may do so later.
+    """
+    writers: Writers = request.app.state.writers
+    with anyio.move_on_after(WITHIN_S):
+        return await to_thread.run_sync(function, *arguments, limiter=writers.machines, abandon_on_cancel=True)
+    raise UnavailableError("the database has been locked for long")
