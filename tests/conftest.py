@@ -1,39 +1,62 @@
-"""Shared by all tests: reports, the command line, a stand-in for GitHub, and models built by the real pipeline. No test reaches a network."""
+"""Shared by all tests: the command line, a double of GitHub, and models built by the real pipeline.
+
+No test reaches a network, save those marked `container`, which install the project.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import io
-import json
 import os
 import shutil
 import sys
-import threading
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import github_shapes
-import keyword_model
 import pytest
-from databases import clock, database_url, postgresql_server, store  # noqa: F401  # fixtures
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+# Before anything loads numpy or torch: threads that wait for each other by spinning cost more than they gain on toys,
+# those of the tokenizers do not outlive a fork, and no test may ask the hub.
+os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 
 from distriage.bundle import MANIFEST, default_model
 from distriage.classifier import Classifier
 from distriage.cli import main
-from distriage.types import IssueReport
 
-REPOSITORY = Path(__file__).parent.parent
-CLOSED_PORT = "http://127.0.0.1:1"
+from support import keyword_model
+from support.checkout import REPOSITORY
+from support.command_line import Command, Finished
+from support.databases import clock, database_url, postgresql_server, store  # noqa: F401  # fixtures
+from support.github import CLOSED_PORT, GitHub
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads do not outlive a fork
-settings.register_profile("distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("distriage")
+
+LONGEST_FIRST = ("container", "slow", "browser")
+Once = Callable[[str, Callable[[Path], object]], Path]
+MARKS = {  # fixture -> marker
+    **dict.fromkeys(("tiny_run", "finished", "prism_at", "statuses", "many"), "slow"),
+    "browser": "browser",
+    "built": "container",
+    "distributions": "container",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their fixtures, and begin with what takes longest: files are dealt out to the workers in order."""
+    for item in items:
+        for fixture in MARKS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKS[fixture])
+    ranks: dict[Path, int] = {}
+    for item in items:
+        rank = min((place for place, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name)), default=9)
+        ranks[item.path] = min(rank, ranks.get(item.path, 9))
+    items.sort(key=lambda item: ranks[item.path])
 
 
 @pytest.fixture(autouse=True)
@@ -44,35 +67,6 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", CLOSED_PORT)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     monkeypatch.setenv("COLUMNS", "100")
-
-
-NCCL_TIMEOUT = """Training hangs after 1200 steps on 2 nodes with 8 A100 each.
-
-```
-[rank3]: RuntimeError: NCCL communicator was aborted on rank 3. Watchdog caught collective operation timeout
-```
-deepspeed 0.14.2, torch 2.3.0, Ubuntu 22.04
-"""
-
-
-def make_report(title: str = "NCCL timeout in all_reduce", body: str = NCCL_TIMEOUT, id: str = "owner/repo#1") -> IssueReport:  # noqa: A002
-    """A plausible report; a test names only what it is about."""
-    return IssueReport(title=title, body=body, id=id)
-
-
-# ---------------------------------------------------------------- the command line
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a call of the command line left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Finished]
 
 
 @pytest.fixture
@@ -95,164 +89,10 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-def assert_one_line(finished: Finished, *parts: str) -> None:
-    """Exit code 2, nothing on standard output, one line on standard error that holds `parts`."""
-    assert finished.code == 2, finished
-    assert finished.out == ""
-    assert finished.err.startswith("distriage: ") and finished.err.endswith("\n") and finished.err.count("\n") == 1, finished.err
-    for part in parts:
-        assert part in finished.err
-
-
-# ---------------------------------------------------------------- GitHub
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request as it arrived; header names in lower case."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An answer in place of the right one; status 0 closes the connection without any."""
-
-    status: int
-    body: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-def _message(text: str, status: int) -> str:
-    return json.dumps({"message": text, "documentation_url": "https://docs.github.com/rest", "status": str(status)})
-
-
-class FakeGitHub:
-    """The part of GitHub's REST API that is called here, on a local port: real HTTP, answers in the shapes that GitHub gives.
-
-    Attributes:
-        url: For GITHUB_API_URL.
-        issues: `owner/repo#12` -> GitHub's JSON of the issue; `add` makes one. Absent: 404.
-        gone: Deleted issues, 410.
-        private: Issues that are shown only to `token`, 404 to others.
-        moved: Issue -> where it was transferred to, 301.
-        requests: All that arrived, in order.
-        faults: Answers for the next requests, used up first.
-    """
-
-    token = "ghp_valid0000000000000000000000000000000"
-
-    def __init__(self) -> None:
-        self.issues: dict[str, dict[str, Any]] = {}
-        self.gone: set[str] = set()
-        self.private: set[str] = set()
-        self.moved: dict[str, str] = {}
-        self.requests: list[Request] = []
-        self.faults: deque[Fault] = deque()
-        self._server = HTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def add(self, reference: str, title: str, body: str | None = "", **changes: Any) -> dict[str, Any]:
-        """Store an issue, in the shape of GET /repos/{owner}/{repo}/issues/{number}, and return it."""
-        repository, _, number = reference.partition("#")
-        self.issues[reference] = {**github_shapes.issue(repository, int(number), title, body, ("bug",)), **changes}
-        return self.issues[reference]
-
-    @staticmethod
-    def rate_limit(reset_epoch_s: int) -> Fault:
-        """The primary limit is used up."""
-        headers = {"x-ratelimit-limit": "60", "x-ratelimit-remaining": "0", "x-ratelimit-reset": str(reset_epoch_s), "x-ratelimit-resource": "core"}
-        text = "API rate limit exceeded for 192.0.2.1. (But here's the good news: Authenticated requests get a higher rate limit.)"
-        return Fault(403, _message(text, 403), headers)
-
-    @staticmethod
-    def secondary_limit(retry_after_s: int | None, status: int = 429) -> Fault:
-        """Too many requests at once; GitHub does not always say for how long."""
-        text = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-        return Fault(status, _message(text, status), {} if retry_after_s is None else {"retry-after": str(retry_after_s)})
-
-    @staticmethod
-    def forbidden() -> Fault:
-        """A token without the right to read."""
-        headers = {"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "1700000000"}
-        return Fault(403, _message("Resource not accessible by personal access token", 403), headers)
-
-    @staticmethod
-    def bad_credentials() -> Fault:
-        """A token that is wrong or revoked."""
-        return Fault(401, _message("Bad credentials", 401))
-
-    @staticmethod
-    def server_error(status: int = 500) -> Fault:
-        """GitHub itself fails, with the web page that it sends then."""
-        return Fault(status, "<!DOCTYPE html><title>Unicorn! &middot; GitHub</title>")
-
-    @staticmethod
-    def malformed() -> Fault:
-        """A JSON document that breaks off."""
-        return Fault(200, '{"number": 1, "title": "hang')
-
-    @staticmethod
-    def dropped() -> Fault:
-        """The connection closes without an answer."""
-        return Fault(0)
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        fake = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                fake.requests.append(Request("GET", self.path, {name.lower(): value for name, value in self.headers.items()}))
-                answer = fake.faults.popleft() if fake.faults else fake._answer(fake.requests[-1])
-                if answer.status == 0:
-                    return
-                content = answer.body.encode()
-                self.send_response(answer.status)
-                for name, value in {"Content-Type": "application/json; charset=utf-8", "Content-Length": str(len(content)), **answer.headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler
-
-    def _is_known(self, request: Request) -> bool:
-        return request.headers.get("authorization") == f"Bearer {self.token}"
-
-    def _answer(self, request: Request) -> Fault:
-        parts = request.path.split("/")  # "", "repos", owner, repository, "issues", number
-        if len(parts) != 6 or parts[1] != "repos" or parts[4] != "issues":
-            return Fault(404, _message("Not Found", 404))
-        reference = f"{parts[2]}/{parts[3]}#{parts[5]}"
-        given = request.headers.get("authorization")
-        if given is not None and not self._is_known(request):
-            return self.bad_credentials()
-        if reference in self.gone:
-            return Fault(410, _message("This issue was deleted", 410))
-        if reference in self.moved:
-            repository, _, number = self.moved[reference].partition("#")
-            return Fault(301, _message("Moved Permanently", 301), {"Location": f"{self.url}/repos/{repository}/issues/{number}"})
-        if reference not in self.issues or (reference in self.private and given is None):
-            return Fault(404, _message("Not Found", 404))
-        return Fault(200, json.dumps(self.issues[reference]), {"x-ratelimit-remaining": "59", "x-ratelimit-reset": "1700000000"})
-
-
 @pytest.fixture
-def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
     """A GitHub of the test's own, which GITHUB_API_URL points to."""
-    fake = FakeGitHub()
+    fake = GitHub()
     monkeypatch.setenv("GITHUB_API_URL", fake.url)
     yield fake
     fake.close()
@@ -267,34 +107,59 @@ def node_modules() -> Path:
     return folder
 
 
-# ---------------------------------------------------------------- models
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Builds what takes long once for all workers of pytest-xdist: `once("name", build)` calls `build(folder)`."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if worker else base) / "shared"
+    shared.mkdir(exist_ok=True)
+
+    def made(name: str, build: Callable[[Path], object]) -> Path:
+        with FileLock(shared / f"{name}.lock"):
+            if not (shared / name).exists():
+                build(shared / f"{name}.unfinished")
+                (shared / f"{name}.unfinished").rename(shared / name)
+        return shared / name
+
+    return made
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_run(once: Once) -> Path:
     """The folder of a finished run of configs/tiny.toml."""
     for name in ("torch", "transformers", "datasets", "accelerate", "sklearn", "onnx", "onnxscript", "tensorboard"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'distriage[train]'")
-    output = tmp_path_factory.mktemp("tiny") / "run"
-    with warnings.catch_warnings():  # of torch, transformers and scikit-learn, about their own insides and five iterations
-        warnings.simplefilter("ignore")
-        from distriage_training.config import load_config
-        from distriage_training.train import train
 
-        train(load_config(REPOSITORY / "configs" / "tiny.toml"), output)
-    return output
+    def build(folder: Path) -> None:
+        # torch, transformers and scikit-learn warn about their own insides, and of five iterations
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from distriage_training.config import load_config
+            from distriage_training.fit.train import train
+
+            train(load_config(REPOSITORY / "configs" / "tiny.toml"), folder)
+
+    return once("run", build)
 
 
 @pytest.fixture(scope="session")
-def tiny_bundle(tiny_run: Path) -> Path:
-    """The pulse model: the real pipeline on toys. Its verdicts mean nothing; its files, sizes and checks are those of a released model."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from distriage_training.config import load_config
-        from distriage_training.export import export
+def tiny_bundle(tiny_run: Path, once: Once) -> Path:
+    """The pulse model: the real pipeline on toys.
 
-        return export(tiny_run, load_config(REPOSITORY / "configs" / "tiny.toml"), tiny_run.parent / "tiny")
+    Its verdicts mean nothing; its files are those of a released model.
+    """
+
+    def build(folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from distriage_training.config import load_config
+            from distriage_training.release.export import export
+
+            export(tiny_run, load_config(REPOSITORY / "configs" / "tiny.toml"), folder / "tiny")
+
+    return once("exported", build) / "tiny"
 
 
 @pytest.fixture(scope="session")
@@ -327,12 +192,22 @@ def keyword_classifier(keyword_bundle: Path) -> Classifier:
 
 
 @pytest.fixture(scope="session")
+def own_labels(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that `distriage learn` wrote with the toy model; see `past_issues.py`."""
+    if importlib.util.find_spec("sklearn") is None:
+        pytest.skip("needs sklearn: pip install 'distriage[learn]'")
+    from support import past_issues
+
+    return past_issues.learned_folder(tmp_path_factory.mktemp("learned"), keyword_bundle)
+
+
+@pytest.fixture(scope="session")
 def indexed_bundle(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The toy model with an index of known issues; see `known_issues.py`."""
     for name in ("sklearn", "datasets"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"needs {name}: pip install 'distriage[train]'")
-    import known_issues
+    from support import known_issues
 
     return known_issues.build(keyword_bundle, tmp_path_factory.mktemp("indexed") / "toy")
 
@@ -345,11 +220,5 @@ def toy_copy(keyword_bundle: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tiny_copy(tiny_bundle: Path, tmp_path: Path) -> Path:
-    """The same of the pulse model."""
+    """A copy of the pulse model to damage, likewise."""
     return Path(shutil.copytree(tiny_bundle, tmp_path / "tiny", copy_function=os.link))
-
-
-def rewrite(file: Path, content: bytes) -> None:
-    """Replace a file that may be a link to the original."""
-    file.unlink()
-    file.write_bytes(content)

@@ -1,0 +1,209 @@
+"""`distriage bench`: what it measures is said with its units, what it cannot measure is named, README says the same."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.bench import layout, load, page
+from distriage.bench.child import in_child
+from distriage.bench.parts import STEPS
+from distriage.bench.run import SECTIONS
+from distriage.errors import DistriageError
+
+from support.checkout import REPOSITORY
+from support.command_line import Command, assert_one_line
+
+
+def timing(p50: float, ratio: float = 1.0) -> dict[str, float]:
+    return {"p50": p50, "p95": 2 * p50, "ratio": ratio}
+
+
+@pytest.fixture
+def figures() -> dict[str, Any]:
+    """Of a run with two peers, on one core."""
+    row = {"requests_per_s": 10.0, "p50_ms": 90.0, "p95_ms": 100.0, "p99_ms": 120.0, "codes": {"200": 9, "503": 3}}
+    contestants = {"distriage": timing(30), "transformers pipeline": timing(60, 0.5)}
+    return {
+        "format": page.FORMAT,
+        "made": "2026-01-01",
+        "model": "toy",
+        "reports": {"file": "x.jsonl", "count": 2},
+        "machine": {
+            "cpu": "A <fast> one",
+            "instructions": ["avx2"],
+            "cores": 1,
+            "memory_gib": 4,
+            "system": "Linux 6",
+            "python": "3.11.7",
+            "load": 0.12,
+        },
+        "versions": {"distriage": "0.1.0"},
+        "rounds": 1,
+        "missing": {"infinity-emb": "needs --infinity"},
+        "parts": {"mean_tokens": 200.0}
+        | {name: timing(2) for name in (*STEPS, "but the graph")}
+        | {"whole": timing(33)},
+        "start": {
+            "classify": {"wall_s": 0.5, "cpu_s": 0.45, "peak_mib": 155.4},
+            "interpreter": {"wall_s": 0.02},
+            "steps_s": {"session": 0.05},
+            "ready": {"distriage": {"ready_s": 0.4, "peak_mib": 150.0}},
+        },
+        "graph": {"1": contestants},
+        "text": {
+            "1": {
+                "all": contestants,
+                "lengths": [{"tokens": "1 to 64", "reports": 2, "p50": {"distriage": 9.0, "SetFit predict": 20.0}}],
+            }
+        },
+        "many": {
+            "reports": 100,
+            "distriage": {"workers": 1, "reports_per_s": 51.2, "peak_mib": 160.0},
+            "transformers pipeline": {"batch": 16, "reports_per_s": 25.6, "peak_mib": 500.0},
+            "ratio": 2.0,
+        },
+        "http": {"distriage": {"1": row, "8": row, "64": row, "overload": {**row, "offered_per_s": 40.0}}},
+    }
+
+
+def test_a_page_and_readme_are_made_of_the_figures(figures: dict[str, Any], command: Command, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'distriage[train]'")
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    (tmp_path / "README.md").write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n", encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text((REPOSITORY / "mkdocs.yml").read_text("utf-8"), "utf-8")
+    given = tmp_path / "figures.json"
+    given.write_text("a table\n" + json.dumps(figures), encoding="utf-8")
+    done = command("bench", "--figures", given, "--page", tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out.splitlines()[-1]) == figures
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith("before\n<!-- bench -->\n- **33 ms a report**") and readme.endswith("after\n")
+    assert "0.50 of what a transformers pipeline takes" in readme and "old" not in readme
+    assert "**0.50 s and 155 MiB**" in readme and "2.0 times a pipeline's best" in readme
+    shown = (tmp_path / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for text in ("A <fast> one (avx2)", "| 40 requests/s offered | 10.0 | 90 | 120 | 3 |", "infinity-emb | needs"):
+        assert text.replace("| 40", "| distriage, 40") in shown
+    assert (tmp_path / "mkdocs.yml").read_text("utf-8").count("benchmarks.md") == 1
+    for name in ("latency", "parts", "clients"):
+        assert f"(images/bench-{name}.svg)" in shown
+        assert (tmp_path / "docs" / "images" / f"bench-{name}.svg").stat().st_size > 1000
+
+
+def test_the_page_and_readme_of_this_checkout_are_those_of_its_figures() -> None:
+    said = (REPOSITORY / page.README).read_text(encoding="utf-8").partition("<!-- bench -->\n")[2]
+    if not (REPOSITORY / page.FIGURES).exists():  # a model that was not measured yet
+        assert said.startswith("<!-- /bench -->") and not (REPOSITORY / page.PAGE).exists()
+        return
+    figures = page.read_figures(REPOSITORY / page.FIGURES)
+    assert (REPOSITORY / page.PAGE).read_text(encoding="utf-8") == page.page_of(figures)
+    assert said.startswith(page.readme_of(figures) + "<!-- /bench -->")
+
+
+def test_a_section_that_was_not_measured_makes_no_page(figures: dict[str, Any], tmp_path: Path) -> None:
+    del figures["http"]
+    assert "Over HTTP" not in [table.title for table in layout.tables(figures)]
+    with pytest.raises(DistriageError, match="not measured: http"):
+        page.write_page(figures, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--only", "nonsense"], "--only nonsense: expected one of parts"),
+        (["--figures", "none.json"], "--figures none.json: expected the JSON"),
+        (["--page", "."], "--page .: expected a checkout of Distriage"),
+        (["--reports", "bad.jsonl"], "bad.jsonl: holds no usable report"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_it_begins(
+    options: list[str], said: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.jsonl").write_text("not json\n", encoding="utf-8")
+    assert_one_line(command("bench", *options), said)
+
+
+def test_parts_of_a_model_are_measured(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    reports = tmp_path / "reports.jsonl"
+    reports.write_text('{"title": "it hangs"}\nnot json\n', encoding="utf-8")
+    options = ("--model", keyword_bundle, "--reports", reports, "--count", 2, "--rounds", 1, "--only", "parts")
+    done = command("bench", *options)
+    assert done.code == 0 and done.err.splitlines() == ["bench: parts"]
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["reports"] == {"file": "reports.jsonl", "count": 2} and found["model"] == "toy"
+    assert all(found["parts"][name]["p50"] > 0 for name in (*STEPS, "whole", "but the graph"))
+    assert set(SECTIONS) & found.keys() == {"parts"}
+
+
+def test_a_measurement_that_fails_says_why(tmp_path: Path) -> None:
+    reports = tmp_path / "reports.jsonl"
+    reports.write_text('{"title": "it hangs"}\n', encoding="utf-8")
+    with pytest.raises(DistriageError, match=r"BundleError: .*expected a model bundle"):
+        in_child("files", bundle=tmp_path, reports=reports, count=1, encoder="", folder="")
+
+
+class _EverySecond(BaseHTTPRequestHandler):
+    """Answers every second request, and refuses the others."""
+
+    protocol_version = "HTTP/1.1"
+    count = 0
+    lock = threading.Lock()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with self.lock:
+            type(self).count += 1
+            refused = self.count % 2 == 0
+        self.send_response(503 if refused else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _EverySecond) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_only_answers_count_as_requests_and_refusals_are_told_apart(refusing: str) -> None:
+    found = load.measure(load.Target(refusing, [{"title": "x"}]), 0.1)
+    assert list(found) == ["1", "8", "64", "overload"]
+    for row in found.values():
+        assert set(row["codes"]) == {"200", "503"} and row["requests_per_s"] > 0 and row["p99_ms"] >= row["p50_ms"]
+    best = max(found[clients]["requests_per_s"] for clients in ("1", "8", "64"))
+    assert found["overload"]["offered_per_s"] == pytest.approx(4 * best, rel=0.01)
+
+
+def test_a_server_that_does_not_start_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DistriageError, match="no-such-program"),
+        load.infinity("no-such-program", tmp_path, tmp_path / "log"),
+    ):
+        pass
+
+
+def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
+    reports = tmp_path / "reports.jsonl"
+    reports.write_text('{"title": "it hangs"}\n{"title": "how", "body": "to run it on two nodes"}\n', encoding="utf-8")
+    given = {"bundle": keyword_bundle, "reports": reports, "count": 2}
+    others = in_child("files", **given, encoder=tiny_run / "encoder", folder="")
+    assert others["missing"] == {} and others["labels"] == 8
+    found = in_child("texts", **given, rounds=1, threads=1, others=others)
+    assert list(found["all"]) == ["distriage", "transformers pipeline", "SetFit predict"]
+    assert found["all"]["distriage"]["ratio"] == 1
+    assert [row["reports"] for row in found["lengths"]] == [2]

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.recipe.boilerplate import is_environment_line, is_template_line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "### Describe the bug",
+        "**To Reproduce**",
+        "## 🐛 Bug Description",
+        "#### Expected behavior:",
+        "Steps to reproduce the behavior:",
+        "A clear and concise description of what the bug is.",
+        "- [x] I have searched the existing issues",
+        "- [ ] No",
+        "_No response_",
+        "N/A",
+        "None",
+        "Please provide the output of ds_report.",
+        "If applicable, add screenshots to help explain your problem.",
+        "Add any other context about the problem here.",
+        "wget https://raw.githubusercontent.com/pytorch/pytorch/main/torch/utils/collect_env.py",
+        "Collecting environment information...",
+    ],
+)
+def test_template_text_is_recognised(line: str) -> None:
+    assert is_template_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The bug shows only with ZeRO-3.",
+        "Describe the bug in stage 3: it hangs",
+        "none of the ranks respond",
+        "RuntimeError: Expected behavior not implemented",
+        "错误",
+        "[rank0]: hang",
+        "logs are attached, see below",
+        "",
+    ],
+)
+def test_what_a_reporter_says_is_no_template(line: str) -> None:
+    assert not is_template_line(line)
+
+
+def test_a_long_line_is_no_template() -> None:
+    assert is_template_line("- [x] " + "a" * 290)
+    assert not is_template_line("- [x] " + "a" * 300)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- OS: Ubuntu 20.04",
+        "* Python version: 3.10.12",
+        "PyTorch version: 2.1.2+cu121",
+        "CUDA used to build PyTorch: 12.1",
+        "Is debug build: False",
+        "Nvidia driver version: 535.129.03",
+        "GPU 0: NVIDIA A100-SXM4-80GB",
+        "[pip3] numpy==1.26.3",
+        "[conda] Could not collect",
+        "torch==2.1.2",
+        "deepspeed                 0.12.6                   pypi_0    pypi",
+        "async_io ............... [NO] ....... [NO]",
+        "torch version .................... 2.0.1+cu118",
+        "| N/A   32C    P0    62W / 400W |      0MiB / 81920MiB |      0%      Default |",
+        "GPU0\t X \tNV12\tNV12\t0-31",
+        "  X    = Self",
+        "/usr/lib/x86_64-linux-gnu/libcudnn.so.8.9.7",
+        "LD_LIBRARY_PATH=/usr/local/cuda/lib64",
+        "Model name:                         AMD EPYC 7763 64-Core Processor",
+        "Vulnerability Spectre v2: Mitigation; Retpolines",
+        "OS：Ubuntu 22.04",
+        "op name ... installed .. compatible",
+        "- tensorflow=2.1.0=mkl_py36h23468d9_0",
+        "pytorch=1.6.0,",
+        "transformers==4.31.0,",
+    ],
+)
+def test_an_entry_of_an_environment_listing_is_recognised(line: str) -> None:
+    assert is_environment_line(line.strip())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "CUDA: version mismatch, 11.8 against 12.1",
+        "- GPU: not supported by this build",
+        "driver: too old for CUDA 12",
+        "The OS is Ubuntu",
+        "RuntimeError: CUDA error: out of memory",
+        "engine = deepspeed.initialize(model)",
+        "I use torch 2.1 with CUDA 12 and it hangs",
+        "loss: 3.2",
+        "",
+        "OS: " + "x" * 161,
+    ],
+)
+def test_what_may_say_something_about_the_failure_stays(line: str) -> None:
+    assert not is_environment_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model = deepspeed.initialize(model)",
+        "model = ...",
+        'model="Qwen/Qwen2-72B-Instruct",',
+        "gpu = int(os.environ['LOCAL_RANK'])",
+        "gpus=4,",
+        "datasets = [load(path) for path in paths]",
+        "GPU: hangs at 100 % after an hour",
+        "NCCL version: 2.18, stuck in all_reduce",
+        "Hmm ... [no idea]",
+    ],
+)
+def test_code_and_complaints_that_start_like_an_entry_stay(line: str) -> None:
+    assert not is_environment_line(line)
+
+
+def test_a_long_line_is_kept_unless_it_lists_cpu_flags() -> None:
+    assert is_environment_line("Flags: " + "fpu vme de pse " * 60)
+    assert not is_environment_line("OS: " + "fpu vme de pse " * 60)
+
+
+@given(st.text(max_size=400))
+def test_any_line_gets_an_answer(line: str) -> None:
+    assert {is_template_line(line), is_environment_line(line)} <= {True, False}

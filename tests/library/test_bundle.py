@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle, default_model, find_bundle
+from distriage.classifier import Classifier
+from distriage.errors import BundleError
+from distriage.taxonomy import default_taxonomy
+
+from support.files import rewrite
+from support.keyword_model import WIDTHS, seal, write_graph
+
+
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    change(manifest)
+    rewrite(folder / MANIFEST, json.dumps(manifest).encode())
+
+
+def test_the_exported_bundle_loads(tiny_bundle: Path) -> None:
+    bundle = Bundle(tiny_bundle)
+    assert bundle.manifest.name == "tiny"
+    assert bundle.taxonomy == default_taxonomy()
+    assert set(bundle.manifest.files) == {*REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
+    assert bundle.manifest.provenance.records["train"] == 96
+
+
+def test_the_shipped_bundle_loads(shipped_bundle: Path) -> None:
+    bundle = Bundle(shipped_bundle)
+    assert (bundle.manifest.name, bundle.taxonomy) == (default_model(), default_taxonomy())
+
+
+def test_a_bundle_may_have_a_taxonomy_of_its_own(keyword_bundle: Path) -> None:
+    assert {axis.id: len(axis.label_ids) for axis in Bundle(keyword_bundle).taxonomy.axes.values()} == WIDTHS
+
+
+@pytest.mark.parametrize("name", [*REQUIRED_FILES, MANIFEST])
+def test_a_missing_file_is_named(tiny_copy: Path, name: str) -> None:
+    (tiny_copy / name).unlink()
+    with pytest.raises(BundleError) as refused:
+        Bundle(tiny_copy)
+    assert str(refused.value).startswith(f"{tiny_copy / name}: ")
+    assert "missing" in str(refused.value) or "not found" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", REQUIRED_FILES)
+def test_a_truncated_file_is_named(tiny_copy: Path, name: str) -> None:
+    content = (tiny_copy / name).read_bytes()
+    rewrite(tiny_copy / name, content[: len(content) // 2])
+    with pytest.raises(BundleError) as refused:
+        Bundle(tiny_copy)
+    assert (
+        str(refused.value)
+        == f"{tiny_copy / name}: {len(content) // 2} bytes; bundle.json says {len(content)}: truncated or swapped"
+    )
+
+
+@pytest.mark.parametrize("name", REQUIRED_FILES)
+def test_another_files_content_of_the_same_size_is_told(tiny_copy: Path, name: str) -> None:
+    size = (tiny_copy / name).stat().st_size
+    other = (tiny_copy / ("tokenizer.json" if name == "model.onnx" else "model.onnx")).read_bytes()
+    rewrite(tiny_copy / name, (other * (size // len(other) + 1))[:size])
+    with pytest.raises(BundleError) as refused:
+        Bundle(tiny_copy)
+    assert str(refused.value) == f"{tiny_copy / name}: its SHA-256 is not the one in bundle.json: damaged or swapped"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b'{"format": 1'])
+def test_a_manifest_that_is_no_manifest_is_named(tiny_copy: Path, content: bytes) -> None:
+    rewrite(tiny_copy / MANIFEST, content)
+    with pytest.raises(BundleError) as refused:
+        Bundle(tiny_copy)
+    assert str(refused.value).startswith(f"{tiny_copy / MANIFEST}: ") and "\n" not in str(refused.value)
+
+
+def reverse_labels(manifest: dict[str, Any]) -> None:
+    manifest["axes"]["symptom"]["labels"].reverse()
+
+
+def drop_label(manifest: dict[str, Any]) -> None:
+    manifest["axes"]["symptom"]["labels"].pop()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            reverse_labels,
+            (
+                "labels of axis symptom do not match the taxonomy: 'unexpected-parallelism' where "
+                "'install-failure' was expected"
+            ),
+        ),
+        (drop_label, "labels of axis symptom do not match the taxonomy: another number of labels"),
+        (
+            lambda m: m["axes"].pop("cause"),
+            (
+                "axes kind, distributed, stage, symptom, fix; the taxonomy has kind, distributed, stage, "
+                "symptom, cause, fix"
+            ),
+        ),
+        (
+            lambda m: m["taxonomy"].update(version="0.9.0"),
+            "taxonomy distriage 0.9.0, but taxonomy.toml beside it is distriage 1.0.0",
+        ),
+        (
+            lambda m: m["taxonomy"].update(name="other"),
+            "taxonomy other 1.0.0, but taxonomy.toml beside it is distriage 1.0.0",
+        ),
+        (lambda m: m.update(format=3), "format 3; this Distriage reads 2"),
+        (lambda m: m.update(recipe_version=99), "recipe_version 99; this Distriage reads 2"),
+        (lambda m: m.update(hash_buckets=1024), "hash_buckets 1024; this Distriage reads 131072"),
+        (lambda m: m.update(numeric_format="int4"), "numeric_format: expected 'fp32' or 'int8', found 'int4'"),
+        (lambda m: m.update(max_tokens=0), "max_tokens: expected greater than or equal to 8, found 0"),
+        (lambda m: m.update(colour="red"), "unknown key colour; known: format, name"),
+        (lambda m: m.pop("name"), "name: missing"),
+        (lambda m: m["axes"]["fix"].update(temperature=0), "axes.fix.temperature: expected greater than 0, found 0"),
+        (
+            lambda m: m["axes"]["fix"]["thresholds"].pop("0.80"),
+            "axis fix lacks thresholds for precision 0.80; expected one a label, or null",
+        ),
+        (
+            lambda m: m["axes"]["fix"]["thresholds"]["0.90"].pop("framework-patch"),
+            "axis fix lacks thresholds for precision 0.90; expected one a label, or null",
+        ),
+        (
+            lambda m: m["axes"]["cause"].update(family_thresholds={}),
+            "axis cause lacks family thresholds for precision 0.50; expected one a family, or null",
+        ),
+        (lambda m: m["files"].pop("reference.json"), "`files` lacks reference.json"),
+        (
+            lambda m: m["files"]["model.onnx"].update(bytes="many"),
+            "files.model.onnx.bytes: expected a valid integer",
+        ),
+    ],
+)
+def test_a_manifest_that_does_not_fit_is_refused(
+    tiny_copy: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    change_manifest(tiny_copy, change)
+    with pytest.raises(BundleError) as refused:
+        Bundle(tiny_copy)
+    assert str(refused.value).startswith(f"{tiny_copy / MANIFEST}: {message}")
+
+
+@pytest.mark.parametrize(
+    "name", ["../model.onnx", "/etc/passwd", "sub/model.onnx", "..", ".", "", "model\0.onnx", "model\n.onnx"]
+)
+def test_files_outside_the_bundle_are_not_touched(tiny_copy: Path, name: str) -> None:
+    (tiny_copy.parent / "model.onnx").write_bytes(b"x")
+    record = {"bytes": tiny_copy.parent.stat().st_size, "sha256": "0" * 64}
+    change_manifest(tiny_copy, lambda manifest: manifest["files"].update({name: record}))
+    with pytest.raises(BundleError, match="is not a plain file name"):
+        Bundle(tiny_copy)
+
+
+def test_a_folder_in_a_files_place_is_named(tiny_copy: Path) -> None:
+    (tiny_copy / "metrics.json").unlink()
+    (tiny_copy / "metrics.json").mkdir()
+    with pytest.raises(BundleError, match=r"metrics\.json: missing"):
+        Bundle(tiny_copy)
+
+
+def test_the_packaged_taxonomy_in_another_version_is_refused(tiny_copy: Path) -> None:
+    old = (tiny_copy / "taxonomy.toml").read_text(encoding="utf-8").replace('version = "1.0.0"', 'version = "0.9.0"', 1)
+    rewrite(tiny_copy / "taxonomy.toml", old.encode())
+    change_manifest(tiny_copy, lambda manifest: manifest["taxonomy"].update(version="0.9.0"))
+    seal(tiny_copy)
+    with pytest.raises(
+        BundleError, match=r"bundle\.json: made for taxonomy version 0\.9\.0; this Distriage has 1\.0\.0"
+    ):
+        Bundle(tiny_copy)
+
+
+def test_a_sealed_taxonomy_that_is_not_valid_is_named(toy_copy: Path) -> None:
+    rewrite(toy_copy / "taxonomy.toml", b'name = "toy"\n')
+    seal(toy_copy)
+    with pytest.raises(BundleError, match=r"taxonomy\.toml: key 'version' is missing"):
+        Bundle(toy_copy)
+
+
+@pytest.mark.parametrize(
+    ("widths", "message"),
+    [
+        ({"kind": 2, "symptom": 3, "fix": 2}, "output symptom has width 3; bundle.json lists 4 labels"),
+        ({"kind": 2, "symptom": 4}, "output fix has width None; bundle.json lists 2 labels"),
+    ],
+)
+def test_a_graph_whose_outputs_do_not_fit_the_labels_is_refused(
+    toy_copy: Path, widths: dict[str, int], message: str
+) -> None:
+    (toy_copy / "model.onnx").unlink()
+    write_graph(toy_copy / "model.onnx", widths)
+    seal(toy_copy)
+    with pytest.raises(BundleError) as refused:
+        Classifier(toy_copy)
+    assert str(refused.value) == f"{toy_copy / 'model.onnx'}: {message}"
+
+
+@pytest.mark.parametrize(("name", "library"), [("model.onnx", "onnxruntime"), ("tokenizer.json", "tokenizers")])
+def test_a_sealed_file_that_its_library_cannot_load_is_named(toy_copy: Path, name: str, library: str) -> None:
+    rewrite(toy_copy / name, b"{}")
+    seal(toy_copy)
+    with pytest.raises(BundleError) as refused:
+        Classifier(toy_copy)
+    assert str(refused.value).startswith(f"{toy_copy / name}: {library} cannot load it: ") and "\n" not in str(
+        refused.value
+    )
+
+
+def test_a_model_is_found_by_its_folder_and_by_its_name(tiny_bundle: Path) -> None:
+    assert find_bundle(tiny_bundle) == find_bundle(str(tiny_bundle)) == tiny_bundle
+
+
+def test_the_shipped_model_is_the_default(shipped_bundle: Path) -> None:
+    found = find_bundle()
+    assert found == find_bundle(default_model()) and found.name == default_model()
+    assert Bundle(found).manifest == Bundle(shipped_bundle).manifest
+
+
+def test_an_unknown_model_says_where_it_was_looked_for() -> None:
+    with pytest.raises(
+        BundleError,
+        match=r"model 'maxilm-v9': no such directory and no shipped model of that name \(looked in .*models "
+        r"and .*models\)",
+    ):
+        find_bundle("maxilm-v9")
+
+
+def test_a_folder_without_a_bundle_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"bundle\.json: not found or not readable; expected a model bundle"):
+        Classifier(tmp_path)

@@ -1,0 +1,115 @@
+"""The Ray engine on a local cluster of one node."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.bench import equal
+from distriage.engine import cluster, local
+from distriage.engine.answers import Settings
+from distriage.errors import InputError
+from distriage.records import read_records
+from distriage.types import Mode
+
+from support.reports import restated_reports
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray and pandas, about themselves
+
+SHARD_LINES = 40
+RECORDS = 400
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Any]:
+    """Ray with a cluster of its own."""
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'distriage[ray]'")
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    words = ("hangs", "memory exhausted", "segfault", "how")
+    file = tmp_path / "in.jsonl"
+    rows = [json.dumps({"title": f"{words[i % 4]} {i}", "body": "timeout " * (i % 9)}) for i in range(RECORDS)]
+    file.write_text("\n".join([*rows, "", "{broken"]) + "\n")
+    return file
+
+
+def actors() -> list[int]:
+    """Their processes, which Ray names so."""
+    return [
+        int(place.parent.name)
+        for place in Path("/proc").glob("[0-9]*/cmdline")
+        if place.read_bytes().startswith(b"ray::MapWorker")
+    ]
+
+
+def test_shards_cover_a_file_once(batch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
+    shards = cluster.plan([str(batch)])
+    assert len(shards) == 11
+    pieces = [
+        record
+        for shard in shards
+        for record in read_records(shard.path, offset=shard.offset, before=shard.before, lines=shard.lines)
+    ]
+    whole = list(read_records(str(batch)))
+    assert [(piece.place, piece.content) for piece in pieces] == [(record.place, record.content) for record in whole]
+
+
+@pytest.mark.usefixtures("node")
+def test_an_actor_that_is_killed_loses_and_doubles_nothing(
+    batch: Path, tmp_path: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its shards go to another; the parts together are what the local engine writes."""
+    monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
+    settings = Settings(str(keyword_bundle), Mode.BALANCED)
+    output = tmp_path / "out"
+    killed = False
+    for done, _, _ in cluster.run([str(batch)], str(output), settings, resume=False, workers=2):
+        if done and not killed:
+            os.kill(actors()[0], signal.SIGKILL)
+            killed = True
+    assert killed
+    found = "".join(part.read_text() for part in sorted(output.glob("part-*.jsonl")))
+    expected = [line for _, line in local.answer(read_records(str(batch.resolve())), settings, 1)]
+    assert found.splitlines() == expected and len(expected) == RECORDS + 1
+
+
+@pytest.mark.usefixtures("node")
+def test_a_run_goes_on_with_the_shards_that_are_missing(
+    batch: Path, tmp_path: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
+    settings = Settings(str(keyword_bundle), Mode.BALANCED)
+    output = tmp_path / "out"
+    list(cluster.run([str(batch)], str(output), settings, resume=False, workers=1))
+    parts = {part.name: part.read_bytes() for part in output.glob("part-*.jsonl")}
+    (output / "part-000003.jsonl").unlink()
+    with pytest.raises(InputError, match="holds a run; pass --resume"):
+        list(cluster.run([str(batch)], str(output), settings, resume=False, workers=1))
+    with pytest.raises(InputError, match="holds a run of other files or options"):
+        other = Settings(str(keyword_bundle), Mode.BEST)
+        list(cluster.run([str(batch)], str(output), other, resume=True, workers=1))
+    *_, last = cluster.run([str(batch)], str(output), settings, resume=True, workers=1)
+    assert last == (11, 11, SHARD_LINES)
+    assert {part.name: part.read_bytes() for part in output.glob("part-*.jsonl")} == parts
+
+
+@pytest.mark.usefixtures("node")
+def test_the_shipped_model_answers_on_a_cluster_what_it_answers_here(shipped_bundle: Path, tmp_path: Path) -> None:
+    file = tmp_path / "restated.jsonl"
+    rows = [{"id": f"r{number}", "title": one.title, "body": one.body} for number, one in enumerate(restated_reports())]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = Settings(str(shipped_bundle), Mode.BALANCED)
+    expected = [json.loads(line) for _, line in local.answer(read_records(str(file)), settings, 1)]
+    assert list(equal.on_ray(shipped_bundle, file, tmp_path)) == expected and len(expected) == 200

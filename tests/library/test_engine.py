@@ -1,0 +1,185 @@
+"""Batches: the same bytes from every engine, in order, resumable, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from distriage.engine import local
+from distriage.engine.answers import Item, Settings
+from distriage.errors import InputError
+from distriage.records import RawRecord, read_batch, read_records
+from distriage.types import Mode
+
+WORDS = ("hangs", "memory exhausted", "grows", "segfault", "how", "timeout")
+
+
+def lines(number: int) -> list[bytes]:
+    """Reports that differ, two of three without an id, every 17th damaged."""
+    return [
+        b"{broken\n"
+        if i % 17 == 16
+        else json.dumps(
+            {"title": f"{WORDS[i % 6]} {i}", "body": WORDS[i // 6 % 6] * (i % 5)}
+            | ({"id": f"a/b#{i}"} if i % 3 else {})
+        ).encode()
+        + b"\n"
+        for i in range(number)
+    ]
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(b"".join(lines(200)))
+    return file
+
+
+@pytest.fixture
+def settings(keyword_bundle: Path) -> Settings:
+    return Settings(str(keyword_bundle), Mode.BALANCED)
+
+
+def answers(batch: Path, settings: Settings, workers: int) -> list[str]:
+    return [line for _, line in local.answer(read_records(str(batch)), settings, workers)]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "distriage", "classify", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_workers_answer_what_one_process_answers_and_in_its_order(batch: Path, settings: Settings) -> None:
+    alone = answers(batch, settings, 1)
+    assert answers(batch, settings, 2) == alone
+    assert len(alone) == 200
+    assert [json.loads(line)["id"] for line in alone[15:18]] == [f"{batch}:16", f"{batch}:17", "a/b#17"]
+    assert "not valid JSON" in json.loads(alone[16])["error"]
+
+
+def test_records_are_read_only_a_little_ahead(settings: Settings) -> None:
+    read = 0
+
+    def endless() -> Iterator[Item]:
+        nonlocal read
+        for read in count(1):
+            yield RawRecord(f"x:{read}", b'{"title": "hangs"}', read)
+
+    stream = local.answer(endless(), settings, 2)
+    for _ in range(100):
+        next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    assert read <= 100 + 2 * (local.AHEAD + 1) * local.CHUNK
+
+
+def test_a_run_goes_on_where_it_was_killed(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+    output, part = tmp_path / "out.jsonl", tmp_path / "out.jsonl.part"
+    options = ("--model", keyword_bundle, "--workers", 1)
+    assert run(batch, *options, "--output", tmp_path / "whole.jsonl").returncode == 0
+    whole = (tmp_path / "whole.jsonl").read_bytes()
+    part.write_bytes(whole[: len(whole) // 2])  # ends in the middle of a line
+    refused = run(batch, *options, "--output", output)
+    assert refused.returncode == 2 and "holds an unfinished run; pass --resume" in refused.stderr
+    assert run(batch, *options, "--output", output, "--resume").returncode == 0
+    assert output.read_bytes() == whole and not part.exists()
+
+
+def test_a_run_does_not_go_on_with_other_input(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+    part = tmp_path / "out.jsonl.part"
+    part.write_text('{"id": "a/b#99"}\n')
+    done = run(batch, "--model", keyword_bundle, "--output", tmp_path / "out.jsonl", "--resume")
+    assert done.returncode == 2 and "answer 1 is about a/b#99, but that record of the input is" in done.stderr
+    assert part.read_text() == '{"id": "a/b#99"}\n'
+
+
+def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) -> None:
+    batch = tmp_path / "long.jsonl"
+    batch.write_bytes(b"".join(lines(17 * 3000)))
+    command = [sys.executable, "-m", "distriage", "classify", batch, "--model", keyword_bundle, "--workers", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        group = process.pid
+        deadline = time.monotonic() + 120
+        while len(members(group)) < 4 and process.poll() is None:  # itself, two workers, the resource tracker
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+        while workers := members(group):
+            assert time.monotonic() < deadline, workers
+            time.sleep(0.05)
+    finally:
+        for member in members(process.pid):
+            os.kill(member, signal.SIGKILL)
+
+
+def members(group: int) -> list[int]:
+    """Processes of a session that are not yet dead."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == group and fields[0] != "Z":
+            found.append(int(place.parent.name))
+    return found
+
+
+def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
+    from pyarrow import parquet
+
+    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(batch.read_bytes()))
+    with pyarrow.CompressedOutputStream(str(tmp_path / "in.jsonl.zst"), "zstd") as stream:
+        stream.write(batch.read_bytes())
+    plain = [record.content for record in read_records(str(batch))]
+    for name in ("in.jsonl.gz", "in.jsonl.zst"):
+        assert [record.content for record in read_records(str(tmp_path / name))] == plain
+    rows = [json.loads(line) for line in lines(16)]
+    parquet.write_table(pyarrow.Table.from_pylist([{"id": None, **row} for row in rows]), tmp_path / "in.parquet")
+    assert [(r.title, r.body) for r in read_batch(str(tmp_path / "in.parquet"))] == [  # type: ignore[union-attr]
+        (row["title"], row["body"]) for row in rows
+    ]
+    options = ("--model", keyword_bundle, "--workers", 1)
+    for name in ("out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"):
+        assert run(batch, *options, "--output", tmp_path / name).returncode == 0, name
+    expected = (tmp_path / "out.jsonl").read_bytes()
+    assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()) == expected
+    with pyarrow.CompressedInputStream(str(tmp_path / "out.jsonl.zst"), "zstd") as stream:
+        assert stream.read() == expected
+    table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    for row, line in zip(table, expected.decode().splitlines(), strict=True):
+        answer = json.loads(line)
+        assert row["id"] == answer["id"] and row["error"] == answer.get("error")
+        assert row["verdict"] == (None if "error" in answer else line)
+        if "error" not in answer:
+            assert row["symptom_label"] == answer["axes"]["symptom"]["label"]
+
+
+@pytest.mark.parametrize("name", ["damaged.jsonl.gz", "damaged.parquet", "none.jsonl"])
+def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
+    if name != "none.jsonl":
+        (tmp_path / name).write_bytes(gzip.compress(b'{"title": "hangs"}\n' * 999)[:-9])
+    with pytest.raises(InputError, match=name):
+        list(read_batch(str(tmp_path / name)))
+
+
+def test_a_huge_line_is_refused_without_being_held(tmp_path: Path) -> None:
+    file = tmp_path / "huge.jsonl"
+    file.write_bytes(b'{"title": "' + b"x" * (5 << 20) + b'"}\n{"title": "hangs"}\n')
+    bad, good = read_records(str(file))
+    assert len(bad.content) < 3 << 20 and good.place == f"{file}:2"

@@ -1,0 +1,374 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.environment import FRAMEWORKS, EnvironmentFacts, find_facts, find_versions, missing_facts
+from distriage.taxonomy import default_taxonomy
+
+COLLECT_ENV = """Collecting environment information...
+PyTorch version: 2.1.2+cu121
+Is debug build: False
+CUDA used to build PyTorch: 12.1
+ROCM used to build PyTorch: N/A
+
+OS: Ubuntu 22.04.3 LTS (x86_64)
+GCC version: (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0
+CMake version: version 3.27.9
+Libc version: glibc-2.35
+
+Python version: 3.10.12 (main, Nov 20 2023, 15:14:05) [GCC 11.4.0] (64-bit runtime)
+Python platform: Linux-5.15.0-91-generic-x86_64-with-glibc2.35
+Is CUDA available: True
+CUDA runtime version: 12.1.105
+GPU models and configuration:
+GPU 0: NVIDIA A100-SXM4-80GB
+GPU 1: NVIDIA A100-SXM4-80GB
+GPU 2: NVIDIA A100-SXM4-80GB
+GPU 3: NVIDIA A100-SXM4-80GB
+
+Nvidia driver version: 535.129.03
+cuDNN version: Probably one of the following:
+/usr/lib/x86_64-linux-gnu/libcudnn.so.8.9.7
+
+Versions of relevant libraries:
+[pip3] numpy==1.26.3
+[pip3] nvidia-nccl-cu12==2.18.1
+[pip3] torch==2.1.2
+[pip3] deepspeed==0.12.6
+"""
+DS_REPORT = """--------------------------------------------------
+DeepSpeed C++/CUDA extension op report
+--------------------------------------------------
+async_io ............... [NO] ....... [NO]
+fused_adam ............. [NO] ....... [OKAY]
+--------------------------------------------------
+DeepSpeed general environment info:
+torch install path ............... ['/opt/conda/lib/python3.10/site-packages/torch']
+torch version .................... 2.0.1+cu118
+deepspeed install path ........... ['/opt/conda/lib/python3.10/site-packages/deepspeed']
+deepspeed info ................... 0.10.3, unknown, unknown
+torch cuda version ............... 11.8
+nvcc version ..................... 11.8
+deepspeed wheel compiled w. ...... torch 2.0, cuda 11.8
+"""
+NVIDIA_SMI = """+-----------------------------------------------------------------------------+
+| NVIDIA-SMI 525.105.17   Driver Version: 525.105.17   CUDA Version: 12.0     |
+|   0  Tesla V100-SXM2...  On   | 00000000:00:1B.0 Off |                    0 |
+"""
+PROSE = """I run Megatron-LM v0.6.0 with PyTorch 2.3 and CUDA 12.4 on 2 nodes with 8x H100 each, NCCL 2.20.5,
+driver 550.54.15, Ubuntu 20.04.
+
+torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "facts"),
+    [
+        pytest.param(
+            COLLECT_ENV,
+            {
+                "framework": "DeepSpeed",
+                "framework_version": "0.12.6",
+                "torch": "2.1.2+cu121",
+                "python": "3.10.12",
+                "cuda": "12.1",
+                "nccl": "2.18.1",
+                "driver": "535.129.03",
+                "gpu_model": "A100-SXM4-80GB",
+                "gpu_count": 4,
+                "os": "Ubuntu 22.04.3 LTS",
+            },
+            id="collect_env",
+        ),
+        pytest.param(
+            DS_REPORT,
+            {"framework": "DeepSpeed", "framework_version": "0.10.3", "torch": "2.0.1+cu118", "cuda": "11.8"},
+            id="ds_report",
+        ),
+        pytest.param(NVIDIA_SMI, {"driver": "525.105.17", "cuda": "12.0", "gpu_model": "V100-SXM2"}, id="nvidia-smi"),
+        pytest.param(
+            PROSE,
+            {
+                "framework": "Megatron-LM",
+                "framework_version": "0.6.0",
+                "torch": "2.3",
+                "cuda": "12.4",
+                "nccl": "2.20.5",
+                "driver": "550.54.15",
+                "gpu_model": "H100",
+                "gpu_count": 8,
+                "nodes": 2,
+                "os": "Ubuntu 20.04",
+                "launcher": "torchrun",
+            },
+            id="prose",
+        ),
+        pytest.param(
+            (
+                "环境：colossalai 0.3.5，torch 2.0.1，CUDA 11.7，单机 8 张 A800，Ubuntu 20.04。运行 colossalai run "
+                "--nproc_per_node 8 train.py 卡住"
+            ),
+            {
+                "framework": "Colossal-AI",
+                "framework_version": "0.3.5",
+                "torch": "2.0.1",
+                "cuda": "11.7",
+                "gpu_model": "A800",
+                "gpu_count": 8,
+                "nodes": 1,
+                "os": "Ubuntu 20.04",
+                "launcher": "colossalai",
+            },
+            id="Chinese, one machine",
+        ),
+        pytest.param(
+            "2个节点，每节点8卡 910B，deepspeed==0.9.5，python 3.8.10",
+            {
+                "framework": "DeepSpeed",
+                "framework_version": "0.9.5",
+                "python": "3.8.10",
+                "gpu_model": "910B",
+                "gpu_count": 8,
+                "nodes": 2,
+            },
+            id="Chinese, two nodes",
+        ),
+        pytest.param(
+            "4x MI250X, torch 2.1.0+rocm5.6, Horovod 0.28.1, mpirun -np 8",
+            {
+                "framework": "Horovod",
+                "framework_version": "0.28.1",
+                "torch": "2.1.0+rocm5.6",
+                "gpu_model": "MI250X",
+                "gpu_count": 4,
+                "launcher": "mpirun",
+            },
+            id="ROCm",
+        ),
+        pytest.param(
+            "vllm serve meta/x --tensor-parallel-size 4\nvLLM 0.6.3.post1 on RTX 4090",
+            {
+                "framework": "vLLM",
+                "framework_version": "0.6.3.post1",
+                "gpu_model": "RTX 4090",
+                "gpu_count": 4,
+                "launcher": "vllm",
+            },
+            id="serving",
+        ),
+        pytest.param(
+            "torch 2.4.0.dev20240601+cu124",
+            {"torch": "2.4.0.dev20240601+cu124", "cuda": "12.4"},
+            id="CUDA from the wheel's tag",
+        ),
+        pytest.param("It hangs.", {}, id="nothing"),
+        pytest.param(
+            "cuda:0 is busy, my torch.cuda call and 12.1 seconds, train_v2.3.py", {}, id="numbers that are no versions"
+        ),
+    ],
+)
+def test_facts_are_read_as_they_stand(body: str, facts: dict[str, str | int]) -> None:
+    assert find_facts("It fails", body).stated() == facts
+
+
+@pytest.mark.parametrize("name", list(FRAMEWORKS))
+def test_every_framework_is_known_with_its_version(name: str) -> None:
+    facts = find_facts("", f"It fails with {name} 1.2.3")
+    assert (facts.framework, facts.framework_version) == (FRAMEWORKS[name], "1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("line", "launcher"),
+    [
+        ("deepspeed --num_gpus 8 train.py", "deepspeed"),
+        ("$ deepspeed train.py --deepspeed_config ds.json", "deepspeed"),
+        ("python -m torch.distributed.launch train.py", "torchrun"),
+        ("accelerate launch train.py", "accelerate"),
+        ("colossalai run --nproc_per_node 4 train.py", "colossalai"),
+        ("horovodrun -np 4 python train.py", "horovodrun"),
+        ("srun -N 2 python train.py", "srun"),
+        ("ray job submit -- python train.py", "ray"),
+        ("python -m sglang.launch_server --tp 2", "sglang"),
+        ("I use deepspeed and it fails", None),
+    ],
+)
+def test_launchers_are_told_by_their_command(line: str, launcher: str | None) -> None:
+    assert find_facts("", line).launcher == launcher
+
+
+def test_the_framework_that_is_named_most_counts_and_the_title_counts_too() -> None:
+    assert find_facts("Megatron-LM with DeepSpeed", "DeepSpeed 0.14 hangs").framework == "DeepSpeed"
+    assert find_facts("[vLLM] hang", "").framework == "vLLM"
+
+
+def test_the_largest_count_is_taken() -> None:
+    facts = find_facts("", "On 1 node with 2 GPUs it works, on 16 nodes with 8 GPUs it hangs.")
+    assert (facts.nodes, facts.gpu_count) == (16, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("on 8 A100", 8),
+        ("4 nodes x 8 H100 each", 8),
+        ("with 4 NVIDIA RTX 2080 Ti", 4),
+        ("8xV100", 8),
+        ("4 * RTX 4090", 4),
+        ("16 GPUs", 16),
+        ("2 V100 GPUs", 2),
+        ("8-GPU node", 8),
+        ("8张A800", 8),
+        ("--num_gpus=4", 4),
+        ("--nproc-per-node 2", 2),
+        ("CUDA 12 A100", None),
+        ("torch 2.1 A100", None),
+        ("my 4090 RTX 4090", None),
+        ("0 A100", None),
+    ],
+)
+def test_how_gpus_are_counted(text: str, count: int | None) -> None:
+    assert find_facts("", text).gpu_count == count
+
+
+@pytest.mark.parametrize("statement", ["a single node", "one machine", "单机"])
+def test_a_single_node_is_stated_in_words(statement: str) -> None:
+    assert find_facts("", f"I train on {statement}.").nodes == 1
+
+
+NOISE = st.text(st.characters(exclude_categories=()), max_size=600)
+
+
+@given(NOISE)
+def test_any_text_gets_an_answer(noise: str) -> None:
+    assert isinstance(find_facts(noise, noise), EnvironmentFacts)
+
+
+@pytest.mark.parametrize("listing", [COLLECT_ENV, DS_REPORT, PROSE], ids=["collect_env", "ds_report", "prose"])
+@given(noise=NOISE)
+def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
+    expected, facts = find_facts("", listing), find_facts("", f"{listing}\n\n{noise}")
+    stated = [name for name in ("torch", "python", "driver") if getattr(expected, name) is not None]
+    assert stated
+    assert [getattr(facts, name) for name in stated] == [getattr(expected, name) for name in stated]
+
+
+@pytest.mark.parametrize(
+    "piece", ["torch ", "torch: ", "1.", "cuda " * 3, "GPU 0: ", "8 x ", "nvidia ", "deepspeed", "python\t"]
+)
+def test_a_hostile_megabyte_is_read(piece: str) -> None:
+    assert isinstance(find_facts(piece, piece * (1_000_000 // len(piece))), EnvironmentFacts)
+
+
+# ---------------------------------------------------------------- what is missing
+
+ALL = EnvironmentFacts(
+    "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 8, 2, "Ubuntu 22.04", "torchrun"
+)
+
+
+@pytest.mark.parametrize(
+    ("stage", "asked"),
+    [
+        (None, ["framework_version", "torch", "gpu_model", "gpu_count"]),
+        ("build-import", ["framework_version", "torch", "cuda", "os"]),
+        ("communication-setup", ["framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"]),
+        ("data-model-preparation", ["framework_version", "torch", "gpu_count"]),
+        ("training-evaluation", ["framework_version", "torch", "gpu_model", "gpu_count"]),
+        ("inference", ["framework_version", "gpu_model", "gpu_count"]),
+    ],
+)
+def test_each_stage_asks_for_what_it_needs(stage: str | None, asked: list[str]) -> None:
+    assert [
+        question.fact for question in missing_facts(EnvironmentFacts(), has_error=True, sure=[stage or ""])
+    ] == asked
+    assert missing_facts(ALL, has_error=True, sure=[stage or ""]) == []
+
+
+def test_every_stage_of_the_taxonomy_has_its_own_questions() -> None:
+    common = missing_facts(EnvironmentFacts(framework="x"), has_error=True)
+    stages = default_taxonomy().axis("stage").label_ids
+    differing = [
+        stage
+        for stage in stages
+        if missing_facts(EnvironmentFacts(framework="x"), has_error=True, sure=[stage or ""]) != common
+    ]
+    assert differing == [stage for stage in stages if stage != "training-evaluation"]
+
+
+def test_a_missing_error_is_asked_for_first() -> None:
+    questions = missing_facts(ALL, has_error=False, sure=["inference"])
+    assert [(question.fact, question.text) for question in questions] == [
+        ("error", "What is the complete error message or traceback?")
+    ]
+    assert missing_facts(EnvironmentFacts(), has_error=False)[0].fact == "error"
+
+
+@pytest.mark.parametrize("framework", ["PyTorch FSDP", "PyTorch DDP"])
+def test_parts_of_pytorch_have_no_version_of_their_own(framework: str) -> None:
+    assert [
+        question.fact
+        for question in missing_facts(EnvironmentFacts(framework=framework), has_error=True, sure=["build-import"])
+    ] == ["torch", "cuda", "os"]
+
+
+def test_every_question_is_one_sentence() -> None:
+    for stage in (None, *default_taxonomy().axis("stage").label_ids):
+        for question in missing_facts(EnvironmentFacts(), has_error=False, sure=[stage or ""]):
+            assert question.text[0].isupper() and "?" in question.text and "\n" not in question.text
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("Page 3090 missing", None),
+        ("step 5080 loss 0.2", None),
+        ("train.py:1080", None),
+        ("[4050/5004] eta 0:12", None),
+        ("see #1070", None),
+        ("t4 = time()", None),
+        ("layer L100 to L400", None),
+        ("RTX 3090", "RTX 3090"),
+        ("3090 GPUs", "3090"),
+        ("8x3090", "3090"),
+        ("on one 4090", "4090"),
+        ("GPU: 3090", "3090"),
+        ("两张 3090", "3090"),
+        ("2080ti", "2080ti"),
+        ("on a T4", "T4"),
+        ("8xa100", "a100"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+    ],
+)
+def test_a_gpu_is_read_only_where_the_words_speak_of_one(text: str, model: str | None) -> None:
+    facts = find_facts("", text)
+    assert facts.gpu_model == model
+    asked = [question.fact for question in missing_facts(facts, has_error=True)]
+    assert ("gpu_model" in asked) == (model is None)
+
+
+def test_versions_alone_are_those_of_all_facts() -> None:
+    body = "DeepSpeed version 0.14.2, torch==2.3.1, python 3.11, 8 A100"
+    facts = find_facts("It hangs", body).stated()
+    wanted = {name: value for name, value in facts.items() if name in {"framework", "framework_version", "torch"}}
+    assert find_versions("It hangs", body) == wanted
+    assert len(wanted) == 3
+    assert find_versions("It hangs", "") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("torch 11.6 with DeepSpeed", {"framework": "DeepSpeed"}),  # somebody's CUDA: torch has no such release
+        ("torch 11.6, torch 2.3.1", {"torch": "2.3.1"}),
+        ("two 3090 cards", {"gpu_model": "3090"}),
+        ("2x 3090, two 3090 cards", {"gpu_model": "3090", "gpu_count": 2}),
+        ("4090卡", {"gpu_model": "4090"}),
+        ("8张4090卡", {"gpu_model": "4090", "gpu_count": 8}),
+        ("1024 GPUs", {"gpu_count": 1024}),
+    ],
+)
+def test_a_number_is_taken_for_what_it_is(text: str, stated: dict[str, object]) -> None:
+    assert find_facts("", text).stated() == stated

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from pydantic import ValidationError
+
+from distriage.classifier import Classifier
+from distriage.environment import FRAMEWORKS, EnvironmentFacts
+from distriage.known_bad import Combination, combinations, known_bad
+from distriage.types import IssueReport, Mode
+
+
+def sources(**facts: str) -> list[str]:
+    return [item.source.rpartition("/")[2] for item in known_bad(EnvironmentFacts(**facts))]  # type: ignore[arg-type]
+
+
+def test_there_are_at_least_fifteen_each_with_its_source_and_no_two_alike() -> None:
+    assert len(combinations()) >= 15
+    assert len({item.problem for item in combinations()}) == len(combinations())
+    assert all(item.problem.endswith(".") and item.remedy.endswith(".") for item in combinations())
+
+
+def test_a_combination_names_only_facts_that_reports_state() -> None:
+    for item in combinations():
+        assert item.when.model_dump(exclude_none=True).keys() <= {field.name for field in fields(EnvironmentFacts)}
+        assert item.when.framework in {None, *FRAMEWORKS.values()}
+
+
+def test_every_condition_on_a_version_is_a_specifier() -> None:
+    for item in combinations():
+        for fact, wanted in item.when.model_dump(exclude_none=True, exclude={"framework", "gpu_model"}).items():
+            assert str(SpecifierSet(wanted)), fact
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        ({"cuda": "12.4", "driver": "470.82.01"}, ["minor-version-compatibility.html"]),
+        ({"cuda": "12.4", "driver": "525.60.13"}, []),
+        ({"cuda": "12.4"}, []),
+        ({"torch": "2.7.0+cu126"}, ["153960"]),
+        ({"torch": "2.7"}, []),
+        ({"torch": "2.7.1"}, []),
+        ({"framework": "DeepSpeed", "framework_version": "0.14.0", "torch": "2.4.1"}, ["5337"]),
+        ({"framework": "DeepSpeed", "framework_version": "0.14.0", "torch": "2.4.0a0+07cecf4168.nv24.05"}, []),
+        ({"framework": "Ray", "framework_version": "0.14.0", "torch": "2.4.1"}, []),
+        ({"framework": "DeepSpeed", "framework_version": "0.18.2"}, ["7718"]),
+        ({"framework": "DeepSpeed", "framework_version": "0.18.3"}, []),
+        ({"gpu_model": "NVIDIA GeForce RTX 5090", "cuda": "12.4"}, ["150733"]),
+        ({"gpu_model": "RTX 5000 Ada", "cuda": "12.4"}, []),
+        ({"gpu_model": "H100 80GB", "cuda": "11.7"}, ["110153"]),
+        ({"nccl": "2.16.5+cuda12.0"}, ["97843"]),
+        ({"nccl": "unknown-nightly"}, []),
+    ],
+)
+def test_a_combination_holds_only_where_every_fact_is_stated_and_in_range(
+    facts: dict[str, str], found: list[str]
+) -> None:
+    assert sources(**facts) == found
+
+
+def test_a_wrong_entry_is_refused() -> None:
+    entry = {"problem": "P.", "remedy": "R.", "source": "https://example.org/1"}
+    Combination.model_validate({**entry, "when": {"torch": "<2"}})
+    with pytest.raises(ValidationError):
+        Combination.model_validate({**entry, "when": {"colour": "red"}})
+    with pytest.raises(ValidationError):
+        Combination.model_validate({**entry, "when": {}, "source": "somewhere"})
+
+
+def test_a_verdict_names_the_known_problem_of_the_versions_in_the_report(tiny_classifier: Classifier) -> None:
+    report = IssueReport("Loss differs", "With deepspeed 0.17.6 and ZeRO-2 the grad norm is too low.")
+    verdict = tiny_classifier.classify(report, Mode.BALANCED)
+    assert [item.source.rpartition("/")[2] for item in verdict.known_problems] == ["7718"]

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier
+from distriage.errors import BundleError
+from distriage.own.features import AXES_WEIGHT, VECTOR_WEIGHT, Reading, Scales
+from distriage.own.labels import ARRAYS, MANIFEST, SHOWN, OwnLabels
+from distriage.recipe.features import HASH_BUCKETS
+from distriage.types import IssueReport
+
+from support.command_line import Command, assert_one_line
+
+REPORT = IssueReport("A typo", "The page of the manual has a typo.")
+
+
+def reading(ids: list[int], vector: list[float], axes: list[float]) -> Reading:
+    return Reading(np.array(ids, np.int64), np.ones(len(ids)), np.array(vector, np.float32), np.array(axes, np.float32))
+
+
+READINGS = [
+    reading([1, 5, HASH_BUCKETS + 1], [1, 0], [-1, -2]),
+    reading([1, 5, HASH_BUCKETS + 1], [0, 1], [-3, -2]),
+    reading([1, 9], [0.5, 0.5], [-2, -1]),
+]
+
+
+def test_only_buckets_of_several_reports_count_and_each_view_has_unit_length() -> None:
+    scales = Scales.fitted(READINGS)
+    assert scales.buckets.tolist() == [1, 5, HASH_BUCKETS + 1] and scales.width == 3 + 2 + 2
+    columns, values = scales.words(READINGS[0])
+    assert columns.tolist() == [0, 1, 2]
+    assert np.linalg.norm(values[:2]) == pytest.approx(1) and values[2] == pytest.approx(1)
+    assert values[1] > values[0]  # the rarer one
+    assert scales.words(reading([2, 2 * HASH_BUCKETS - 1], [0, 0], [0, 0]))[0].tolist() == []
+
+
+def test_the_dense_blocks_are_centred_and_weighed() -> None:
+    scales = Scales.fitted(READINGS)
+    dense = scales.dense(READINGS[0])
+    assert np.linalg.norm(dense[:2]) == pytest.approx(VECTOR_WEIGHT)
+    mean = np.mean([scales.dense(item)[2:] for item in READINGS], axis=0)
+    assert mean == pytest.approx(np.zeros(2), abs=1e-6) and abs(dense[2]) < 2 * AXES_WEIGHT
+    words_alone = Scales.fitted(READINGS, views=[1], dense=False)
+    assert words_alone.buckets.tolist() == [HASH_BUCKETS + 1] and words_alone.dense(READINGS[0]).tolist() == []
+
+
+def test_own_labels_follow_from_the_words(keyword_bundle: Path, own_labels: Path) -> None:
+    classifier = Classifier(keyword_bundle, threads=1, own=own_labels)
+    found = classifier.classify(REPORT).own
+    assert found is not None and [item.label for item in found if item.applied] == ["docs"]
+    assert found[0].probability > 0.8 and {item.label for item in found} == {"docs", "crash", "speed"}
+    assert [item.probability for item in found] == sorted((item.probability for item in found), reverse=True)
+    assert Classifier(keyword_bundle, threads=1).classify(REPORT).own is None
+
+
+@pytest.mark.parametrize(
+    ("identifier", "answered"), [("", True), ("x.md", True), ("Owner/Repo#3", True), ("a/b#3", False)]
+)
+def test_an_issue_of_another_repository_gets_none(
+    keyword_bundle: Path, own_labels: Path, identifier: str, answered: bool
+) -> None:
+    classifier = Classifier(keyword_bundle, threads=1, own=own_labels)
+    verdict = classifier.classify(IssueReport(REPORT.title, REPORT.body, identifier))
+    assert (verdict.own is not None) == answered
+
+
+def test_many_labels_are_cut_short(keyword_bundle: Path, own_labels: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(own_labels, tmp_path / "own"))
+    manifest = json.loads((folder / MANIFEST).read_text())
+    head = manifest["labels"][0]
+    manifest["labels"] = [{**head, "name": f"{number}", "threshold": None} for number in range(50)]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with np.load(folder / ARRAYS) as arrays:
+        values = dict(arrays)
+    for name in ("words", "dense", "bias"):
+        values[name] = np.repeat(values[name][:1], 50, 0)
+    np.savez(folder / ARRAYS, **values)
+    found = Classifier(keyword_bundle, threads=1, own=folder).classify(REPORT).own
+    assert found is not None and len(found) == SHOWN
+
+
+def damage(folder: Path, what: str) -> str:
+    """Damage a folder; returns what the message must name."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    match what:
+        case "no manifest":
+            (folder / MANIFEST).unlink()
+        case "unknown key":
+            (folder / MANIFEST).write_text(json.dumps({**manifest, "surprise": 1}))
+        case "format":
+            (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 99}))
+        case "not JSON":
+            (folder / MANIFEST).write_bytes(b"\xff")
+        case "other model":
+            (folder / MANIFEST).write_text(json.dumps({**manifest, "model_sha256": "0"}))
+            return "distriage learn"
+        case "no arrays":
+            (folder / ARRAYS).unlink()
+            return ARRAYS
+        case "truncated":
+            (folder / ARRAYS).write_bytes((folder / ARRAYS).read_bytes()[:1000])
+            return ARRAYS
+        case "pickled":
+            np.savez(folder / ARRAYS, buckets=np.array([{}], object))
+            return ARRAYS
+        case "fewer labels":
+            (folder / MANIFEST).write_text(json.dumps({**manifest, "labels": manifest["labels"][1:]}))
+            return ARRAYS
+        case "out of range" | "out of order" | "infinite":
+            with np.load(folder / ARRAYS) as arrays:
+                values = dict(arrays)
+            values["buckets"] = {"out of range": values["buckets"] - 1000, "out of order": values["buckets"][::-1]}.get(
+                what, values["buckets"]
+            )
+            values["bias"] = values["bias"] + (np.inf if what == "infinite" else 0)
+            np.savez(folder / ARRAYS, **values)
+            return ARRAYS
+    return MANIFEST
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "no manifest",
+        "unknown key",
+        "format",
+        "not JSON",
+        "other model",
+        "no arrays",
+        "truncated",
+        "pickled",
+        "fewer labels",
+        "out of range",
+        "out of order",
+        "infinite",
+    ],
+)
+def test_a_damaged_folder_is_refused_in_one_line(
+    keyword_bundle: Path, own_labels: Path, tmp_path: Path, what: str
+) -> None:
+    folder = Path(shutil.copytree(own_labels, tmp_path / "own"))
+    named = damage(folder, what)
+    with pytest.raises(BundleError) as refused:
+        OwnLabels(folder, Bundle(keyword_bundle))
+    assert named in str(refused.value) and str(folder) in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_the_command_line_says_own_labels(
+    command: Command, keyword_bundle: Path, own_labels: Path, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.md"
+    report.write_text(f"{REPORT.title}\n{REPORT.body}\n", encoding="utf-8")
+    shown = command("classify", report, "--model", keyword_bundle, "--own", own_labels)
+    assert shown.code == 0 and "Own labels:\n  docs" in shown.out
+    found = json.loads(command("classify", report, "--model", keyword_bundle, "--own", own_labels, "--json").out)["own"]
+    assert found[0] == {"label": "docs", "probability": found[0]["probability"], "applied": True}
+    lines = tmp_path / "all.jsonl"
+    lines.write_text(json.dumps({"title": REPORT.title, "body": REPORT.body}) + "\n", encoding="utf-8")
+    batch = command("classify", lines, "--model", keyword_bundle, "--own", own_labels, "--workers", 1)
+    assert json.loads(batch.out)["own"] == found
+    assert_one_line(
+        command("classify", report, "--model", keyword_bundle, "--own", tmp_path), MANIFEST, "distriage learn"
+    )
+
+
+def test_a_label_that_nothing_speaks_for_is_not_shown(command: Command, keyword_bundle: Path, own_labels: Path) -> None:
+    shown = command("classify", "-", "--model", keyword_bundle, "--own", own_labels, stdin=b"Zebra\nQuagga okapi.\n")
+    assert "Own labels: not sure of any\n" in shown.out or "perhaps" in shown.out

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage.past.build import build_index, known
+from distriage.past.index import HASH_BUCKETS, Known, PastIndex, load_index, make_index
+from distriage.past.issue import PastIssue, read_issues
+from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
+from distriage.types import IssueReport
+
+from support.command_line import Command
+
+DAY_S = 86400.0
+TITLES = (
+    "NCCL timeout in all_reduce after the first epoch",
+    "Checkpoint cannot be loaded with ZeRO stage 3",
+    "Launcher ignores the hostfile",
+    "Loss is nan in fp16",
+)
+
+
+def lines(file: Path, *values: object) -> Path:
+    file.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return file
+
+
+def github_issue(number: int, title: str, **more: object) -> dict[str, object]:
+    url = f"https://github.com/owner/repo/issues/{number}"
+    issue = {"number": number, "title": title, "body": f"It fails: {title}.", "html_url": url, "state": "closed"}
+    return {**issue, "created_at": f"2024-01-{number:02d}T00:00:00Z", "state_reason": "completed", **more}
+
+
+@pytest.fixture(scope="module")
+def issues_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("past") / "issues.jsonl"
+    return lines(file, *(github_issue(number, title) for number, title in enumerate(TITLES, 1)))
+
+
+def toy_index(*vectors: tuple[float, float], issues: int = 0, days: float = 0.0) -> PastIndex:
+    """Issues without words, so that the vectors alone decide."""
+    count = issues or len(vectors)
+    none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+    return make_index(
+        [PastIssue(f"o/r#{number}", f"T{number}", filed_at=1e9 - days * DAY_S) for number in range(1, count + 1)],
+        [none] * count,
+        [np.array(vector, np.float32) for vector in vectors],
+        "toy",
+    )
+
+
+def asked(*vector: float, id_: str = "", filed_at: float = 1e9) -> Known:
+    return Known((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.array(vector, np.float32), id_, filed_at)
+
+
+# ---------------------------------------------------------------- what is read
+
+
+def test_issues_are_read_as_github_gives_them_as_we_keep_them_and_as_corpora_hold_them(tmp_path: Path) -> None:
+    file = lines(
+        tmp_path / "a.jsonl",
+        github_issue(7, "One", pull_request={}),
+        github_issue(8, " Two\nlines ", closed_by="https://github.com/owner/repo/pull/9"),
+        {"format": 1, "repository": "owner/repo", "fetched_at": 1.0},
+        {"items": [{"number": 9, "title": "Three", "body": None, "html_url": None, "created_at": "nonsense"}]},
+        {"id": "a/b#3", "title": "Four", "body": "x", "created": "2024-01-01T00:00:00Z", "url": "javascript:x"},
+        {"id": "a/b#4", "title": "  "},
+    )
+    two, three, four = (issue for issue, _ in read_issues(str(file)))
+    assert (two.id, two.title, two.state) == ("owner/repo#8", "Two lines", "closed")
+    assert two.closed_by == "https://github.com/owner/repo/pull/9" and two.filed_at == 1_704_672_000
+    assert (three.id, three.number, three.place, three.filed_at) == ("owner/repo#9", 9, "owner/repo", 0)
+    assert (four.id, four.url, four.filed_at) == ("a/b#3", "", 1_704_067_200)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", ":1: not valid JSON"),
+        ("[]", ":1: list; expected a JSON object"),
+        ('{"title": 3}', ":1: an issue without `title`"),
+        ('{"title": "x"}', ":1: an issue without `id`, `html_url` or `number`"),
+    ],
+)
+def test_a_line_that_holds_no_issue_is_named(tmp_path: Path, line: str, fault: str) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"bad.jsonl{fault}"):
+        list(read_issues(str(file)))
+
+
+# ---------------------------------------------------------------- what is found
+
+
+def test_words_find_the_same_issue_and_a_file_finds_what_memory_found(
+    keyword_classifier: Classifier, issues_file: Path, tmp_path: Path
+) -> None:
+    index = build_index(read_issues(str(issues_file)), keyword_classifier)
+    report = known(keyword_classifier, IssueReport("all_reduce: NCCL timeout", "After one epoch it fails."))
+    found = index.find(report, 2)
+    assert found[0].issue.number == 1
+    assert found[0].similarity > found[1].similarity
+    index.save(tmp_path / "index.npz")
+    again = load_index(tmp_path / "index.npz").find(report, 2)
+    assert [match.issue for match in again] == [match.issue for match in found]
+    assert [match.similarity for match in again] == pytest.approx([match.similarity for match in found], abs=1e-3)
+
+
+def test_an_issue_that_is_indexed_finds_only_earlier_ones(keyword_classifier: Classifier, issues_file: Path) -> None:
+    index = build_index(read_issues(str(issues_file)), keyword_classifier)
+    report = IssueReport(TITLES[2], f"It fails: {TITLES[2]}.", "Owner/Repo#3")
+    assert {match.issue.number for match in index.find(known(keyword_classifier, report))} == {1, 2}
+    elsewhere = IssueReport(report.title, report.body, "other/repo#3")
+    assert index.find(known(keyword_classifier, elsewhere), 1)[0].issue.number == 3
+    filed_at = index.issues[1].filed_at
+    assert {match.issue.number for match in index.find(known(keyword_classifier, elsewhere, filed_at))} == {1, 2}
+
+
+def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> None:
+    toy_index((1, 0), (0.6, 0.8), (-1, 0.01)).save(tmp_path / "index.npz")
+    index = load_index(tmp_path / "index.npz")
+    found = index.find(asked(2, 0))
+    assert [match.issue.number for match in found] == [1, 2, 3]
+    assert [match.similarity for match in found] == pytest.approx([0.5, 0.3, -0.5], abs=5e-3)
+    later = index.find(asked(2, 0, filed_at=1e9 + 70 * DAY_S))
+    assert later[0].similarity == pytest.approx(0.5 - 0.04 * np.log(11), abs=5e-3)
+    assert toy_index().find(asked(1, 0)) == []
+
+
+def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:
+    alone, *_ = toy_index((1, 0), (-1, 0)).find(asked(1, 0))
+    of_a_series, *_ = toy_index((1, 0), (1, 0.1)).find(asked(1, 0))
+    assert is_spoken_of(alone.same) and of_a_series.same is None
+    assert likelihood(MIN_SIMILARITY, MIN_AHEAD, 0) is not None and not is_spoken_of(likelihood(1, MIN_AHEAD, 0))
+    assert likelihood(MIN_SIMILARITY - 0.01, 1, 0) is None is likelihood(1, MIN_AHEAD - 0.01, 0)
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_an_index_is_made_and_asked_on_the_command_line(
+    command: Command, issues_file: Path, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    index = tmp_path / "index.npz"
+    made = command("similar", "index", issues_file, "--output", index, "--model", keyword_bundle)
+    assert made.code == 0 and "4 issues" in made.err
+    report = b"NCCL timeout in all_reduce\nAfter the first epoch.\x1b[31m"
+    asked = ("similar", "find", index, "-", "--model", keyword_bundle, "--top", 2)
+    found = json.loads(command(*asked, "--json", stdin=report).out)
+    assert len(found["issues"]) == 2
+    first = found["issues"][0]
+    assert (first["id"], first["state"], first["closed_by"]) == ("owner/repo#1", "closed", "completed")
+    assert first["url"].endswith("/issues/1") and first["likely_duplicate"] is False
+    shown = command(*asked, stdin=report).out
+    assert "owner/repo#1 (closed, completed)  NCCL timeout" in shown and "\x1b" not in shown
+
+
+@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows"])
+def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) -> None:
+    file = tmp_path / "index.npz"
+    if damage == "not an index":
+        file.write_bytes(b"PK\x03\x04")
+    elif damage != "missing":
+        toy_index((1, 0)).save(file)
+        with np.load(file) as arrays:
+            held = dict(arrays)
+        held |= {"format": np.asarray(9)} if damage == "another format" else {"rows": np.array([7], np.uint32)}
+        np.savez(file, **held)
+    with pytest.raises(InputError, match=r"index.npz: (missing|not an index)"):
+        load_index(file)
+
+
+def test_the_hash_space_is_that_of_the_recipe() -> None:
+    assert toy_index((1, 0)).idf.shape == (2 * HASH_BUCKETS,)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from distriage.errors import InputError
+from distriage.references import IssueReference, parse_reference
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "owner/repo#12",
+        " owner/repo#12\n",
+        "https://github.com/owner/repo/issues/12",
+        "http://github.com/owner/repo/issues/12?x=1",
+        "github.com/owner/repo/pull/12#issuecomment-99",
+        "https://ghe.example.com/owner/repo/issues/12/",
+        "owner/repo/issues/12",
+    ],
+)
+def test_references_and_urls_are_read(text: str) -> None:
+    assert parse_reference(text) == IssueReference("owner/repo", 12)
+    assert str(parse_reference(text)) == "owner/repo#12"
+
+
+def test_names_may_hold_dots_and_dashes() -> None:
+    assert parse_reference("NVIDIA/Megatron-LM.fork_2#1") == IssueReference("NVIDIA/Megatron-LM.fork_2", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "12",
+            "#12",
+            "repo#12",
+            "owner/repo",
+            "owner/repo#",
+            "owner/repo#0",
+            "owner/repo#x",
+            "owner/repo#1 2",
+            "owner/repo#12345678901",
+        ),
+        *(
+            "owner/repo/commit/12",
+            "owner/..#12",
+            "owner/.#12",
+            "../../user#12",
+            "https://github.com/owner/repo",
+            "owner/re po#12",
+            "owner/repo#12\nx",
+        ),
+    ],
+)
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_reference(text)
+    assert str(refused.value).startswith("--issue ") and str(refused.value).endswith(
+        ": expected owner/repo#number or the issue's URL"
+    )

@@ -1,0 +1,154 @@
+"""`distriage second-reader`: requests to a file, verdicts and a calibration from the answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.second_reader.fitting import Example, binomial_cdf, fit_axis, threshold_for
+
+from support.command_line import Command, assert_one_line
+
+WORDS = "One worker prints memory and other numbers, then drops its connection and nobody among eight engineers knows"
+
+
+def reports(folder: Path, count: int, labels: Callable[[int], Any] | None = None) -> Path:
+    """Reports that the toy model is in doubt about: `oom` and `leak` are equally likely."""
+    file = folder / "reports.jsonl"
+    lines = []
+    for number in range(count):
+        report = {"title": f"Strange behaviour {number}", "body": f"{WORDS} why at step {number}.", "id": f"r{number}"}
+        lines.append(json.dumps(report | ({"labels": labels(number)} if labels is not None else {})))
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def options(bundle: Path) -> tuple[object, ...]:
+    return ("--model", bundle, "--reader-model", "m")
+
+
+def answer(line: str, label: str) -> str:
+    """The line with which a batch service answers a request: each axis with this label, or its first code."""
+    request = json.loads(line)
+    question = request["body"]["messages"][1]["content"]
+    schema = request["body"]["response_format"]["json_schema"]["schema"]
+    codes = {}
+    for axis, options in schema["properties"].items():
+        part = question[question.index(f"{axis}: ") :]
+        codes[axis] = next((code for code in options["enum"] if f"{code} = {label}" in part), options["enum"][0])
+    body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
+    return json.dumps(
+        {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
+    )
+
+
+def answered(folder: Path, requests: str, label: Callable[[str], str]) -> Path:
+    file = folder / "answers.jsonl"
+    lines = [answer(line, label(line)) for line in requests.splitlines()]
+    file.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")  # a service keeps no order
+    return file
+
+
+def test_an_export_answered_elsewhere_becomes_verdicts(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 3)
+    content = file.read_text(encoding="utf-8")
+    file.write_text(content + content.splitlines()[0] + "\n[]\n", encoding="utf-8")  # one comes twice, one is none
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    assert exported.code == 0 and exported.err.endswith("3 requests; 1 records cannot be read\n")
+    lines = [json.loads(line) for line in exported.out.splitlines()]
+    assert len({line["custom_id"] for line in lines}) == 3
+    assert {(line["method"], line["url"], line["body"]["model"]) for line in lines} == {
+        ("POST", "/v1/chat/completions", "m")
+    }
+
+    two = "\n".join(exported.out.splitlines()[:2])
+    answers = answered(tmp_path, two, lambda _: "leak")
+    imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
+    verdicts = [json.loads(line) for line in imported.out.splitlines()]
+    assert imported.err == "4 reports in doubt, 3 of them answered by m\n"
+    assert [verdict["id"] for verdict in verdicts[:4]] == ["r0", "r1", "r2", "r0"] and "error" in verdicts[4]
+    for verdict in (verdicts[0], verdicts[1], verdicts[3]):
+        said = verdict["axes"]["symptom"]
+        assert (said["label"], said["read_by"], said["outcome"]) == ("leak", "second-reader", "suggest")
+    assert verdicts[2]["axes"]["symptom"]["read_by"] == "model"
+    assert verdicts[2]["second_reading"]["note"] == "the file of answers holds none to this question"
+
+
+def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 60, lambda number: {"symptom": "leak" if number % 15 else "oom"})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    answers = answered(tmp_path, exported.out, lambda _: "leak")
+    calibration = tmp_path / "calibration.json"
+    done = command(
+        "second-reader", "calibrate", file, answers, "--output", calibration, "--axes", "symptom",
+        *options(keyword_bundle),
+    )  # fmt: skip
+    assert_one_line(done, "too few annotated reports", "symptom 0;", "--axes")  # the questions are other ones
+    done = command("second-reader", "calibrate", file, answers, "--output", calibration, *options(keyword_bundle))
+    assert done.code == 0, done.err
+    assert re.search(r"symptom +60 +0\.\d\d +0\.93 +100% +100%", done.out)
+    assert re.search(r"fix +0 +under 50", done.out)
+    kept = json.loads(calibration.read_text(encoding="utf-8"))
+    assert (kept["reader"], kept["model"], list(kept["axes"])) == ("m", "toy", ["symptom"])
+    assert kept["axes"]["symptom"]["reports"] == 60
+    imported = command(
+        "second-reader", "import", file, answers, "--reader-calibration", calibration, *options(keyword_bundle)
+    )
+    said = [json.loads(line)["axes"]["symptom"] for line in imported.out.splitlines()]
+    assert {(axis["outcome"], axis["label"]) for axis in said} == {("apply", "leak")}
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "reports.jsonl:1: `labels` is missing"),
+        ({"symptom": "zebra"}, "reports.jsonl:1: labels: symptom: 'zebra' is no label of it"),
+        ({"symptom": ["oom"]}, "is no label of it"),
+        ({"colour": "oom"}, "colour: 'oom' is no label of it"),
+    ],
+)
+def test_labels_that_are_none_are_named(
+    command: Command, keyword_bundle: Path, tmp_path: Path, labels: Any, message: str
+) -> None:
+    file = reports(tmp_path, 1, None if labels is None else lambda _: labels)
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("", encoding="utf-8")
+    done = command("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *options(keyword_bundle))
+    assert_one_line(done, message)
+
+
+def test_what_does_not_fit_is_named(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file, report = reports(tmp_path, 1), tmp_path / "report.md"
+    report.write_text("It hangs", encoding="utf-8")
+    model = options(keyword_bundle)
+    assert_one_line(command("second-reader", "export", file, "--model", keyword_bundle), "--reader-model is missing")
+    assert_one_line(command("second-reader", "export", report, *model), "expected a file of many reports")
+    assert_one_line(command("second-reader", "export", file, "--axes", "kind", *model), "axes of the second reader")
+    assert_one_line(command("second-reader", "export", file, "--axes", "", *model), "axes of the second reader")
+    assert_one_line(command("second-reader", "import", file, tmp_path / "none", *model), "none: cannot be read")
+    assert_one_line(command("second-reader", "import", file, file, *model), "reports.jsonl:1: expected an answer")
+
+
+# ---------------------------------------------------------------- fitting
+
+
+def test_a_threshold_keeps_its_promise_and_ties_stay_together() -> None:
+    assert threshold_for([(0.9, True)] * 60 + [(0.6, False)] * 60, 0.8) == 0.9
+    assert threshold_for([(0.9, True)] * 60 + [(0.9, False)] * 60, 0.8) is None
+    assert threshold_for([], 0.8) is None
+    assert binomial_cdf(2, 5, 0.3) == pytest.approx(0.83692)
+
+
+def test_the_better_reader_gets_the_larger_exponent() -> None:
+    first = {"a": 0.5, "b": 0.3, "c": 0.2}
+    truths = ["abc"[number % 3] for number in range(60)]
+    knows = fit_axis([Example(first, {truth: 1.0}, truth) for truth in truths])
+    guesses = fit_axis([Example(first, {"abc"[number % 2]: 1.0}, "a") for number in range(60)])
+    assert knows is not None and knows.both_right == 1.0 and knows.fusion.second > knows.fusion.first
+    assert guesses is not None and guesses.fusion.second < guesses.fusion.first
+    assert fit_axis([Example(first, {"a": 1.0}, "a")] * 49) is None

@@ -1,0 +1,249 @@
+"""Work on a hostile report takes time linear in its length: no pattern backtracks without bound.
+
+Each call is interrupted at its limit (`re` looks for signals), so that a frozen pattern is one failed test,
+not a frozen run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distriage.bundle import Bundle, find_bundle
+from distriage.environment import find_facts
+from distriage.reading import read
+from distriage.recipe.boilerplate import is_environment_line, is_template_line
+from distriage.recipe.features import all_features
+from distriage.recipe.text import prepare
+from distriage.types import AxisScores, IssueReport, Prediction
+from distriage.verdict import Findings
+
+LIMIT_S = 1.0  # of CPU, for at most 1 MB; ordinary reports take milliseconds
+
+
+class TookTooLongError(Exception):
+    """A call used more CPU than `LIMIT_S`."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise TookTooLongError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def in_time(work: Callable[[], object]) -> bool:
+    """Whether the work ends within `LIMIT_S` of CPU."""
+    try:
+        with cpu_limit(LIMIT_S):
+            work()
+    except TookTooLongError:
+        return False
+    return True
+
+
+LINE_BREAKS = ["\n", ">\n", "- \n", "```\n", "|  |\n", "\r\n", "* * *\n", "#\n\n"]
+
+
+@pytest.mark.parametrize("characters", [65_536, 200_000])
+@pytest.mark.parametrize("unit", LINE_BREAKS, ids=ascii)
+def test_facts_of_empty_lines_take_linear_time(unit: str, characters: int) -> None:
+    body = "x\n" + unit * (characters // len(unit)) + "y"
+
+    assert in_time(lambda: find_facts("", body)), "the launcher's pattern read on past its line"
+
+
+@pytest.mark.parametrize("name", ["torch", "python", "deepspeed", "vllm"])
+@pytest.mark.parametrize("filler", ["." * 100, "ver." * 50, "ver..." * 50, "v" * 200, "version" * 30, " " * 500])
+def test_facts_of_endless_fillers_before_a_version_take_linear_time(name: str, filler: str) -> None:
+    body = f"{name} {filler}x"
+
+    assert in_time(lambda: find_facts("", body)), "the filler between a name and its version was read in many ways"
+
+
+# ---------------------------------------------------------------- the whole class, over everything that reads a report
+
+UNITS = [
+    *(
+        "\n",
+        "\r",
+        " ",
+        "\t",
+        "```",
+        "~~~",
+        "[",
+        "]",
+        "(",
+        ")",
+        "[a](",
+        "![",
+        "](",
+        "<",
+        "</",
+        "<a ",
+        ">",
+        "<!--",
+        "-->",
+    ),
+    *(
+        "-->",
+        "1.",
+        '"',
+        "'",
+        "0",
+        "9",
+        "0x",
+        "deadbeef",
+        "0AA00AA0-",
+        "a",
+        "A",
+        "é",
+        "\u0301",
+        "中",
+        "😀",
+        "\x00",
+        "\x1b[",
+    ),
+    "[0m",
+    *(
+        "|",
+        "-",
+        "=",
+        "*",
+        "#",
+        "_",
+        ".",
+        ",",
+        ":",
+        "/",
+        "http://",
+        "~",
+        "^",
+        "$ ",
+        "E.",
+        "A=",
+        "- [ ] ",
+        "1.",
+        ":1",
+        ";",
+    ),
+]
+# Words that patterns begin or go on with: a pattern may be slow only behind one of them.
+WORDS = [
+    *(
+        "torch ",
+        "python ",
+        "deepspeed ",
+        "CUDA Version",
+        "NCCL",
+        "driver",
+        "GPU 0: ",
+        "vllm.entrypoints",
+        "8 x ",
+        "ver",
+    ),
+    *(
+        "Error",
+        "Exception:",
+        "File ",
+        "Traceback",
+        "pid=",
+        "tensorflow installed from",
+        "how installed",
+        "vulnerability ",
+    ),
+    *(
+        "cannot",
+        "not ",
+        "assert",
+        "nvidia ",
+        "3090 ",
+        "single ",
+        "Ubuntu ",
+        "https://",
+        "rank0: ",
+        "2024-01-01",
+        "RTX ",
+    ),
+]
+
+
+def answer(body: str) -> None:
+    """Everything that is done about a report but the model's own pass."""
+    if not body.strip():
+        prepare("", body)
+        find_facts("", body)
+        return
+    known = read(IssueReport(body[:2000], body))
+    all_features(known.input)
+    Findings(BUNDLE, known, PREDICTION).verdict()
+
+
+BUNDLE = Bundle(find_bundle(None))
+PREDICTION = Prediction(
+    BUNDLE.manifest.name,
+    {
+        axis: AxisScores(axis, {label: 1 / len(calibration.labels) for label in calibration.labels})
+        for axis, calibration in BUNDLE.manifest.axes.items()
+    },
+)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_one_unit_repeated_takes_linear_time(unit: str) -> None:
+    for characters in (65_536, 200_000):
+        body = unit * (characters // len(unit))
+        assert in_time(lambda body=body: answer(body)), f"{characters} characters"  # type: ignore[misc]
+
+
+def test_units_in_pairs_take_linear_time() -> None:
+    """A drawn tenth of all pairs; `HOSTILE_INPUTS` runs of the next test see the others."""
+    pairs = random.Random(7).sample([(one, other) for one in UNITS for other in UNITS if one != other], 60)
+    for one, other in pairs:
+        half = 32_768
+        for body in (
+            (one + other) * (2 * half // len(one + other)),
+            one * (half // len(one)) + other * (half // len(other)),
+        ):
+            assert in_time(lambda body=body: answer(body)), f"{one!r} and {other!r}"  # type: ignore[misc]
+
+
+@st.composite
+def hostile(draw: st.DrawFn) -> tuple[str, int]:
+    """A line of units and words, some of them repeated, and the length in bytes up to which the line is repeated."""
+    parts = draw(st.lists(st.tuples(st.sampled_from(UNITS + WORDS), st.sampled_from([1, 1, 5, 50, 300])), max_size=5))
+    line = "".join(part * times for part, times in parts) + draw(st.sampled_from(["", "\n", "!\n"]))
+    length = draw(st.sampled_from([2_000, 65_536, 200_000, 1_000_000]))
+    return line or "x", length
+
+
+@given(hostile())
+@settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "60")))
+def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:
+    """`HOSTILE_INPUTS=2000` is the whole measurement; every run draws the same inputs."""
+    line, length = drawn
+    unit = line.encode()
+    body = (unit * (length // len(unit) + 1))[:length].decode("utf-8", "ignore")
+    assert in_time(lambda: answer(body))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_one_line_takes_linear_time(unit: str) -> None:
+    """These two are public, so a line may be longer than those that `prepare` gives them."""
+    line = unit * (200_000 // len(unit))
+    assert in_time(lambda: (is_environment_line(line), is_template_line(line)))

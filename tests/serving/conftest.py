@@ -1,0 +1,42 @@
+"""The tests of `serving/` need the extra `serve`, and models to serve; what several of them share."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.extras import module_or_skip
+from support.github import GitHub
+
+if TYPE_CHECKING:
+    from distriage_serving.store import Store
+
+NEEDED = ("fastapi", "sqlalchemy", "alembic", "jinja2", "jwt", "prometheus_client", "uvicorn")
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Skip a file whose extra is not installed."""
+    return module_or_skip(module_path, parent, "serve", *NEEDED)
+
+
+@pytest.fixture
+def app_github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
+    """A GitHub with an App on it, which GITHUB_API_URL points to."""
+    double = GitHub(app=True)
+    monkeypatch.setenv("GITHUB_API_URL", double.url)
+    yield double
+    double.close()
+
+
+@pytest.fixture
+def sqlite_store() -> Iterator[Store]:
+    """SQLite in memory, for tests of what does not differ between databases and need not last."""
+    from distriage_serving.store import Store
+
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as opened:
+        yield opened

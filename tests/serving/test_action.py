@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from distriage_serving.action import workflow_commands
+from distriage_serving.action.run import Inputs, run_action
+
+from support import faults
+from support.checkout import REPOSITORY
+from support.faults import Trouble
+from support.github import PERSON, GitHub
+from support.reader import calibration_file, endpoint, saying
+
+TITLE, BODY = "Training hangs", "It hangs and hangs after a timeout.\ntorch 2.3.0"  # the toy model hears: hang, tuning
+LABELS = ["symptom: hang"]
+
+
+@pytest.fixture
+def double(github: GitHub) -> GitHub:
+    github.open("owner/repo#1", TITLE, BODY)
+    return github
+
+
+@pytest.fixture
+def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: GitHub) -> Path:
+    """A folder with the runner's files; `event.json` is an opened issue."""
+    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("GITHUB_API_URL", double.url)
+    write_event(tmp_path, {})
+    return tmp_path
+
+
+def write_event(folder: Path, changes: dict[str, Any]) -> None:
+    """A minimal `issues` event."""
+    person = {"login": "octocat", "type": "User"}
+    issue = {"number": 1, "title": TITLE, "body": BODY, "user": person}
+    event = {"action": "opened", "issue": issue, "repository": {"full_name": "owner/repo"}, "sender": person, **changes}
+    (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
+
+
+Act = Callable[..., int]
+
+
+@pytest.fixture
+def act(runner: Path, keyword_bundle: Path) -> Act:
+    """Runs the action in this process."""
+
+    def run(strict: str = "", **changes: Any) -> int:
+        values = {
+            "token": GitHub.token,
+            "event_path": str(runner / "event.json"),
+            "model": str(keyword_bundle),
+            "max_wait_s": 3.0,
+            **changes,
+        }
+        return run_action(Inputs(**values), strict=strict)
+
+    return run
+
+
+def outputs(folder: Path) -> dict[str, str]:
+    """GITHUB_OUTPUT as the runner reads it."""
+    lines = (folder / "GITHUB_OUTPUT").read_text(encoding="utf-8").split("\n")
+    found, position = {}, 0
+    while position < len(lines) - 1:
+        name, delimiter = lines[position].split("<<")
+        end = lines.index(delimiter, position + 1)
+        found[name] = "\n".join(lines[position + 1 : end])
+        position = end + 1
+    return found
+
+
+def summary(folder: Path) -> str:
+    return (folder / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+
+
+def test_a_new_issue_is_labelled(double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    assert act() == 0
+    assert double.labels("owner/repo#1") == LABELS
+    assert json.loads(outputs(runner)["labels-added"]) == LABELS
+    assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["label"] == "hang"
+    assert "| Symptom | `hang` |" in summary(runner) and "**Labels** to add: `symptom: hang` (new)" in summary(runner)
+    assert TITLE not in capsys.readouterr().out
+
+
+def test_a_dry_run_makes_no_write(double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "comment: true\nneeds-triage: true\n"
+    assert act(dry_run="true") == 0
+    assert double.requests and {request.method for request in double.requests} == {"GET"}
+    assert double.written == [] and double.labels("owner/repo#1") == []
+    assert re.search(
+        r"^distriage: would add [1-9]\d* labels \(dry run\); see the step summary$", capsys.readouterr().out, re.M
+    )
+    assert "would be added (dry run)" in summary(runner) and outputs(runner)["labels-added"] == "[]"
+
+
+def test_the_configuration_s_dry_run_holds_too(double: GitHub, act: Act) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "dry-run: true\n"
+    assert act(dry_run="false") == 0
+    assert double.written == []
+
+
+def test_an_issue_may_be_named(double: GitHub, runner: Path, act: Act) -> None:
+    double.open("owner/repo#7", "Memory exhausted", "memory exhausted exhausted")
+    write_event(runner, {"issue": None, "action": None})
+    assert act(issue_number="7") == 0
+    assert double.labels("owner/repo#7") == ["symptom: oom"] and double.labels("owner/repo#1") == []
+
+
+def test_the_configuration_maps_names_and_mode(double: GitHub, act: Act) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = (
+        "mode: best\naxes:\n  symptom: {labels: {hang: stuck}}\n  fix: {mode: precise, prefix: 'how/'}\n"
+    )
+    assert act() == 0
+    assert double.labels("owner/repo#1") == ["stuck", "how/tuning"]
+
+
+def test_a_bot_s_event_is_ignored(double: GitHub, runner: Path, act: Act) -> None:
+    write_event(runner, {"sender": {"login": "x[bot]", "type": "Bot"}})
+    assert act() == 0
+    assert double.written == [] and "a bot caused the event" in summary(runner)
+
+
+def test_hostile_text_stays_text(double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
+    title = "hangs hangs\n::error::x | @octocat <b>`[a](b)\nlabels-added<<EOF"
+    double.open("owner/repo#1", title, "hangs\ndistriage_0\n::set-output name=a::b")
+    assert act() == 0
+    assert not re.search(r"^::(?!warning)", capsys.readouterr().out, re.M)
+    assert "`hangs hangs ::error::x ¦ @octocat <b>ˋ[a](b) labels-added<<EOF`" in summary(runner)
+    assert set(outputs(runner)) == {"labels-added", "prediction"}
+
+
+PREDICTABLE: dict[str, Callable[[GitHub, Path], dict[str, Any]]] = {
+    "bad token": lambda _d, _r: {"token": "ghp_wrong"},
+    "no issue in the event": lambda _d, r: write_event(r, {"issue": None}) or {},  # type: ignore[func-returns-value]
+    "event that is not JSON": lambda _d, r: ((r / "event.json").write_text("{") and {}) or {},
+    "no event file": lambda _d, r: {"event_path": str(r / "none.json")},
+    "issue number that is none": lambda _d, _r: {"issue_number": "1; rm -rf /"},
+    "repository that is none": lambda _d, _r: {"repository": "../../x"},
+    "mode that is none": lambda _d, _r: {"mode": "fast"},
+    "dry-run that is none": lambda _d, _r: {"dry_run": "perhaps"},
+    "no such model": lambda _d, _r: {"model": "no-such-model"},
+    "configuration with an unknown key": lambda d, _r: (
+        d.files.update({"owner/repo/.github/distriage.yml": "\nmod: x\n"}) or {}
+    ),  # type: ignore[func-returns-value]
+    "no such configuration": lambda _d, _r: {"configuration_path": "none.yml"},
+    "issue that was deleted": lambda d, _r: d.gone.add("owner/repo#1") or {},  # type: ignore[func-returns-value]
+    "empty issue": lambda d, _r: d.open("owner/repo#1", " ", "") and {},
+    "rate limit": lambda d, _r: d.troubles.append(Trouble("GET", faults.rate_limit(4_000_000_000), times=99)) or {},  # type: ignore[func-returns-value]
+    "unreachable GitHub": lambda d, _r: d.troubles.append(Trouble("", reset=True, times=99)) or {},  # type: ignore[func-returns-value]
+}
+
+
+@pytest.mark.parametrize("name", PREDICTABLE)
+def test_what_can_be_foreseen_is_a_warning_and_no_failure(
+    double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    changes = PREDICTABLE[name](double, runner)
+    assert act(**changes) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("::warning title=Distriage::")
+    assert act("true", **changes) == 2
+    assert double.labels("owner/repo#1") == [] and "ghp_" not in lines[0]
+
+
+@pytest.mark.parametrize(("strict", "kind", "code"), [("", "warning", 0), ("true", "error", 2)])
+def test_a_refused_write_is_a_warning_or_an_error_and_the_summary_shows_it(
+    double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str], strict: str, kind: str, code: int
+) -> None:
+    """M6."""
+    double.troubles.append(Trouble("POST .*1/labels$", faults.integration()))
+    assert act(strict) == code
+    out = capsys.readouterr().out
+    assert f"::{kind} title=Distriage::the labels could not be added" in out and "issues: write" in out
+    assert "**Warning**" in summary(runner)
+
+
+def test_what_cannot_be_foreseen_shows_no_text(
+    act: Act, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("secret\n::error::x")
+
+    monkeypatch.setattr("distriage_serving.action.run.judge", fail)
+    assert act() == 0
+    out = capsys.readouterr().out
+    assert (
+        out.startswith("::warning title=Distriage::unexpected RuntimeError at test_action.py:") and "secret" not in out
+    )
+    assert act("true") == 1
+
+
+def test_a_summary_stays_below_a_mebibyte(runner: Path) -> None:
+    workflow_commands.write_summary("é" * 400_000)
+    workflow_commands.write_summary("é" * 400_000)
+    assert 1_000_000 < (runner / "GITHUB_STEP_SUMMARY").stat().st_size < 1 << 20
+    assert "cut here" in summary(runner)
+
+
+# ---------------------------------------------------------------- the whole, as a process
+
+
+def process(
+    runner: Path, double: GitHub, bundle: Path, event: Path, **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """`distriage action` as action.yml calls it."""
+    environment = {
+        **os.environ,
+        "GITHUB_TOKEN": double.token,
+        "GITHUB_API_URL": double.url,
+        "GITHUB_EVENT_PATH": str(event),
+        "DISTRIAGE_MODEL": str(bundle),
+        **dict.fromkeys(("DISTRIAGE_ISSUE_NUMBER", "DISTRIAGE_MODE", "DISTRIAGE_STRICT", "DISTRIAGE_DRY_RUN"), ""),
+        "DISTRIAGE_CONFIGURATION_PATH": ".github/distriage.yml",
+        **changes,
+    }
+    environment.pop("GITHUB_REPOSITORY", None)
+    del runner
+    return subprocess.run(
+        [sys.executable, "-m", "distriage", "action"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_end_to_end(double: GitHub, runner: Path, keyword_bundle: Path) -> None:
+    dry = process(runner, double, keyword_bundle, runner / "event.json", DISTRIAGE_DRY_RUN="true")
+    assert (dry.returncode, dry.stderr, double.written) == (0, "", [])
+    done = process(runner, double, keyword_bundle, runner / "event.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert double.labels("owner/repo#1") == LABELS
+    assert summary(runner).count("### Distriage: `owner/repo#1`") == 2
+
+
+@pytest.fixture(scope="session")
+def recorded_event(node_modules: Path) -> dict[str, Any]:
+    """GitHub's own payload of an opened issue, from the npm package @octokit/webhooks-examples."""
+    events = json.loads(
+        (node_modules / "@octokit/webhooks-examples/api.github.com/index.json").read_text(encoding="utf-8")
+    )
+    examples = next(event["examples"] for event in events if event["name"] == "issues")
+    found: dict[str, Any] = next(
+        example for example in examples if example["action"] == "opened" and example["issue"]["body"]
+    )
+    return found
+
+
+def test_end_to_end_with_a_recorded_payload(
+    double: GitHub, runner: Path, keyword_bundle: Path, recorded_event: dict[str, Any]
+) -> None:
+    event = runner / "recorded.json"
+    event.write_text(json.dumps(recorded_event), encoding="utf-8")
+    issue = recorded_event["issue"]
+    reference = f"{recorded_event['repository']['full_name']}#{issue['number']}"
+    double.issues[reference] = {**issue, "body": f"{issue['body']} hangs hangs"}
+    double.define(reference.partition("#")[0], *(label["name"] for label in issue["labels"]))
+    before = double.labels(reference)
+    done = process(runner, double, keyword_bundle, event)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert double.labels(reference) == [*before, *LABELS]
+    assert all(write.method == "POST" for write in double.written)
+
+
+# ---------------------------------------------------------------- action.yml
+
+
+def test_action_yml_is_as_the_command_expects() -> None:
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+    assert set(action["inputs"]) >= {"repo-token", "configuration-path", "issue-number", "dry-run", "strict", "mode"}
+    assert set(action["outputs"]) == {"labels-added", "prediction"}
+    assert action["runs"]["using"] == "composite"
+    for step in action["runs"]["steps"]:
+        assert "${{" not in step.get("run", ""), "an expression in a program"
+        if "uses" in step:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"]), "not pinned"
+        else:
+            assert step["shell"] == "bash"
+    label = action["runs"]["steps"][-1]["env"]
+    expected = {f"DISTRIAGE_{name.upper().replace('-', '_')}" for name in action["inputs"] if name != "repo-token"}
+    assert {name for name in label if name.startswith("DISTRIAGE_")} == expected
+
+
+def test_the_lock_holds_the_core_and_nothing_of_the_extras() -> None:
+    lock = (REPOSITORY / "requirements-action.txt").read_text(encoding="utf-8")
+    names = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
+    assert {"numpy", "onnxruntime", "tokenizers", "pydantic", "httpx", "typer", "rich", "pyyaml", "hatchling"} <= names
+    assert names.isdisjoint({"torch", "transformers", "fastapi", "starlette", "uvicorn"})
+    blocks = [block for block in re.split(r"\n(?=[a-z])", lock) if "==" in block and not block.startswith("#")]
+    assert len(blocks) > 20 and all("--hash=sha256:" in block for block in blocks)
+
+
+# ---------------------------------------------------------------- a second reader
+
+DOUBTFUL = "One worker prints memory and other numbers, drops its connection, and nobody can tell why it waits."
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_second_reader_completes_the_verdict(
+    double: GitHub, runner: Path, act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calibrated: bool
+) -> None:
+    double.open("owner/repo#1", "Strange", DOUBTFUL)
+    monkeypatch.setenv("DISTRIAGE_SECOND_READER_KEY", "a-key")
+    with endpoint() as reader:
+        reader.answer = saying("oom")
+        file = str(calibration_file(tmp_path)) if calibrated else ""
+        assert act(second_reader=reader.url, reader_model="m", reader_calibration=file) == 0
+        assert reader.keys == ["Bearer a-key"] * (2 if calibrated else 1)
+    assert double.labels("owner/repo#1") == (["symptom: oom"] if calibrated else [])
+    assert "**Second reader**: `m: read symptom, fix`" in summary(runner)
+
+
+def test_a_second_reader_that_fails_leaves_the_first_verdict(double: GitHub, runner: Path, act: Act) -> None:
+    double.open("owner/repo#1", "Strange", DOUBTFUL)
+    with endpoint() as reader:
+        reader.answer = lambda _: (500, b"zebra")
+        assert act(second_reader=reader.url, reader_model="m") == 0
+    assert "the second reader refused (HTTP 500)" in summary(runner) and "zebra" not in summary(runner)
+    assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["read_by"] == "model"
+
+
+# ---------------------------------------------------------------- own labels
+
+
+def test_own_labels_that_the_repository_has_are_set(double: GitHub, runner: Path, act: Act, own_labels: Path) -> None:
+    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
+    double.define("owner/repo", "docs")
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" in double.labels("owner/repo#1")
+    assert json.loads(outputs(runner)["prediction"])["own"][0]["label"] == "docs"
+
+
+def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
+    double: GitHub, runner: Path, act: Act, own_labels: Path
+) -> None:
+    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" not in double.labels("owner/repo#1") and "no longer has" in summary(runner)
+    double.label("owner/repo#1", "docs", PERSON)
+    double.unlabel("owner/repo#1", "docs", PERSON)
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" not in double.labels("owner/repo#1") and "a person took it off" in summary(runner)
+
+
+def test_a_folder_that_holds_no_own_labels_is_a_warning(
+    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act(own_labels=str(tmp_path / "none")) == 0
+    assert "own.json" in capsys.readouterr().out

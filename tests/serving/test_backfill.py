@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from distriage.github import Client
+from distriage_serving.bot import triage
+from distriage_serving.bot.backfill import paced
+from distriage_serving.github.executor import Execution
+from distriage_serving.planning.types import Plan
+from distriage_serving.store import Store
+
+from support import faults
+from support.command_line import Command, Finished, assert_one_line
+from support.databases import Clock
+from support.faults import Trouble
+from support.github import PERSON, GitHub
+
+REPOSITORY = "Owner/Repo"
+HANG = "Training hangs"
+Backfill = Callable[..., Finished]
+
+
+@pytest.fixture
+def double(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
+    monkeypatch.setenv("GITHUB_TOKEN", github.token)
+    for number, (title, day) in enumerate(
+        [(HANG, "01-05"), ("Memory exhausted", "02-05"), ("How does it work?", "03-05"), (HANG, "04-05")], 1
+    ):
+        github.open(
+            f"{REPOSITORY}#{number}",
+            title,
+            f"{title} {title}",
+            created_at=f"2024-{day}T10:00:00Z",
+            updated_at=f"2024-{day}T10:00:00Z",
+        )
+    github.open(f"{REPOSITORY}#5", HANG, HANG, pull_request={"url": "https://api.github.com/repos/Owner/Repo/pulls/5"})
+    github.open(f"{REPOSITORY}#6", HANG, HANG, state="closed")
+    return github
+
+
+@pytest.fixture
+def run(command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub) -> Backfill:
+    """`distriage backfill` with the toy model on a database of the test's own."""
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\n"
+    return lambda *options: command(
+        "backfill", REPOSITORY, "--database", f"sqlite:///{tmp_path / 'a.db'}", "--model", keyword_bundle, *options
+    )
+
+
+def labels(double: GitHub) -> list[list[str]]:
+    return [double.labels(f"{REPOSITORY}#{number}") for number in range(1, 7)]
+
+
+def test_open_issues_are_labelled_as_the_bot_would(double: GitHub, run: Backfill) -> None:
+    done = run()
+    assert done.code == 0 and done.err == ""
+    assert labels(double) == [["symptom: hang"], ["symptom: oom"], [], ["symptom: hang"], [], []]
+    assert done.out.splitlines() == [
+        "#1  symptom: hang",
+        "#2  symptom: oom",
+        "#4  symptom: hang",
+        "3 issues got labels, 1 none; 0 were done before, 0 failed",
+        "     2  symptom: hang",
+        "     1  symptom: oom",
+    ]
+
+
+def test_pages_are_walked_by_cursor_and_each_issue_is_read_once(double: GitHub, run: Backfill) -> None:
+    double.page_items = 2
+    assert run().code == 0
+    assert labels(double)[3] == ["symptom: hang"]
+    assert sum(request.path == f"/repos/{REPOSITORY}/issues/1" for request in double.requests) == 1
+    assert [request.path for request in double.requests if "after=" in request.path] != []
+
+
+def test_a_dry_run_writes_nothing_and_the_run_after_it_does_everything(double: GitHub, run: Backfill) -> None:
+    done = run("--dry-run")
+    assert double.written == [] and "3 issues would get labels, 1 none" in done.out
+    assert "4 were done before" in run("--dry-run").out
+    assert "3 issues got labels" in run().out
+    assert labels(double)[0] == ["symptom: hang"]
+
+
+def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Backfill, tmp_path: Path) -> None:
+    double.open(f"{REPOSITORY}#7", '=HYPERLINK("x") hangs <b>', "It hangs")
+    page, table = tmp_path / "review.html", tmp_path / "review.csv"
+    for _ in range(2):  # the second run reads no issue anew, and shows the same
+        done = run("--dry-run", "--html", page, "--csv", table)
+        assert done.code == 0 and double.written == []
+        rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+        assert [(row["number"], row["label"]) for row in rows] == [
+            ("1", "symptom: hang"),
+            ("2", "symptom: oom"),
+            ("4", "symptom: hang"),
+            ("7", "symptom: hang"),
+        ]
+        assert all(0.5 < float(row["probability"]) <= 1 for row in rows) and rows[3]["title"].startswith("'=HYPERLINK")
+        assert rows[0]["url"] == f"https://github.com/{REPOSITORY}/issues/1"
+        shown = page.read_text(encoding="utf-8")
+        assert shown.count("symptom: hang") == 3 and "hangs &lt;b&gt;" in shown and "<script" not in shown
+    assert "for 5,000" in run("--dry-run", "--again").out
+    assert_one_line(run("--html", page), "--html and --csv show what a dry run proposes; expected --dry-run")
+    assert "cannot be written: Is a directory" in run("--dry-run", "--csv", tmp_path).err
+
+
+def test_the_configuration_s_dry_run_holds(double: GitHub, run: Backfill) -> None:
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\ndry-run: true\n"
+    done = run()
+    assert done.code == 0 and double.written == [] and "3 issues would get labels" in done.out
+
+
+def test_since_and_state(double: GitHub, run: Backfill) -> None:
+    run("--since", "2024-04-05")
+    assert labels(double) == [[], [], [], ["symptom: hang"], [], []]
+    run("--state", "all")
+    assert labels(double)[5] == ["symptom: hang"] and labels(double)[4] == []
+
+
+def test_an_interrupted_run_says_what_it_did_and_goes_on_where_it_stopped(
+    double: GitHub, run: Backfill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = triage.execute
+
+    def interrupt(plan: Plan, client: Client) -> Execution:
+        if plan.issue.number == 2:
+            raise KeyboardInterrupt
+        return execute(plan, client)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(triage, "execute", interrupt)
+        stopped = run()
+    assert stopped.code == 130 and "1 issues got labels" in stopped.out
+    assert labels(double) == [["symptom: hang"], [], [], [], [], []]
+    before = len(double.requests)
+    done = run()
+    assert "2 issues got labels, 1 none; 1 were done before" in done.out
+    assert not any(request.path == f"/repos/{REPOSITORY}/issues/1" for request in double.requests[before:])
+    assert labels(double)[:4] == [["symptom: hang"], ["symptom: oom"], [], ["symptom: hang"]]
+
+
+def test_an_edited_report_and_again_are_read_anew(double: GitHub, run: Backfill) -> None:
+    run()
+    double.issues[f"{REPOSITORY}#3"].update(title=HANG, body=HANG, updated_at="2024-06-01T10:00:00Z")
+    assert "1 issues got labels, 0 none; 3 were done before" in run().out
+    assert "0 issues got labels, 4 none; 0 were done before" in run("--again").out
+
+
+def test_comments_need_to_be_asked_for(double: GitHub, run: Backfill) -> None:
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\ncomment: true\n"
+    run()
+    assert double.comments(f"{REPOSITORY}#1") == []
+    run("--comments", "--again")
+    assert len(double.comments(f"{REPOSITORY}#1")) == 1
+
+
+def test_a_label_that_a_person_took_off_stays_off(double: GitHub, run: Backfill) -> None:
+    double.label(f"{REPOSITORY}#1", "symptom: hang", PERSON)
+    double.unlabel(f"{REPOSITORY}#1", "symptom: hang", PERSON)
+    run()
+    assert labels(double)[0] == []
+
+
+def test_a_token_that_may_not_write_ends_the_run(double: GitHub, run: Backfill) -> None:
+    for number in range(10, 17):
+        double.open(f"{REPOSITORY}#{number}", HANG, HANG)
+    double.define(REPOSITORY, "symptom: hang", "symptom: oom")
+    double.troubles.append(Trouble("POST .*/labels", faults.integration(), times=100))
+    done = run()
+    assert done.code == 2 and "5 issues in a row were refused" in done.err
+    assert done.out.count("failed: #") == 5
+
+
+def test_an_issue_that_vanishes_is_left_out(double: GitHub, run: Backfill) -> None:
+    double.troubles.append(Trouble(f"GET /repos/{REPOSITORY}/issues/1$", faults.status(410)))
+    done = run()
+    assert done.code == 0 and "2 issues got labels, 2 none" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--since", "May"), "--since 'May': expected a day such as 2026-01-31"),
+        (("--state", "new"), "--state 'new': expected one of open, closed, all"),
+        (("--database", "mysql://x"), "mysql is not supported"),
+    ],
+)
+def test_bad_options_end_in_one_line(run: Backfill, options: tuple[str, ...], message: str) -> None:
+    done = run(*options)
+    assert done.code == 2 and message in done.err and done.err.count("\n") == 1
+
+
+def test_a_token_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_TOKEN", raising=False)
+    assert_one_line(command("backfill", "owner"), "'owner': expected owner/repo")
+    done = command("backfill", REPOSITORY)
+    assert done.code == 2 and "GITHUB_TOKEN is not set" in done.err
+
+
+def test_writes_keep_below_the_limits(tmp_path: Path) -> None:
+    clock = Clock()
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        clock.now += seconds
+
+    with Store.open(f"sqlite:///{tmp_path / 'pace.db'}", clock) as store:
+        before_write = paced(store, sleep)
+        for _ in range(200):
+            before_write()
+            clock.now += 0.01
+    assert len(waits) == 2 and all(55 < seconds <= 60 for seconds in waits)

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.bundle import thread_digest
+from distriage.classifier import Classifier
+from distriage.errors import InputError
+from distriage.history import PastIssue
+from distriage.intervals import wilson
+from distriage.types import Mode
+from distriage_serving.backtest.mapping import make_mapping, truth_of
+from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
+from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.configuration import RepositoryConfig
+
+from support.command_line import Command, Finished, assert_one_line
+from support.github import GitHub
+from support.keyword_model import seal
+
+REPOSITORY = "owner/repo"
+EVIL = "</title><script>alert(1)</script><img src=x onerror=alert(2)> \u202egnah\x1b[31m"
+Backtest = Callable[..., Finished]
+
+
+@pytest.fixture
+def double(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
+    monkeypatch.setenv("GITHUB_TOKEN", github.token)
+    rows = [
+        ("It hangs", "hangs", ("deadlock",)),
+        ("It hangs again", "hangs hangs", ("Deadlock", "bug")),
+        ("Memory", "memory exhausted", ("deadlock",)),
+        ("Memory exhausted", "exhausted memory exhausted", ("OOM",)),
+        ("How to start?", "how", ("question",)),
+        (EVIL, "segfault segfault", (f"<b>{EVIL[:20]}</b>",)),
+    ]
+    for number, (title, body, labels) in enumerate(rows, 1):
+        github.open(
+            f"{REPOSITORY}#{number}",
+            title,
+            body,
+            labels,
+            created_at=f"2024-0{number}-05T10:00:00Z",
+            state="closed" if number % 2 else "open",
+        )
+    github.open(f"{REPOSITORY}#7", "a pull request", "hangs", pull_request={})
+    github.open(f"{REPOSITORY}#8", "by a bot", "hangs", user={"login": "b[bot]", "type": "Bot"})
+    github.open(f"{REPOSITORY}#9", "", "")
+    return github
+
+
+@pytest.fixture
+def run(
+    command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> Backtest:
+    """`distriage backtest` with the toy model, which hears "hangs", "memory", "exhausted", "segfault" and "how"."""
+    del double
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.yml").write_text("axes: {symptom: {labels: {oom: OOM}}, kind: false}\n", encoding="utf-8")
+    return lambda *options: command("backtest", REPOSITORY, "--model", keyword_bundle, "--config", "c.yml", *options)
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags, attributes, text outside style sheets."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] != ["style"]:
+            self.words.append(data)
+
+
+def test_the_page_holds_the_figures(run: Backtest, tmp_path: Path) -> None:
+    done = run("--map", "deadlock=symptom:hang")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "symptom: labels 5 of 6 issues, right in 75% of 4 (mode balanced)\nwritten: backtest.html\n"
+        f"next: look at it, name the labels in .github/distriage.yml, distriage backfill {REPOSITORY} --dry-run\n"
+    )
+    page = Page((tmp_path / "backtest.html").read_text(encoding="utf-8"))
+    assert "People labelled 4 of 6 issues on this axis, with hang oom" in page.text
+    assert "of 4 right (30% to 95%)" in page.text
+    assert "No threshold is proposed" in page.text
+    assert "1 issues by bots, 1 that are empty" in page.text
+    assert "does not say which reports it was trained on" in page.text
+    assert page.tags.count("svg") >= 2
+
+
+def test_a_mapped_label_that_no_issue_carries_is_named(run: Backtest) -> None:
+    done = run("--map", "Deadlock=symptom:hang", "--map", "dedlock=symptom:hang")
+    assert (done.code, done.err) == (0, "distriage: --map dedlock: no issue carries this label\n")
+
+
+def test_the_page_is_self_contained_and_nobody_s_text_is_markup(run: Backtest, tmp_path: Path) -> None:
+    run("--map", "deadlock=symptom:hang")
+    text = (tmp_path / "backtest.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    assert not any(name.startswith("on") or name == "src" for name, _ in page.attributes)
+    assert all(
+        value and value.startswith("https://github.com/owner/repo/issues/")
+        for name, value in page.attributes
+        if name == "href"
+    )
+    assert "default-src 'none'" in text
+    assert "</title><script>alert(1)</script>" in page.text  # as words
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e]", text)
+
+
+def test_without_any_mapped_label_it_says_what_it_would_have_said(
+    run: Backtest, tmp_path: Path, double: GitHub
+) -> None:
+    for issue in double.issues.values():
+        issue["labels"] = []
+    assert run().out.startswith("symptom: labels 5 of 6 issues, no label of people to compare with")
+    page = Page((tmp_path / "backtest.html").read_text(encoding="utf-8"))
+    assert "No label of this repository is known to stand for one of the model's." in page.text
+    assert "--map 'deadlock=symptom:runtime-hang'" in page.text
+    assert "Labels it would have given" in page.text
+
+
+def test_a_repository_without_issues(run: Backtest, tmp_path: Path, double: GitHub) -> None:
+    double.issues.clear()
+    assert run().out.startswith("symptom: labels 0 of 0 issues")
+    assert "0 issues" in Page((tmp_path / "backtest.html").read_text(encoding="utf-8")).text
+
+
+def test_the_history_is_fetched_once_and_an_interrupted_one_goes_on(
+    run: Backtest, double: GitHub, tmp_path: Path
+) -> None:
+    double.page_items = 2
+    cache = tmp_path / "owner-repo.history.jsonl"
+    done = run("--limit", "3")
+    assert "of 2 issues" in done.out  # of the newest three, one is empty
+    pages = cache.read_text(encoding="utf-8").count("\n") - 1
+    assert pages == 2
+    with cache.open("a", encoding="utf-8") as stream:
+        stream.write('{"items": [{"numb')  # interrupted here
+    before = len(double.requests)
+    assert "of 6 issues" in run().out
+    assert len(double.requests) - before == 3
+    before = len(double.requests)
+    assert "of 6 issues" in run().out
+    assert len(double.requests) == before
+
+
+@pytest.mark.parametrize(
+    "content", ["[]\n", "{}\n", '{"format": 1, "repository": "a/b", "fetched_at": 1.0}\n', "\x00\n"]
+)
+def test_a_file_of_something_else_is_not_touched(run: Backtest, tmp_path: Path, content: str) -> None:
+    cache = tmp_path / "other"
+    cache.write_text(content, encoding="utf-8")
+    assert_one_line(run("--cache", cache), str(cache), "expected")
+    assert cache.read_text(encoding="utf-8") == content
+
+
+@pytest.mark.usefixtures("double")
+def test_issues_that_the_model_was_trained_on_are_left_out(command: Command, toy_copy: Path, tmp_path: Path) -> None:
+    manifest = json.loads((toy_copy / "bundle.json").read_text(encoding="utf-8"))
+    (toy_copy / "trained-on.txt").write_text(thread_digest("Owner/Repo#1") + "\n", encoding="ascii")
+    seal(toy_copy, manifest, ("trained-on.txt",))
+    (tmp_path / "c.yml").write_text("axes: {symptom: true}\n", encoding="utf-8")
+    output = tmp_path / "page.html"
+    done = command(
+        "backtest",
+        REPOSITORY,
+        "--model",
+        toy_copy,
+        "--config",
+        tmp_path / "c.yml",
+        "--cache",
+        tmp_path / "h",
+        "--output",
+        output,
+    )
+    assert done.out.startswith("symptom: labels 4 of 5 issues")
+    assert "1 issues that the model was trained on are left out" in Page(output.read_text(encoding="utf-8")).text
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("deadlock", "--map 'deadlock': expected NAME=AXIS:LABEL"),
+        ("=symptom:hang", "expected NAME=AXIS:LABEL"),
+        ("a=cause:x", "unknown axis 'cause'; known: kind, symptom, fix"),
+        ("a=symptom:x", "unknown label 'x'; known: oom, leak, hang, crash"),
+    ],
+)
+def test_a_wrong_map_is_refused_before_anything_is_fetched(
+    run: Backtest, double: GitHub, entry: str, message: str
+) -> None:
+    assert_one_line(run("--map", entry), message)
+    assert double.requests == []
+
+
+def test_the_mapping_follows_the_configuration(keyword_classifier: Classifier) -> None:
+    taxonomy = keyword_classifier.bundle.taxonomy
+    config = parse_config("axes: {symptom: {prefix: 's/', labels: {hang: Stuck}}}", "c.yml", taxonomy)
+    meaning = make_mapping(config, ["A=B=kind:bug", "a=b=symptom:oom"], taxonomy)
+    assert truth_of(["STUCK", "s/oom", "other"], meaning) == {"symptom": {"hang", "oom"}}
+    assert truth_of(["a=b"], meaning) == {"kind": {"bug"}, "symptom": {"oom"}}
+    assert truth_of(["kind: question"], make_mapping(RepositoryConfig(), [], taxonomy)) == {"kind": {"question"}}
+    with pytest.raises(InputError):
+        make_mapping(config, ["x=symptom"], taxonomy)
+
+
+def replayed(number: int, label: str, probability: float, truth: str | None, *, applies: bool = True) -> Replayed:
+    issue = PastIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
+    modes = frozenset(
+        mode
+        for mode, least in ((Mode.BEST, 0.0), (Mode.BALANCED, 0.7), (Mode.PRECISE, 0.9))
+        if applies and probability >= least
+    )
+    return Replayed(
+        issue,
+        {"symptom": Said(label, probability, applies, modes)},
+        {} if truth is None else {"symptom": frozenset({truth})},
+    )
+
+
+ITEMS = [
+    replayed(1, "hang", 0.95, "hang"),
+    replayed(2, "hang", 0.85, "oom"),
+    replayed(3, "oom", 0.75, "oom"),
+    replayed(4, "oom", 0.65, None),
+    replayed(5, "hang", 0.99, "hang", applies=False),
+]
+
+
+def test_coverage_counts_all_issues_and_precision_those_that_people_labelled() -> None:
+    result = measure("symptom", ITEMS)
+    assert [(tally.given, tally.judged, tally.right) for tally in result.at] == [
+        (4, 3, 2),
+        (4, 3, 2),
+        (4, 3, 2),
+        (3, 3, 2),
+        (2, 2, 1),
+        (1, 1, 1),
+        (1, 1, 1),
+    ]
+    assert (result.issues, result.labelled, result.mapped) == (5, 4, ("hang", "oom"))
+    assert {mode: (tally.given, tally.right) for mode, tally in result.modes.items()} == {
+        Mode.BEST: (4, 2),
+        Mode.BALANCED: (3, 2),
+        Mode.PRECISE: (1, 1),
+    }
+    assert [miss.issue.number for miss in result.misses] == [2]
+    hang, oom = result.rows
+    assert (hang.label, hang.carried, hang.at[0].given, hang.at[0].right, hang.found[0]) == ("hang", 2, 2, 1, 0.5)
+    assert (oom.label, oom.carried, oom.at[0].given, oom.at[0].judged, oom.found[0]) == ("oom", 2, 2, 1, 0.5)
+    assert [(point.coverage, point.precision) for point in result.curve] == [
+        (0.25, 1.0),
+        (0.5, 0.5),
+        (0.75, pytest.approx(2 / 3)),
+    ]
+    assert len(hang.at) == len(THRESHOLDS)
+
+
+def test_the_lowest_threshold_that_was_surely_right_is_proposed() -> None:
+    wrong = [replayed(n, "hang", 0.65, "oom") for n in range(1, 20)]
+    right = [replayed(n, "hang", 0.93, "hang") for n in range(20, 45)]
+    found = proposed_threshold(measure("symptom", [*wrong, *right]))
+    assert found is not None
+    assert (found[0], found[1].right, found[1].judged) == (0.7, 25, 25)
+    assert proposed_threshold(measure("symptom", right[:19])) is None  # too few
+    assert proposed_threshold(measure("symptom", wrong)) is None
+
+
+def test_an_axis_without_any_issue() -> None:
+    result = measure("symptom", [])
+    assert result.at[0].coverage is None and result.at[0].precision is None and result.curve == ()
+
+
+def test_periods_become_longer_with_the_history() -> None:
+    months = by_period([replayed(number, "hang", 0.9, None) for number in range(1, 4)])
+    assert [name for name, _ in months] == ["1970-01", "1970-02", "1970-03"]
+    assert by_period([replayed(number * 2, "hang", 0.9, None) for number in range(1, 50)])[0][0] == "1970 Q1"
+    assert by_period([replayed(number * 12, "hang", 0.9, None) for number in range(1, 60)])[0][0] == "1970"
+
+
+@given(st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_s_interval_holds_the_share(pair: tuple[int, int]) -> None:
+    right, n = pair
+    low, high = wilson(right, n)
+    assert 0 <= low <= high <= 1 and low - 1e-9 <= (right / n if n else 0.5) <= high + 1e-9
+
+
+def test_wilson_s_interval_is_that_of_the_books() -> None:
+    assert wilson(8, 10) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
+    assert wilson(0, 0) == (0.0, 1.0)

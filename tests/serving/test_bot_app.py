@@ -1,0 +1,182 @@
+"""The App's tokens, the sweep, `distriage inbox`, the settings, and plans that follow a person's decision."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from distriage.errors import ConfigError, GitHubError, RefusedError
+from distriage.references import IssueReference
+from distriage_serving.bot.sweep import sweep
+from distriage_serving.github.app_auth import App, load_key, private_key
+from distriage_serving.settings import load_settings
+from distriage_serving.store import Delivery, Job, Store, triage_job
+
+from support.app_key import APP_ID, app_key, app_key_pem
+from support.command_line import Command, assert_one_line
+from support.databases import Clock
+from support.faults import Fault, Trouble
+from support.github import INSTALLATION, GitHub
+
+
+@pytest.fixture
+def github(app_github: GitHub) -> GitHub:
+    return app_github
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def test_a_token_is_kept_until_five_minutes_before_its_end(github: GitHub) -> None:
+    clock = Clock(time.time())
+    for name, at in (("first", clock.now + 3600), ("second", clock.now + 7200), ("third", clock.now + 7200)):
+        expires_at = datetime.fromtimestamp(at, UTC).isoformat()
+        github.troubles.append(
+            Trouble("access_tokens", Fault(201, json.dumps({"token": name, "expires_at": expires_at})))
+        )
+    app = App(APP_ID, app_key(), github.url, clock=clock)
+    assert app.token(INSTALLATION) == "first"
+    clock.now += 3600 - 301
+    assert app.token(INSTALLATION) == "first"
+    clock.now += 2
+    assert app.token(INSTALLATION) == "second" == app.token(INSTALLATION)
+    app.forget(INSTALLATION)
+    assert app.token(INSTALLATION) == "third"
+
+
+def test_who_the_bot_is_and_a_token_of_an_app_that_is_not_installed(github: GitHub) -> None:
+    app = App(APP_ID, app_key(), github.url)
+    assert app.login() == "distriage[bot]" == app.login()
+    assert [request.path for request in github.requests] == ["/app"]
+    with pytest.raises(RefusedError) as error:
+        app.token(99)
+    assert error.value.status == 404
+
+
+@pytest.mark.parametrize("body", ["{}", "[]", '{"token": 1, "expires_at": 2}'])
+def test_an_answer_without_a_token_is_named(github: GitHub, body: str) -> None:
+    github.troubles.append(Trouble("access_tokens", Fault(201, body)))
+    with pytest.raises(GitHubError, match="holds no token"):
+        App(APP_ID, app_key(), github.url).token(INSTALLATION)
+
+
+def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
+    elliptic = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    for text in ("", "hunter2hunter2", elliptic.decode(), app_key_pem().replace("A", "B", 5)):
+        with pytest.raises(ConfigError) as error:
+            load_key(text)
+        assert "BEGIN RSA PRIVATE KEY" in str(error.value) and "hunter2" not in str(error.value)
+    assert load_key(app_key_pem()).key_size == 2048
+
+
+# ---------------------------------------------------------------- sweep
+
+
+def test_deliveries_that_never_arrived_are_asked_for_again_a_few_times_at_most(github: GitHub) -> None:
+    github.page_items = 3
+    github.hook_delivery("old", 500, age_s=4 * 86400)
+    failed = github.hook_delivery("failed", 502)
+    for code in (0, 500):
+        github.hook_delivery("twice", code)
+    twice = github.hook_deliveries[0]
+    for _ in range(3):
+        github.hook_delivery("hopeless", 500)
+    github.hook_delivery("late", 502)
+    github.hook_delivery("late", 202)
+    github.hook_delivery("fine", 202)
+    github.hook_delivery("replayed", 409)
+    assert sweep(App(APP_ID, app_key(), github.url).client(), time.time()) == 2
+    assert sorted(github.redelivered) == sorted([failed["id"], twice["id"]])
+
+
+# ---------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("DISTRIAGE_DATABASE", f"sqlite:///{tmp_path / 'store.db'}")
+    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        yield store
+
+
+def test_inbox_shows_dead_letters_and_replays_them(database: Store, command: Command) -> None:
+    for number in (1, 2):
+        database.add_delivery(
+            Delivery(
+                id=f"guid-{number}",
+                event="issues",
+                action="opened",
+                repository="owner/repo",
+                issue=1,
+                payload="{}",
+                received_at=1.0,
+            )
+        )
+    database.finish(database.lease(Delivery, "worker", 60)[0], "dead", "it \x1b[31mfailed\x1b[0m")
+    job = database.put_job(triage_job(IssueReference("owner/repo", 1), 1))
+    database.finish(database.lease(Job, "worker", 60)[0], "dead", "no permission")
+    shown = command("inbox", "dead").out
+    assert "guid-1  issues.opened  owner/repo#1  dead  attempts 1  it  [31mfailed [0m" in shown and "\x1b" not in shown
+    assert f"job:{job.id}  triage  owner/repo#1  dead  attempts 1  no permission" in shown and "guid-2" not in shown
+    assert "deliveries: 1 waiting, 1 dead; jobs: 1 dead" in shown
+    assert command("inbox", "replay", f"job:{job.id}").out == f"job:{job.id} waits again\n"
+    assert command("inbox", "replay", "all").out == "1 wait again\n"
+    assert "guid-1" in command("inbox", "list", "--state", "waiting").out
+    assert_one_line(
+        command("inbox", "replay", "guid-1"),
+        "inbox replay 'guid-1'",
+        "expected the id of a delivery or job that was given up",
+    )
+
+
+def test_worker_needs_the_bot_s_settings(database: Store, command: Command) -> None:  # noqa: ARG001
+    assert_one_line(command("worker"), "DISTRIAGE_GITHUB_APP_ID", "expected the id of a GitHub App")
+
+
+# ---------------------------------------------------------------- settings
+
+GOOD = {"GITHUB_APP_ID": "4711", "GITHUB_PRIVATE_KEY": "key", "GITHUB_WEBHOOK_SECRET": "0123456789abcdef"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"GITHUB_WEBHOOK_SECRET": None}, "all three"),
+        ({"GITHUB_APP_ID": None}, "all three"),
+        ({"GITHUB_PRIVATE_KEY": None}, "all three"),
+        ({"GITHUB_WEBHOOK_SECRET": "short"}, "fewer than 16 characters"),
+        ({"GITHUB_PRIVATE_KEY_FILE": "key.pem"}, "both given"),
+        ({"WORKERS": "-1"}, "DISTRIAGE_WORKERS"),
+    ],
+)
+def test_the_bot_does_not_start_without_all_its_secrets(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, str | None], message: str
+) -> None:
+    for name, value in {**GOOD, **changes}.items():
+        if value is not None:
+            monkeypatch.setenv(f"DISTRIAGE_{name}", value)
+    with pytest.raises(ConfigError) as error:
+        load_settings()
+    assert message in str(error.value) and "0123456789abcdef" not in str(error.value)
+
+
+def test_the_private_key_comes_from_a_variable_or_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in GOOD.items():
+        monkeypatch.setenv(f"DISTRIAGE_{name}", value)
+    monkeypatch.setenv("DISTRIAGE_GITHUB_PRIVATE_KEY", app_key_pem().replace("\n", "\\n"))
+    assert load_settings().has_bot and private_key(load_settings()) == app_key_pem()
+    monkeypatch.delenv("DISTRIAGE_GITHUB_PRIVATE_KEY")
+    monkeypatch.setenv("DISTRIAGE_GITHUB_PRIVATE_KEY_FILE", str(tmp_path / "key.pem"))
+    with pytest.raises(ConfigError, match=r"key\.pem: cannot be read"):
+        private_key(load_settings())
+    (tmp_path / "key.pem").write_text(app_key_pem())
+    assert private_key(load_settings()) == app_key_pem()

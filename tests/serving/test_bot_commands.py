@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.errors import InputError
+from distriage.references import IssueReference
+from distriage.taxonomy import default_taxonomy
+from distriage_serving.bot.commands import (
+    MAX_COMMANDS,
+    MAX_LINE_CHARS,
+    LookAgain,
+    Undo,
+    Wrong,
+    find_commands,
+    parse_command,
+)
+from distriage_serving.bot.deliveries import (
+    Became,
+    Command,
+    Configured,
+    Effect,
+    Ignored,
+    Renamed,
+    Triage,
+    effect_of,
+)
+
+TAXONOMY = default_taxonomy()
+
+
+@pytest.mark.parametrize(
+    ("comment", "lines"),
+    [
+        ("/triage", ["/triage"]),
+        ("/Triage Undo", ["/Triage Undo"]),
+        ("Thank you.\r\n\r\n  /triage undo  \r\nBye.", ["/triage undo"]),
+        ("```\n/triage undo\n```\n/triage", ["/triage"]),
+        ("~~~~\n```\n/triage undo\n~~~~\n/triage", ["/triage"]),
+        ("/triage wrong stage\nand\n/triage wrong symptom", ["/triage wrong stage", "/triage wrong symptom"]),
+        ("/triage wrong symptom `runtime-hang`", ["/triage wrong symptom runtime-hang"]),
+        ("```foo```\n/triage", ["/triage"]),
+        ("```\n``` not a close\n/triage\n```", []),
+        ("<!--\n/triage\n-->", []),
+        ("Hello <!--\n/triage wrong\n--> you", []),
+        ("<pre>\n/triage\n</pre>", []),
+        ("<details>\n\n/triage\n\n</details>", ["/triage"]),
+        ("see\u2028/triage", []),
+        ("see\x0b/triage", []),
+        ("> /triage", []),
+        ("> quoted\n/triage", []),  # a lazy line still belongs to the quotation
+        ("- /triage", []),
+        ("    /triage", []),
+        ("`/triage`", []),
+        ("~~/triage~~", []),
+        ("# /triage", []),
+        ("|a|\n|-|\n|/triage|", []),
+        ("[x]:\n/triage", []),  # the address of a link
+        ("use /triage", []),
+        ("/triages", []),
+        ("```\n/triage", []),
+        ("", []),
+    ],
+)
+def test_a_command_is_a_line_of_a_paragraph_as_github_shows_it(comment: str, lines: list[str]) -> None:
+    assert find_commands(comment) == lines
+
+
+def test_endless_lines_and_lists_of_commands_are_cut() -> None:
+    assert find_commands("/triage wrong " + "x" * 10**5) == [("/triage wrong " + "x" * 10**5)[:MAX_LINE_CHARS]]
+    assert len(find_commands("/triage\n" * 1000)) == MAX_COMMANDS
+
+
+UNITS = ["\n", "[", "`", "``` `", "<!--", "x <!--", "<a ", "<a b='", "> ", "- ", "1. ", "|", "&", "\\", "~~", "```\n"]
+UNITS += ["<?", "<![CDATA[", "[a]: b\n", "[a\n", "|a|\n", "<div>\n\n", "\t", "*", "_", "(", "/triage\n", "\u0301"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_comment_takes_long_to_read(unit: str) -> None:
+    for text in (unit * (65_536 // len(unit)), "|a|\n|-|\n" + unit * (65_000 // len(unit))):
+        began = time.process_time()
+        find_commands(f"/triage {text}\n\n/triage")
+        assert time.process_time() - began < 2.0
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("/triage", LookAgain()),
+        ("/triage undo", Undo()),
+        ("/triage wrong", Wrong({})),
+        ("/triage wrong symptom", Wrong({"symptom": None})),
+        ("/triage wrong symptom=none", Wrong({"symptom": None})),
+        ("/triage WRONG Symptom=Runtime-Hang cause", Wrong({"symptom": "runtime-hang", "cause": None})),
+        ("/Triage wrong symptom runtime-hang", Wrong({"symptom": "runtime-hang"})),
+        ("/triage wrong symptom: runtime-hang, stage", Wrong({"symptom": "runtime-hang", "stage": None})),
+        ("/triage wrong stage symptom runtime-hang", Wrong({"stage": None, "symptom": "runtime-hang"})),
+    ],
+)
+def test_commands(line: str, command: object) -> None:
+    assert parse_command(line, TAXONOMY) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("/triage please", "'please': expected `/triage`, `/triage wrong`"),
+        ("/triage undo all", "'undo all'"),
+        ("/triage wrong symtom=runtime-hang", "unknown axis 'symtom'; did you mean 'symptom'? known: kind"),
+        (
+            "/triage wrong symptom=runtime-hung",
+            "unknown label 'runtime-hung' of axis symptom; did you mean 'runtime-hang'?",
+        ),
+        ("/triage wrong symptom runtime-hang native-crash", "unknown axis 'native-crash'"),
+    ],
+)
+def test_what_is_not_understood_is_named(line: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_command(line, TAXONOMY)
+    assert message in str(error.value)
+
+
+@given(st.text(max_size=300))
+def test_any_comment_is_commands_or_none_or_an_error_with_a_name(text: str) -> None:
+    for line in find_commands("/triage " + text):
+        assert line.lower().startswith("/triage") and "\n" not in line
+        with contextlib.suppress(InputError):
+            parse_command(line, TAXONOMY)
+
+
+# ---------------------------------------------------------------- deliveries
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from(["owner/repo", "opened", "created", "deleted", "Bot", "/triage"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "action",
+                    "issue",
+                    "repository",
+                    "installation",
+                    "sender",
+                    "comment",
+                    "full_name",
+                    "number",
+                    "id",
+                    "type",
+                    "user",
+                    "body",
+                    "pull_request",
+                    "head",
+                ]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+EVENTS = ["issues", "issue_comment", "pull_request", "installation", "installation_repositories", "push", "repository"]
+
+
+@given(st.sampled_from(EVENTS), st.dictionaries(st.text(), ANY) | ANY)
+def test_no_payload_breaks_the_reading_of_deliveries(event: str, payload: object) -> None:
+    if isinstance(payload, dict):
+        assert isinstance(effect_of(event, payload), get_args(Effect))
+
+
+ALICE = {"login": "alice", "type": "User"}
+STALE = {"login": "stale[bot]", "type": "Bot"}
+BASE: dict[str, Any] = {
+    "action": "opened",
+    "issue": {"number": 3, "user": ALICE, "updated_at": "2024-05-01T10:00:00Z"},
+    "repository": {"full_name": "Owner/Repo", "default_branch": "main"},
+    "installation": {"id": 5},
+    "sender": ALICE,
+}
+ISSUE = IssueReference("owner/repo", 3)
+
+
+def test_an_issue_in_any_spelling_of_its_repository_is_one() -> None:
+    for name in ("Owner/Repo", "owner/repo"):
+        assert effect_of("issues", {**BASE, "repository": {"full_name": name}}) == Triage(ISSUE, debounced=False)
+    assert effect_of("issues", {**BASE, "action": "edited"}) == Triage(ISSUE, debounced=True)
+
+
+@pytest.mark.parametrize("sender", [ALICE, STALE])
+@pytest.mark.parametrize("action", ["closed", "deleted", "transferred"])
+def test_whoever_ends_an_issue_has_ended_it(action: Any, sender: dict[str, str]) -> None:
+    effect = effect_of("issues", {**BASE, "action": action, "sender": sender})
+    assert effect == Became(ISSUE, action, 1_714_557_600.0)
+
+
+def test_an_issue_that_a_bot_reopened_is_open_and_nothing_else() -> None:
+    assert effect_of("issues", {**BASE, "action": "reopened", "sender": STALE}) == Became(
+        ISSUE, "open", 1_714_557_600.0
+    )
+    assert isinstance(effect_of("issues", {**BASE, "action": "reopened"}), Triage)
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "effect"),
+    [
+        (
+            "repository",
+            {"action": "renamed", "changes": {"repository": {"name": {"from": "Old"}}}},
+            Renamed("owner/old", "Owner/Repo"),
+        ),
+        (
+            "repository",
+            {"action": "transferred", "changes": {"owner": {"from": {"user": {"login": "Bob"}}}}},
+            Renamed("bob/repo", "Owner/Repo"),
+        ),
+        (
+            "repository",
+            {"action": "transferred", "changes": {"owner": {"from": {"organization": {"login": "Org"}}}}},
+            Renamed("org/repo", "Owner/Repo"),
+        ),
+        (
+            "push",
+            {"ref": "refs/heads/main", "commits": [{"modified": ["a", ".github/distriage.yml"]}]},
+            Configured("owner/repo"),
+        ),
+    ],
+)
+def test_repositories_that_moved_or_changed_their_configuration(
+    event: str, payload: dict[str, Any], effect: Effect
+) -> None:
+    assert effect_of(event, {**BASE, **payload}) == effect
+
+
+COMMENT = {"id": 1, "body": "/triage", "user": ALICE, "created_at": "2024-01-01T00:00:00Z"}
+
+
+def test_an_edited_comment_asks_for_what_is_new_in_it() -> None:
+    later = {**COMMENT, "body": "/triage undo\n/triage wrong stage", "updated_at": "2024-01-02T00:00:00Z"}
+
+    def edited(before: object) -> Effect:
+        changes = {"body": {"from": before}}
+        return effect_of("issue_comment", {**BASE, "action": "edited", "comment": later, "changes": changes})
+
+    effect = edited("/triage undo")
+    assert isinstance(effect, Command)
+    assert (effect.argument.lines, effect.argument.edited) == (["/triage wrong stage"], True)
+    assert effect.argument.at == 1_704_153_600.0
+    assert edited("/triage wrong stage\n\n/triage undo") == Ignored("no new command in the comment")
+    assert isinstance(edited(None), Command)
+
+
+@pytest.mark.parametrize(
+    ("event", "changes", "why"),
+    [
+        ("issues", {"action": "assigned"}, "nothing to do for the action assigned"),
+        ("issues", {"installation": None}, "belongs to no App"),
+        ("issues", {"issue": {"number": True}}, "no repository or number"),
+        ("issues", {"repository": {"full_name": "../../etc"}}, "no repository or number"),
+        ("issues", {"issue": {"number": 3, "pull_request": {}}}, "pull request"),
+        ("issues", {"sender": STALE}, "a bot caused it"),
+        ("issue_comment", {"action": "deleted", "comment": COMMENT}, "nothing to do for the action deleted"),
+        ("issue_comment", {"action": "created", "comment": {"id": 1, "body": None}}, "no new command"),
+        ("issue_comment", {"action": "created", "comment": {**COMMENT, "created_at": None}}, "no time"),
+        ("repository", {"action": "renamed", "changes": {}}, "no old or new name"),
+        ("repository", {"action": "archived"}, "nothing to do for the action archived"),
+        ("push", {"ref": "refs/heads/other", "commits": []}, "not to the default branch"),
+        ("push", {"ref": "refs/heads/main", "commits": [{"added": ["README.md"]}, 3]}, "does not touch"),
+        ("ping", {}, "nothing to do for the event ping"),
+    ],
+)
+def test_what_asks_for_nothing_says_why(event: str, changes: dict[str, object], why: str) -> None:
+    effect = effect_of(event, {**BASE, **changes})
+    assert isinstance(effect, Ignored) and why in effect.why

@@ -1,0 +1,292 @@
+# ruff: noqa: F401, F811  # fixtures
+"""What the store says is what GitHub says, whatever came late, came not at all, or was broken for a while."""
+
+# ruff: noqa: F811  # fixtures
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from distriage.references import IssueReference
+from distriage_serving.bot import reconcile
+from distriage_serving.store import IssueFilter, Job, sweep_job
+
+from support import faults
+from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, Bot, bot, github, make, store
+from support.faults import Trouble
+from support.github import INSTALLATION, PERSON
+
+FILE = "owner/repo/.github/distriage.yml"
+BROKEN = "axes:\n  symtom: true\n"
+PUSHED = {
+    "ref": "refs/heads/main",
+    "repository": {"full_name": "owner/repo", "default_branch": "main"},
+    "commits": [{"modified": [".github/distriage.yml"]}],
+    "installation": {"id": INSTALLATION},
+    "sender": PERSON,
+}
+
+
+def later(bot: Bot, seconds: int) -> None:
+    """The issue changes on GitHub."""
+    bot.github.issues[ISSUE]["updated_at"] = f"2024-05-01T10:{seconds // 60:02}:{seconds % 60:02}Z"
+
+
+# ---------------------------------------------------------------- closed, deleted, late
+
+
+@pytest.mark.parametrize("state", ["closed", "deleted", "transferred"])
+@pytest.mark.parametrize("sender", [PERSON, OTHER_BOT])
+def test_an_issue_that_anybody_ended_leaves_the_queue(bot: Bot, state: str, sender: dict[str, Any]) -> None:
+    """H2."""
+    bot.issue("opened")
+    assert bot.store.count_issues() == 1
+    later(bot, 60)
+    bot.issue(state, sender)
+    assert bot.stored().state == state and bot.store.count_issues() == 0
+
+
+def test_a_closing_that_comes_after_the_reopening_changes_nothing(bot: Bot) -> None:
+    """M3."""
+    bot.issue("opened")
+    later(bot, 60)
+    closed = copy.deepcopy(bot.github.payload("closed", ISSUE))
+    later(bot, 120)
+    bot.issue("reopened")
+    bot.deliver("issues", closed)
+    bot.settle()
+    assert bot.stored().state == "open"
+
+
+def test_an_issue_that_a_bot_reopened_is_in_the_queue_again(bot: Bot) -> None:
+    bot.issue("opened")
+    later(bot, 60)
+    bot.issue("closed", OTHER_BOT)
+    later(bot, 120)
+    bot.issue("reopened", OTHER_BOT)
+    assert bot.stored().state == "open"
+
+
+# ---------------------------------------------------------------- reconciliation
+
+
+def reconciled(bot: Bot) -> None:
+    """The next comparison with GitHub, and all that follows from it."""
+    bot.clock.now += reconcile.EVERY_S + 1
+    bot.store.put_job(sweep_job())
+    bot.settle()
+
+
+def test_what_was_missed_is_found(bot: Bot) -> None:
+    bot.issue("opened")
+    reconciled(bot)  # the first comparison: from now on what is new was missed
+    for number in range(2, 6):
+        bot.github.open(f"owner/repo#{number}", "It hangs", "hangs hangs hangs")
+        bot.deliver("issues", bot.github.payload("opened", f"owner/repo#{number}"))
+    bot.settle()
+    assert bot.store.count_issues() == 5
+    bot.github.issues["owner/repo#2"] |= {"state": "closed", "updated_at": "2024-05-02T10:00:00Z"}
+    bot.github.gone.add("owner/repo#3")
+    bot.github.add("other/place#7", "It hangs")
+    bot.github.moved["owner/repo#4"] = "other/place#7"
+    for number in (3, 4):
+        bot.github.issues["owner/repo#" + str(number)]["state"] = "closed"  # so that the list leaves it out
+    bot.github.issues[ISSUE] |= {"title": "It is out of memory", "body": "memory exhausted exhausted"}
+    bot.github.issues[ISSUE]["updated_at"] = "2024-05-02T10:00:00Z"
+    filed = bot.github.open("owner/repo#9", "It hangs", "hangs hangs hangs")
+    filed["created_at"] = filed["updated_at"] = "2999-01-01T00:00:00Z"
+    old = bot.github.open("owner/repo#8", "It hangs", "hangs hangs hangs")
+    assert old["created_at"] < "2025"
+    reconciled(bot)
+    states = {number: found.state for number in range(1, 10) if (found := bot.store.get_issue("owner/repo", number))}
+    assert states == {1: "open", 2: "closed", 3: "deleted", 4: "transferred", 5: "open", 9: "open"}
+    assert bot.github.labels(ISSUE) == [OOM] and bot.github.labels("owner/repo#9") == [HANG]
+    assert bot.github.labels("owner/repo#8") == []  # it was there before the App: `distriage backfill` takes it
+
+
+def test_a_repository_is_compared_now_and_then_and_without_changes_nothing_is_written(bot: Bot) -> None:
+    bot.issue("opened")
+    reconciled(bot)
+    before, writes = len(bot.github.requests), len(bot.writes())
+    bot.store.put_job(sweep_job())
+    bot.settle()
+    listed = [
+        request for request in bot.github.requests[before:] if request.path.startswith("/repos/owner/repo/issues?")
+    ]
+    assert listed == []
+    reconciled(bot)
+    assert len(bot.writes()) == writes
+    assert [job.state for job in bot.store.list_work(Job) if job.kind == "triage"] == ["done"]
+
+
+def test_a_repository_that_shows_no_issues_is_not_asked_again_and_again(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.troubles.append(Trouble(r"^GET /repos/owner/repo/issues\?", faults.status(410), times=99))
+    reconciled(bot)
+    repository = bot.store.get_repository("owner/repo")
+    assert repository is not None and repository.reconciled_at is not None
+    assert bot.store.dead(Job) == []
+
+
+# ---------------------------------------------------------------- a broken configuration
+
+
+def test_a_broken_configuration_stops_labels_only_and_says_where(bot: Bot) -> None:
+    """H3."""
+    bot.github.files[FILE] = BROKEN
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == [] and bot.writes() == []
+    assert bot.store.count_issues(IssueFilter(labels={"symptom": "hang"})) == 1
+    repository = bot.store.get_repository("owner/repo")
+    assert repository is not None and repository.config_error is not None
+    assert repository.config_error.startswith(f"{FILE}:2: unknown axis `symtom`; did you mean `symptom`?")
+    assert bot.store.dead(Job) == []
+
+
+@pytest.mark.parametrize("by", ["push", "event", "reconciliation", "organization"])
+def test_repairing_it_brings_the_waiting_issues_back(bot: Bot, by: str) -> None:
+    """H3."""
+    broken = "owner/.github/.github/distriage.yml" if by == "organization" else FILE
+    bot.github.files[broken] = BROKEN
+    bot.github.open("owner/repo#2", "It leaks", "memory grows grows")
+    bot.issue("opened")
+    bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
+    bot.settle()
+    bot.github.files[broken] = CONFIG
+    if by == "push":
+        bot.deliver("push", PUSHED)
+        bot.settle()
+    elif by == "organization":
+        bot.deliver("push", {**PUSHED, "repository": {"full_name": "owner/.github", "default_branch": "main"}})
+        bot.settle()
+    elif by == "event":
+        bot.issue("edited")
+    else:
+        reconciled(bot)
+    assert (bot.github.labels(ISSUE), bot.github.labels("owner/repo#2")) == ([HANG], [LEAK])
+    repository = bot.store.get_repository("owner/repo")
+    assert repository is not None and repository.config_error is None
+    assert bot.store.held_issues("owner/repo") == []
+
+
+def test_while_it_is_broken_the_last_good_configuration_says_how_sure_a_label_must_be(bot: Bot) -> None:
+    bot.github.files[FILE] = "mode: precise\n" + CONFIG
+    bot.issue("opened")
+    bot.github.files[FILE] = BROKEN
+    bot.issue("edited")
+    stored = bot.store.latest_verdict("owner/repo", 1)
+    assert stored is not None and stored.verdict.mode == "precise"
+
+
+# ---------------------------------------------------------------- a renamed repository
+
+
+@pytest.mark.parametrize("how", ["renamed", "transferred"])
+def test_a_renamed_repository_keeps_its_backlog(bot: Bot, how: str) -> None:
+    """M9."""
+    bot.issue("opened")
+    bot.github.rename("owner/repo", new := "owner/name" if how == "renamed" else "new/repo")
+    changes = {
+        "renamed": {"repository": {"name": {"from": "repo"}}},
+        "transferred": {"owner": {"from": {"user": {"login": "owner"}}}},
+    }
+    payload = {"action": how, "changes": changes[how], "repository": {"full_name": new}}
+    bot.deliver("repository", {**payload, "installation": {"id": INSTALLATION}})
+    bot.settle()
+    assert bot.store.get_issue("owner/repo", 1) is None
+    moved = bot.store.get_issue(new, 1)
+    assert moved is not None and moved.state == "open" and bot.store.latest_verdict(new, 1) is not None
+
+
+@pytest.mark.parametrize("noticed_by", ["job", "reconciliation"])
+def test_a_rename_that_nobody_told_of_is_noticed(bot: Bot, noticed_by: str) -> None:
+    """M9: the redirect says it."""
+    bot.issue("opened")
+    bot.deliver("issues", bot.github.payload("edited", ISSUE))
+    if noticed_by == "reconciliation":
+        bot.settle()
+    bot.github.rename("owner/repo", "new/name")
+    if noticed_by == "job":
+        bot.settle()
+    else:
+        reconciled(bot)
+    assert bot.store.get_issue("owner/repo", 1) is None
+    moved = bot.store.get_issue("new/name", 1)
+    repository = bot.store.get_repository("new/name")
+    assert moved is not None and moved.state == "open"
+    assert repository is not None and repository.display_name == "new/name"
+
+
+# ---------------------------------------------------------------- people
+
+
+def test_one_name_for_two_labels_confirms_or_says_nothing(bot: Bot) -> None:
+    """Newcomer 2.1: never a correction that nobody made."""
+    bot.github.files[FILE] = "axes: {symptom: {labels: {hang: stuck, oom: stuck}}}\n"
+    bot.github.label(ISSUE, "stuck", PERSON)
+    bot.issue("opened")
+    assert bot.reviews() == [("label", "hang", "maintainer", "hang")]
+    bot.github.open("owner/repo#2", "It leaks", "memory grows grows")
+    bot.github.label("owner/repo#2", "stuck", PERSON)
+    bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
+    bot.settle()
+    assert bot.store.reviews(issue=IssueReference("owner/repo", 2)) == []
+
+
+def test_taking_one_wrong_label_off_leaves_the_issue_in_the_queue(bot: Bot) -> None:
+    """H4."""
+    bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
+    bot.issue("opened")
+    bot.github.unlabel(ISSUE, HANG, PERSON)
+    later(bot, 60)
+    bot.issue("unlabeled")
+    assert bot.stored().status == "open" and bot.store.count_issues() == 1
+    bot.say("/triage wrong fix")
+    assert bot.stored().status == "dismissed"
+
+
+def test_a_rewritten_report_is_looked_at_anew_where_only_the_bot_set_labels(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.issues[ISSUE] |= {"title": "Out of memory", "body": "memory exhausted exhausted"}
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == [OOM]
+    bot.github.unlabel(ISSUE, OOM, PERSON)
+    bot.github.label(ISSUE, HANG, bot.github.bot)
+    bot.github.issues[ISSUE] |= {"title": "It leaks", "body": "memory grows grows"}
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == [HANG]  # a person has been at this axis
+
+
+def test_a_command_that_is_not_understood_is_answered_once(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.say("/triage wrong symptom=hangg")
+    (_, answer) = bot.github.comments(ISSUE)
+    assert "- `/triage wrong symptom=hangg`: `/triage wrong: unknown label 'hangg'" in answer
+    assert bot.github.reactions == {comment["id"]: ["confused"]} and bot.github.labels(ISSUE) == [HANG]
+    bot.say("/triage wrong symptom=@octocat`")
+    shown = bot.github.comments(ISSUE)
+    assert len(shown) == 3 and "octocat" in shown[1]  # the same comment, edited
+    edited = {**comment, "body": "/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
+    changes = {"body": {"from": comment["body"]}}
+    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [OOM] and "It is now" in bot.github.comments(ISSUE)[1]
+
+
+def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:
+    bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
+    bot.issue("opened")
+    bot.say("/triage wrong symptom oom\n\nand\n\n/triage wrong fix none")
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_an_edited_comment_counts_once(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.say("/triage wrong symptom=oom")
+    edited = {**comment, "body": "Sorry, a typo.\n\n/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
+    changes = {"body": {"from": comment["body"]}}
+    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
+    bot.settle()
+    assert bot.reviews() == [("command", "oom", "maintainer", "hang")]

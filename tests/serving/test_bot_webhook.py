@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage_serving.store import Delivery, Job, Store
+from distriage_serving.web.problem import MEDIA_TYPE, Problem, ProblemError
+from distriage_serving.web.signature import Signature
+
+from support.github import PERSON, GitHub
+from support.server import Running, running, until
+from support.webhook import BOT, post, sign
+
+ISSUE = "owner/repo#1"
+
+
+@pytest.fixture
+def store(sqlite_store: Store) -> Store:
+    return sqlite_store
+
+
+@pytest.fixture
+def github(app_github: GitHub) -> GitHub:
+    app_github.open(ISSUE, "It hangs", "hangs hangs hangs")
+    app_github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\n"
+    return app_github
+
+
+@pytest.fixture
+def server(store: Store, keyword_bundle: Path, github: GitHub) -> Iterator[Running]:  # noqa: ARG001
+    with running(
+        partial(Classifier, keyword_bundle, threads=1), store=store, workers=0, max_body_bytes=2048, **BOT
+    ) as started:
+        yield started
+
+
+def body_of(github: GitHub, action: str = "opened", **more: Any) -> bytes:
+    return json.dumps(github.payload(action, ISSUE, **more)).encode()
+
+
+def test_the_example_of_github_s_documentation() -> None:
+    header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+    signature = Signature(b"It's a Secret to Everybody", header)
+    signature.update(b"Hello, ")
+    signature.update(b"World!")
+    signature.check()
+    signature.update(b"!")
+    with pytest.raises(ProblemError, match="expected the header"):
+        signature.check()
+
+
+def test_a_signed_delivery_is_kept_as_it_came_and_answered_before_any_work(
+    server: Running, store: Store, github: GitHub
+) -> None:
+    body = body_of(github)
+    answer = post(server, body, X_GitHub_Delivery="72d3162e-cc78-11e3-81ab-4c9367dc0958")
+    assert (answer.status_code, answer.json()) == (202, {"status": "kept"})
+    (kept,) = store.list_work(Delivery)
+    assert (kept.id, kept.event, kept.action, kept.repository, kept.issue, kept.installation_id, kept.state) == (
+        "72d3162e-cc78-11e3-81ab-4c9367dc0958", "issues", "opened", "owner/repo", 1, 1, "waiting",
+    )  # fmt: skip
+    assert kept.payload.encode() == body and store.list_work(Job) == [] and github.requests == []
+
+
+REFUSED: dict[str, tuple[dict[str, str], int]] = {
+    "unsigned": ({"X_Hub_Signature_256": ""}, 401),
+    "wrongly signed": ({"X_Hub_Signature_256": sign(b"another body")}, 401),
+    "another secret": ({"X_Hub_Signature_256": sign(b"{}", "not the secret")}, 401),
+    "old algorithm": ({"X_Hub_Signature_256": "", "X_Hub_Signature": "sha1=0"}, 401),
+    "too short": ({"X_Hub_Signature_256": "sha256=0123"}, 401),
+    "not ASCII": ({"X_Hub_Signature_256": "sha256=\xe9"}, 401),
+    "no event": ({"X_GitHub_Event": ""}, 400),
+    "no id": ({"X_GitHub_Delivery": ""}, 400),
+    "hostile id": ({"X_GitHub_Delivery": "'; DROP TABLE deliveries --"}, 400),
+    "form": ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_github_s_is_refused_and_reaches_nothing(
+    server: Running, store: Store, github: GitHub, case: str
+) -> None:
+    headers, status = REFUSED[case]
+    answer = post(server, b"{}" if case == "another secret" else body_of(github), **headers)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, MEDIA_TYPE)
+    Problem.model_validate(answer.json())
+    assert (
+        store.list_work(Delivery) == []
+        and b'distriage_reports_total{result="classified"}' not in server.client.get("/metrics").content
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"text"', b"{", b"\xff{}", b"[" * 100_000, b'{"a": NaN'])
+def test_a_signed_body_that_is_no_object_is_refused(server: Running, store: Store, body: bytes) -> None:
+    assert post(server, body).status_code == 400
+    assert store.list_work(Delivery) == []
+
+
+@pytest.mark.parametrize("place", ["issue", "installation"])
+def test_a_number_that_no_database_holds_is_none(server: Running, store: Store, github: GitHub, place: str) -> None:
+    payload = github.payload("opened", ISSUE)
+    payload[place]["number" if place == "issue" else "id"] = 1 << 64
+    assert post(server, json.dumps(payload).encode()).status_code == 202
+    (kept,) = store.list_work(Delivery)
+    assert (kept.issue if place == "issue" else kept.installation_id) is None
+
+
+def test_a_redelivery_is_known_and_a_replay_under_another_id_is_refused(
+    server: Running, store: Store, github: GitHub
+) -> None:
+    body, first = body_of(github), str(uuid.uuid4())
+    assert post(server, body, X_GitHub_Delivery=first).status_code == 202
+    again = post(server, body, X_GitHub_Delivery=first)
+    assert (again.status_code, again.json()) == (200, {"status": "known"})
+    replay = post(server, body)
+    assert replay.status_code == 409 and "came before" in replay.json()["detail"]
+    assert [delivery.id for delivery in store.list_work(Delivery)] == [first]
+
+
+def test_a_redelivery_of_a_dead_one_makes_it_due_again(server: Running, store: Store, github: GitHub) -> None:
+    body, first = body_of(github), str(uuid.uuid4())
+    post(server, body, X_GitHub_Delivery=first)
+    store.finish(store.lease(Delivery, "worker", 60)[0], "dead", "it failed")
+    assert post(server, body, X_GitHub_Delivery=first).status_code == 200
+    assert store.list_work(Delivery)[0].state == "waiting"
+
+
+def test_github_s_largest_delivery_is_taken_and_a_larger_one_is_not(
+    server: Running, store: Store, github: GitHub
+) -> None:
+    body = body_of(github, filler="")
+    largest = body.replace(b'"filler": ""', b'"filler": "%s"' % (b"x" * ((25 << 20) - len(body))))
+    assert len(largest) == 25 << 20
+    assert post(server, largest + b" ").status_code == 413
+    assert store.list_work(Delivery) == []
+    assert post(server, largest).status_code == 202
+    assert (
+        server.client.post(
+            "/v1/classify", content=b" " * 2049, headers={"Content-Type": "application/json"}
+        ).status_code
+        == 413
+    )
+
+
+def test_only_post_and_no_route_without_the_bot(server: Running, store: Store, keyword_bundle: Path) -> None:
+    assert server.client.get("/github/webhook").status_code == 405
+    with running(partial(Classifier, keyword_bundle, threads=1), store=store) as without:
+        assert post(without, b"{}").status_code == 404
+
+
+def test_a_delivery_becomes_labels_in_one_process(store: Store, keyword_bundle: Path, github: GitHub) -> None:
+    with running(partial(Classifier, keyword_bundle, threads=1), store=store, workers=1, debounce_s=0, **BOT) as server:
+        assert post(server, body_of(github)).status_code == 202
+        until(lambda: github.labels(ISSUE) == ["symptom: hang"])
+        assert (
+            post(
+                server,
+                body_of(github, "created", comment=github.comment(ISSUE, "/triage wrong symptom=oom", PERSON)),
+                X_GitHub_Event="issue_comment",
+            ).status_code
+            == 202
+        )
+        until(lambda: github.labels(ISSUE) == ["symptom: oom"])
+        until(lambda: store.counts()["jobs"]["leased"] == 0)

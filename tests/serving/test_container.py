@@ -1,0 +1,165 @@
+"""Dockerfile, compose.yaml, deploy/kubernetes.yaml and docs/operators.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+import yaml
+
+from distriage_serving.bot.deliveries import effect_of
+from distriage_serving.settings import Settings
+from distriage_serving.web.guard import WEBHOOK
+
+from support import container
+from support.checkout import REPOSITORY
+from support.server import WAIT_S, until
+
+DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
+BIN = Path(sys.executable).parent
+TOKEN = "an admin token of the tests"
+
+
+def checked(*command: object) -> None:
+    done = subprocess.run([str(part) for part in command], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---------------------------------------------------------------- against linter and schemas
+
+
+def test_hadolint_has_nothing_to_say_of_the_dockerfile() -> None:
+    checked(BIN / "hadolint", "Dockerfile")
+
+
+def test_compose_yaml_is_as_compose_reads_it() -> None:
+    checked(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
+    services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    for name in ("server", "worker"):
+        assert services[name]["read_only"] and services[name]["cap_drop"] == ["ALL"]
+
+
+def test_kubernetes_yaml_is_as_kubernetes_reads_it() -> None:
+    checked(BIN / "kubernetes-validate", "--strict", "deploy/kubernetes.yaml")
+
+
+def test_action_yml_is_as_github_reads_it() -> None:
+    checked(BIN / "check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
+
+
+def test_the_lock_holds_the_extra_serve_and_nothing_of_training() -> None:
+    lock = (REPOSITORY / "requirements-serve.txt").read_text(encoding="utf-8")
+    project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    extra = re.search(r"^serve = \[\n(.*?)^\]", project, re.M | re.S)
+    assert extra is not None
+    wanted = {name.lower() for name in re.findall(r'^    "([\w-]+)', extra[1], re.M)}
+    locked = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
+    assert len(wanted) > 3 and wanted <= locked
+    assert locked.isdisjoint({"torch", "transformers", "datasets", "scikit-learn", "onnx", "matplotlib"})
+    blocks = [block for block in re.split(r"\n(?=[a-z])", lock) if "==" in block and not block.startswith("#")]
+    assert len(blocks) > 30 and all("--hash=sha256:" in block for block in blocks)
+
+
+# ---------------------------------------------------------------- carried out
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[container.Stage]:
+    """The image, on a file system in memory."""
+    if os.geteuid() != 0 or not all(map(shutil.which, ("debootstrap", "unshare", "chroot"))):
+        pytest.skip("needs root and debootstrap: apt-get install debootstrap")
+    folder = tmp_path_factory.mktemp("container")
+    checked("mount", "-t", "tmpfs", "-o", "size=3g", "tmpfs", folder)
+    try:
+        context = container.context(REPOSITORY, folder / "context")
+        yield container.build(DOCKERFILE, context, container.base(folder / "fresh"), folder)
+    finally:
+        checked("umount", "--lazy", folder)
+
+
+@contextmanager
+def started(image: container.Stage, log: Path) -> Iterator[tuple[httpx.Client, int]]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = image.start(log, DISTRIAGE_PORT=str(port), DISTRIAGE_ADMIN_TOKEN=TOKEN)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S, trust_env=False) as client:
+            until(lambda: process.poll() is not None or is_ready(client))
+            assert process.poll() is None, log.read_text()
+            yield client, port
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(WAIT_S)
+
+
+def is_ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def test_the_container_serves_without_rights_and_on_a_read_only_root(built: container.Stage, tmp_path: Path) -> None:
+    assert built.user == "10001:10001"
+    with started(built, tmp_path / "log") as (client, port):
+        answer = client.post(
+            "/v1/classify",
+            json={"title": "NCCL timeout in all_reduce", "body": "Training hangs after 1200 steps on 2 nodes."},
+        )
+        assert answer.status_code == 200 and answer.json()["axes"]["symptom"]["label"]
+        assert client.get("/queue").status_code in {200, 302, 303}
+        healthy, not_there = (
+            built.run("env", f"DISTRIAGE_PORT={number}", *built.healthcheck).returncode for number in (port, 1)
+        )
+        assert (healthy, not_there) == (0, 1)
+
+
+def test_the_container_holds_the_runtime_alone(built: container.Stage) -> None:
+    installed = {
+        line.partition("==")[0].lower()
+        for line in built.run("python", "-m", "pip", "freeze", "--all").stdout.splitlines()
+    }
+    assert {"fastapi", "onnxruntime", "sqlalchemy"} <= installed
+    assert installed.isdisjoint({"torch", "transformers", "datasets", "scikit-learn", "onnx", "matplotlib", "pytest"})
+    assert not (built.root / "source").exists()
+
+
+# ---------------------------------------------------------------- docs/operators.md
+
+
+def test_the_docs_name_what_there_is() -> None:
+    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bDISTRIAGE_([A-Z_]+)", text))
+    assert len(named) > 8 and named <= {name.upper() for name in Settings.model_fields}
+    assert {"GITHUB_APP_ID", "GITHUB_PRIVATE_KEY_FILE", "GITHUB_WEBHOOK_SECRET", "DATABASE", "ADMIN_TOKEN"} <= named
+
+
+def test_the_app_that_the_docs_register_has_the_permissions_that_the_bot_uses() -> None:
+    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
+    address = re.search(r"https://github\.com/settings/apps/new\?\S+", text)
+    assert address is not None
+    query = parse_qs(urlsplit(address[0]).query)
+    assert {name: query[name] for name in query if query[name][0] in {"read", "write"}} == {
+        "issues": ["write"],
+        "metadata": ["read"],
+        "contents": ["read"],
+        "pull_requests": ["read"],
+        "checks": ["write"],
+    }
+    assert query["webhook_url"][0].endswith(WEBHOOK)
+    known = {"issues", "issue_comment", "pull_request", "push", "repository"}
+    assert set(query["events[]"]) == known
+    for event in known:
+        assert "nothing to do for the event" not in str(effect_of(event, {"installation": {"id": 1}}))

@@ -1,0 +1,145 @@
+"""Killed at any step, and at many: nothing is lost, nothing done twice.
+
+`python -m support.crash` in tests/ does the same at length and prints the figures.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.references import IssueReference
+from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.github.app_auth import App
+from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.store import CommandArgument, Delivery, Job, Store, command_job
+
+from support import crash, crash_worker
+from support.app_key import APP_ID, app_key, app_key_pem
+from support.github import INSTALLATION, PERSON, GitHub
+
+pytestmark = pytest.mark.slow
+
+ISSUE = "owner/repo#1"
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+@pytest.fixture
+def github(app_github: GitHub) -> GitHub:
+    app_github.open(ISSUE, "It hangs", "hangs hangs hangs")
+    app_github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\ncomment: true\n"
+    return app_github
+
+
+def a_worker(store: Store, github: GitHub, classifier: Classifier) -> Worker:
+    return Worker(store, App(APP_ID, app_key(), github.url), LocalJudge(classifier), threading.Event(), Timing(0.0))
+
+
+def work_and_die(step: int, url: str, github: GitHub, classifier: Classifier) -> int | None:
+    """Let another process work until a step; its exit code."""
+    arguments = (step, url, github.url, str(classifier.bundle.path), app_key_pem())
+    process = crash_worker.forkserver().Process(target=crash_worker.work_until, args=arguments)
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def deliver(store: Store, github: GitHub, action: str, event_name: str, **more: Any) -> None:
+    payload = github.payload(action, ISSUE, **more)
+    text = crash.json.dumps(payload)
+    delivery = Delivery(
+        id=f"guid-{action}",
+        event=event_name,
+        action=action,
+        payload=text,
+        received_at=store.clock(),
+        repository="owner/repo",
+        issue=1,
+    )
+    assert store.add_delivery(delivery)
+
+
+def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
+    github: GitHub, keyword_classifier: Classifier
+) -> None:
+    step, died = 0, 0
+    survived = False
+    while not survived:
+        step += 1
+        github.open(ISSUE, "It hangs", "hangs hangs hangs")
+        github.timelines.clear()
+        github.repository_labels.clear()
+        github.tokens.clear()
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+            deliver(store, github, "opened", "issues")
+            exit_code = work_and_die(step, f"sqlite:///{folder}/store.db", github, keyword_classifier)
+            survived = exit_code == 0
+            died += exit_code == -signal.SIGKILL
+            assert survived or exit_code == -signal.SIGKILL
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            worker = a_worker(store, github, keyword_classifier)
+            while worker.step():
+                pass
+            assert github.labels(ISSUE) == ["symptom: hang"] and len(github.comments(ISSUE)) == 1, step
+            assert {job.state for job in store.list_work(Job)} == {"done"}
+            assert [delivery.state for delivery in store.list_work(Delivery)] == ["done"]
+    assert died == step - 1 > 20
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_a_command_killed_in_the_middle_counts_once(github: GitHub, keyword_classifier: Classifier, undo: bool) -> None:
+    for step in range(9, 18, 2):
+        github.open(ISSUE, "It hangs", "hangs hangs hangs")
+        github.timelines.clear()
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+            worker = a_worker(store, github, keyword_classifier)
+            deliver(store, github, "opened", "issues")
+            while worker.step():
+                pass
+            for number, label in enumerate(("oom", "leak") if undo else ()):
+                lines, at = [f"/triage wrong symptom={label}"], 1_714_557_600.0 + 86_400 * number
+                argument = CommandArgument(comment=number, who="maintainer", at=at, lines=lines)
+                store.put_job(command_job(IssueReference("owner/repo", 1), INSTALLATION, argument))
+                while worker.step():
+                    pass
+            deliver(
+                store,
+                github,
+                "created",
+                "issue_comment",
+                comment=github.comment(ISSUE, "/triage undo" if undo else "/triage wrong symptom=oom", PERSON),
+            )
+            exit_code = work_and_die(step, f"sqlite:///{folder}/store.db", github, keyword_classifier)
+            assert exit_code == -signal.SIGKILL
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            while worker.step():
+                pass
+            assert [verdict.label for verdict in store.reviews(issue=IssueReference("owner/repo", 1))] == ["oom"], step
+            assert github.labels(ISSUE) == ["symptom: oom"]
+
+
+def test_many_deliveries_many_kills(database_url: str, tmp_path: Path) -> None:
+    check(crash.crash(database_url, tmp_path, number=60, kills=3))
+
+
+def test_a_second_reader_that_fails_in_a_fifth_of_the_calls_sets_each_label_once(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    figures = crash.crash(str(sqlite_store._engine.url), tmp_path, number=60, kills=3, second_reader=True)
+    check(figures)
+    assert sum(sqlite_store.reader_results().values()) >= 5 and sqlite_store.reader_results()["answered"] > 0
+
+
+def check(figures: crash.Figures) -> None:
+    assert (figures.issues, figures.labels_right, figures.comments_right, figures.most_comments) == (12, 12, 12, 1)
+    assert figures.states_right == 12
+    assert (figures.lost, figures.duplicates, figures.dead, figures.kills) == (0, 0, 0, 3)
+    assert figures.accepted > 60 and figures.refused == 4 and figures.faults > 0

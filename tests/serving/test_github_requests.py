@@ -1,0 +1,368 @@
+"""Our requests, and the answers of the double that the tests rest on, against GitHub's OpenAPI description."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.errors import NotFoundError, RefusedError
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage.taxonomy import default_taxonomy
+from distriage_serving.action.run import Inputs, run_action
+from distriage_serving.bot.backfill import BackfillOptions, list_issues
+from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
+from distriage_serving.bot.sweep import sweep
+from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.github.app_auth import App
+from distriage_serving.github.executor import execute
+from distriage_serving.github.files import read_config
+from distriage_serving.github.issue import find_own_comment, read_issue
+from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.planning.names import resolve
+from distriage_serving.planning.plan import make_plan
+from distriage_serving.store import Delivery, Job, Store
+
+from support import faults
+from support.app_key import APP_ID, app_key
+from support.command_line import Command
+from support.faults import Fault, Trouble
+from support.github import BOT, INSTALLATION, PERSON, GitHub
+from support.github_description import DESCRIPTION, Prism, cut, proxied, template_of
+from support.verdicts import make_verdict
+
+TAXONOMY = default_taxonomy()
+ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}"
+READ_ISSUE = {f"GET {ISSUE}", "GET /user", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
+READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}
+WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
+EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
+LIST_COMMENTS = {f"GET {ISSUE}/comments"}
+LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
+TAKE_OFF = {f"DELETE {ISSUE}/labels/{{name}}"}
+ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
+COMMAND = {
+    "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
+    "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+}
+CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
+SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
+OPERATIONS = sorted(
+    READ_ISSUE | READ_CONFIG | WRITE | EDIT | LIST_COMMENTS | LIST_ISSUES | TAKE_OFF | ENTER | COMMAND | CHECK | SWEEP
+)
+NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[GitHub]:
+    github = GitHub(app=True)
+    github.tokens[GitHub.token] = math.inf
+    yield github
+    github.close()
+
+
+@pytest.fixture(scope="module")
+def prism_at(node_modules: Path, double: GitHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prism]:
+    with proxied(
+        node_modules, cut(node_modules / DESCRIPTION, OPERATIONS), double, tmp_path_factory.mktemp("prism")
+    ) as prism:
+        yield prism
+
+
+@pytest.fixture
+def prism(prism_at: Prism, double: GitHub, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prism]:
+    """The proxy; what it finds wrong during the test fails it."""
+    monkeypatch.setenv("GITHUB_API_URL", prism_at.url)
+    double.requests.clear()
+    double.troubles.clear()
+    yield prism_at
+    assert prism_at.violations() == []
+
+
+@pytest.fixture
+def repository() -> str:
+    """One that no other test uses: the double outlives a test."""
+    return f"owner/repo-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def client(prism: Prism) -> Client:
+    return Client(GitHub.token, prism.url, sleep=lambda _: None)
+
+
+def sent(double: GitHub) -> set[str]:
+    return {template_of(request, OPERATIONS) for request in double.requests}
+
+
+# ---------------------------------------------------------------- reading and writing one issue
+
+
+def carry_out(client: Client, repository: str) -> None:
+    state = read_issue(client, IssueReference(repository, 1)).state
+    plan = make_plan(
+        make_verdict(missing=("torch",)),
+        state,
+        resolve(parse_config("comment: true\n", "distriage.yml", TAXONOMY), TAXONOMY),
+    )
+    execute(plan, client)
+
+
+def test_a_plan_carried_out(double: GitHub, client: Client, repository: str) -> None:
+    issue = f"{repository}#1"
+    double.open(issue, "A hang", "It hangs.", labels=("bug",))
+    double.unlabel(issue, "bug", PERSON)
+    carry_out(client, repository)
+    assert sent(double) == READ_ISSUE | WRITE
+    assert len(double.labels(issue)) == 2 and len(double.comments(issue)) == 1
+
+
+def test_a_comment_edited(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "A hang", "It hangs.")
+    double.comment(f"{repository}#1", "<!-- distriage:v1 0123456789abcdef -->\nold", BOT)
+    carry_out(client, repository)
+    assert sent(double) >= EDIT and len(double.comments(f"{repository}#1")) == 1
+
+
+def test_the_own_comment_looked_for(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "A hang", "It hangs.")
+    double.comment(f"{repository}#1", "<!-- distriage:v1 0123456789abcdef -->\nours", BOT)
+    found = find_own_comment(client, IssueReference(repository, 1), "v1")
+    assert found is not None and found.digest == "0123456789abcdef"
+    assert sent(double) == {"GET /user"} | LIST_COMMENTS
+
+
+def test_pages(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "A hang", "It hangs.")
+    double.define(repository, *(f"label {number}" for number in range(120)))
+    assert len(read_issue(client, IssueReference(repository, 1)).state.repository_labels) == 120
+    assert [request.path for request in double.requests if "/labels" in request.path] == [
+        f"/repos/{repository}/labels?per_page=100{more}" for more in ("", "&page=2")
+    ]
+
+
+def test_the_configuration(double: GitHub, client: Client, repository: str) -> None:
+    double.files[f"{repository}/.github/distriage.yml"] = '{"mode": "precise"}'
+    assert read_config(client, repository, ".github/distriage.yml", TAXONOMY).mode == "precise"
+    assert read_config(client, "owner/none", ".github/distriage.yml", TAXONOMY).mode == "balanced"
+    assert sent(double) == READ_CONFIG
+
+
+def test_what_is_gone(double: GitHub, client: Client, repository: str) -> None:
+    with pytest.raises(NotFoundError):
+        read_issue(client, IssueReference(repository, 1))
+    double.gone.add(f"{repository}#1")
+    with pytest.raises(NotFoundError):
+        read_issue(client, IssueReference(repository, 1))
+
+
+def test_a_label_that_exists(double: GitHub, client: Client, repository: str) -> None:
+    double.define(repository, "hang")
+    with pytest.raises(RefusedError) as caught:
+        client.write(
+            "POST",
+            f"/repos/{repository}/labels",
+            {"name": "hang", "color": "ededed", "description": ""},
+            repeatable=True,
+        )
+    assert caught.value.already_exists
+
+
+# ---------------------------------------------------------------- what stands on them
+
+
+def test_classify_an_issue(
+    double: GitHub,
+    prism: Prism,
+    repository: str,
+    keyword_bundle: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    del prism
+    monkeypatch.setenv("GITHUB_TOKEN", double.token)
+    double.open(f"{repository}#1", "Training hangs", "It hangs and hangs after a timeout.")
+    assert command("classify", "--issue", f"{repository}#1", "--model", keyword_bundle, "--json").code == 0
+    assert sent(double) == {f"GET {ISSUE}"}
+
+
+def test_the_action(double: GitHub, prism: Prism, repository: str, keyword_bundle: Path) -> None:
+    del prism
+    double.open(f"{repository}#1", "Training hangs", "It hangs and hangs after a timeout.")
+    double.files[f"{repository}/.github/distriage.yml"] = '{"comment": true}'
+    assert (
+        run_action(
+            Inputs(token=double.token, repository=repository, issue_number="1", model=str(keyword_bundle)),
+            strict="true",
+        )
+        == 0
+    )
+    assert sent(double) == READ_ISSUE | READ_CONFIG | WRITE
+
+
+def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> None:
+    for number in range(1, 4):
+        double.open(f"{repository}#{number}", "A hang", "It hangs.")
+    double.page_items = 2
+    assert [issue["number"] for issue in list_issues(client, repository, BackfillOptions(since=1.0))] == [1, 2, 3]
+    double.page_items = 100
+    assert sent(double) == LIST_ISSUES
+
+
+# ---------------------------------------------------------------- the bot
+
+
+Deliver = Callable[[str, dict[str, Any]], None]
+
+
+@pytest.fixture
+def deliver(prism: Prism, keyword_classifier: Classifier) -> Iterator[Deliver]:
+    """Hands a delivery to a worker, which works until nothing is due; the debounced too."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+        worker = Worker(
+            store,
+            App(APP_ID, app_key(), prism.url),
+            LocalJudge(keyword_classifier),
+            threading.Event(),
+            Timing(debounce_s=0),
+        )
+
+        def handed(event: str, payload: dict[str, Any]) -> None:
+            kept = Delivery(
+                id=f"delivery-{next(NUMBERS)}",
+                event=event,
+                payload=json.dumps(payload),
+                received_at=store.clock(),
+                action=payload["action"],
+                repository=repository_of(payload),
+                issue=number_of(payload),
+                installation_id=installation_of(payload),
+            )
+            store.add_delivery(kept)
+            while worker.step():
+                pass
+            assert {job.state for job in store.list_work(Job)} == {"done"}, [
+                job.last_error for job in store.list_work(Job)
+            ]
+
+        yield handed
+
+
+def test_the_bot_labels_takes_a_command_and_takes_a_label_off(
+    double: GitHub, deliver: Deliver, repository: str
+) -> None:
+    issue = f"{repository}#1"
+    double.open(issue, "It hangs", "It hangs, hangs and hangs after a timeout.")
+    double.files[f"{repository}/.github/distriage.yml"] = '{"comment": true}'
+    deliver("issues", double.payload("opened", issue))
+    assert sent(double) == ENTER | READ_CONFIG | (READ_ISSUE - {"GET /user"}) | WRITE
+    double.requests.clear()
+    comment = double.comment(issue, "/triage wrong symptom=oom", PERSON)
+    deliver("issue_comment", double.payload("created", issue, comment=comment))
+    assert sent(double) >= COMMAND | TAKE_OFF
+    assert double.reactions[comment["id"]] == ["+1"] and "symptom: oom" in double.labels(issue)
+
+
+def test_the_bot_checks_a_configuration(double: GitHub, deliver: Deliver, repository: str) -> None:
+    double.versions |= {"a" * 40: '{"mode": "best"}', "b" * 40: '{"mod": "best"}'}
+    pull = {"number": 2, "head": {"sha": "b" * 40}, "base": {"sha": "a" * 40}}
+    payload = {
+        "action": "opened",
+        "pull_request": pull,
+        "repository": {"full_name": repository},
+        "installation": {"id": INSTALLATION},
+        "sender": PERSON,
+    }
+    deliver("pull_request", payload)
+    assert sent(double) >= READ_CONFIG | CHECK
+    assert (
+        double.check_runs["b" * 40][0]["conclusion"] == "failure"
+        and double.check_runs["b" * 40][0]["output"]["annotations"]
+    )
+
+
+def test_the_sweep(double: GitHub, prism: Prism) -> None:
+    failed = double.hook_delivery("11111111-lost", 502)
+    double.hook_delivery("22222222-arrived", 202)
+    assert sweep(App(APP_ID, app_key(), prism.url).client(), time.time()) == 1
+    assert double.redelivered == [failed["id"]]
+    assert sent(double) == SWEEP
+
+
+# ---------------------------------------------------------------- does Prism see at all?
+
+
+def fill(operation: str, repository: str) -> tuple[str, str]:
+    method, path = operation.split(" ")
+    return method, re.sub(r"\{\w+\}", "1", path.replace("{owner}/{repo}", repository))
+
+
+def good_status(operation: str) -> int:
+    """What GitHub answers where it does what it was asked to."""
+    method, path = operation.split(" ")
+    if path.endswith("/attempts"):
+        return 202
+    return 201 if method == "POST" and not path.endswith("{issue_number}/labels") else 200
+
+
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG])
+def test_an_answer_that_github_does_not_give_is_seen(
+    double: GitHub, prism: Prism, repository: str, operation: str
+) -> None:
+    """Otherwise a schema that Prism cannot read would pass everything."""
+    method, path = fill(operation, repository)
+    seen = []
+    for wrong in ([{"id": "one"}], {"id": "one"}):
+        double.troubles.append(Trouble("", Fault(good_status(operation), json.dumps(wrong))))
+        httpx.request(
+            method,
+            prism.url + path,
+            headers={"Authorization": f"Bearer {double.token}"},
+            json=None if method == "GET" else {},
+            trust_env=False,
+        )
+        seen += prism.violations()
+    assert any("response.body" in line for line in seen)
+
+
+WRONG_REQUESTS: dict[str, tuple[Callable[[str], str], str, Any]] = {
+    "labels that are no texts": (
+        lambda repository: f"POST /repos/{repository}/issues/1/labels",
+        "request.body",
+        {"labels": [{"id": 3}]},
+    ),
+    "a comment without text": (lambda repository: f"POST /repos/{repository}/issues/1/comments", "request.body", {}),
+    "a label without a name": (
+        lambda repository: f"POST /repos/{repository}/labels",
+        "request.body",
+        {"color": "ededed"},
+    ),
+    "an issue that is no number": (lambda repository: f"GET /repos/{repository}/issues/one", "request.path", None),
+    "a page that is no number": (
+        lambda repository: f"GET /repos/{repository}/labels?page=first",
+        "request.query",
+        None,
+    ),
+    "a path that GitHub lacks": (lambda repository: f"GET /repos/{repository}/isues", "route not found", None),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_REQUESTS)
+def test_a_request_that_github_refuses_is_seen(double: GitHub, prism: Prism, repository: str, name: str) -> None:
+    make, place, body = WRONG_REQUESTS[name]
+    method, path = make(repository).split(" ")
+    double.troubles.append(Trouble("", faults.status(404)))
+    httpx.request(method, prism.url + path, json=body, trust_env=False)
+    assert any(place in line for line in prism.violations()), name

@@ -1,0 +1,259 @@
+"""What strangers can hold open: heads half sent, bodies that trickle, bodies by the gigabyte.
+
+Against real processes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+from distriage_serving.logs import LOGGER, OthersAtMost
+from distriage_serving.store import Store
+from distriage_serving.web.problem import Problem
+
+from support.app_key import APP_ID, app_key_pem
+from support.queue_server import TOKEN
+from support.server import Running, running, served, until
+from support.webhook import BOT, SECRET, sign
+
+pytestmark = pytest.mark.slow
+SIZE = 24 << 20
+
+
+@pytest.fixture(scope="module")
+def process(
+    keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[subprocess.Popen[bytes], int, Path]]:
+    """The server with bot and queue, allowed 1,024 files."""
+    folder = tmp_path_factory.mktemp("process")
+    settings = {
+        "DISTRIAGE_DATABASE": f"sqlite:///{folder / 'store.db'}",
+        "DISTRIAGE_GITHUB_APP_ID": APP_ID,
+        "DISTRIAGE_GITHUB_PRIVATE_KEY": app_key_pem(),
+        "DISTRIAGE_GITHUB_WEBHOOK_SECRET": SECRET,
+        "DISTRIAGE_ADMIN_TOKEN": TOKEN,
+        "DISTRIAGE_WORKERS": "0",
+    }
+    with served(keyword_bundle, folder / "log", **settings) as (started, port):
+        resource.prlimit(started.pid, resource.RLIMIT_NOFILE, (1024, 1024))
+        yield started, port, folder / "log"
+
+
+def deliver(port: int, timeout_s: float = 20) -> float:
+    """Send a signed delivery; seconds until it is accepted."""
+    body = json.dumps({"zen": str(uuid.uuid4())}).encode()
+    headers = {
+        "X-GitHub-Event": "ping",
+        "X-GitHub-Delivery": str(uuid.uuid4()),
+        "X-Hub-Signature-256": sign(body),
+        "Content-Type": "application/json",
+    }
+    started_s = time.monotonic()
+    answer = httpx.post(
+        f"http://127.0.0.1:{port}/github/webhook", content=body, headers=headers, trust_env=False, timeout=timeout_s
+    )
+    assert answer.status_code == 202, answer.text
+    return time.monotonic() - started_s
+
+
+def memory(process: subprocess.Popen[bytes], field: str) -> int:
+    """VmRSS (now) or VmHWM (at most, since the last reset) in bytes."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
+
+
+def send_large(port: int, extra: str, begun: threading.Barrier) -> None:
+    """24 MiB but for the last byte, or as much of it as is taken."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(
+            f"POST /github/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: {SIZE}\r\n{extra}\r\n".encode()
+        )
+        begun.wait(60)
+        part = bytes(1 << 20)
+        try:
+            for _ in range(SIZE // len(part) - 1):
+                connection.sendall(part)
+            connection.sendall(part[:-1])
+            connection.recv(1000)
+        except OSError:  # refused and closed
+            pass
+
+
+@pytest.mark.parametrize("extra", ["", f"X-Hub-Signature-256: sha256={'0' * 64}\r\n"], ids=["unsigned", "forged"])
+def test_a_flood_of_large_deliveries_costs_little_memory(
+    process: tuple[subprocess.Popen[bytes], int, Path], extra: str
+) -> None:
+    server, port, _ = process
+    deliver(port)
+    Path(f"/proc/{server.pid}/clear_refs").write_text("5")  # the peak begins anew
+    before = memory(server, "VmRSS")
+    begun = threading.Barrier(128)
+    senders = [threading.Thread(target=send_large, args=(port, extra, begun)) for _ in range(128)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join(120)
+    risen = memory(server, "VmHWM") - before
+    assert risen < 64 << 20, f"{risen:,}"
+    assert deliver(port) < 2
+
+
+@contextmanager
+def half_sent(port: int, number: int, text: bytes) -> Iterator[list[socket.socket]]:
+    """Connections that sent a part of a request, and stay."""
+    with ExitStack() as stack:
+        connections = []
+        for _ in range(number):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            connection.sendall(text)
+            connections.append(connection)
+        yield connections
+
+
+def test_half_sent_heads_shut_nobody_out_and_write_no_log(process: tuple[subprocess.Popen[bytes], int, Path]) -> None:
+    _, port, log = process
+    size = log.stat().st_size
+    with half_sent(port, 1100, b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "):
+        assert deliver(port) < 2
+        assert httpx.get(f"http://127.0.0.1:{port}/livez", trust_env=False, timeout=2).status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{port}/login", trust_env=False, timeout=2).status_code == 200
+    assert log.stat().st_size - size < 10_000
+
+
+# ---------------------------------------------------------------- in this process, with short times
+
+
+@pytest.fixture(scope="module")
+def server(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    options: dict[str, Any] = {"max_requests": 4, "head_timeout_s": 0.5, "body_timeout_s": 5, "max_connections": 40}
+    with (
+        Store.open(f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}") as store,
+        running(
+            partial(Classifier, keyword_bundle, threads=1),
+            store=store,
+            workers=0,
+            admin_token=TOKEN,
+            max_held_bytes=26 << 20,
+            **options,
+            **BOT,
+        ) as started,
+    ):
+        yield started
+
+
+def read_all(connection: socket.socket) -> bytes:
+    answer = b""
+    connection.settimeout(30)
+    while chunk := connection.recv(65536):
+        answer += chunk
+    return answer
+
+
+def problem_of(answer: bytes) -> Problem:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head and b"connection: close" in head.lower()
+    return Problem.model_validate_json(body)
+
+
+@pytest.mark.parametrize("first", [b"", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["new", "kept alive"])
+def test_a_head_that_does_not_arrive_in_time_is_given_up(server: Running, first: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(first)
+        if first:
+            until(lambda: connection.recv(65536).endswith(b"}"))
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ") and problem_of(answer).code == "head-timeout"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\n\r\n",  # no Host
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 20_000,
+        b"POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ids=["nonsense", "no host", "two lengths", "huge", "length and chunks"],
+)
+def test_what_is_not_http_is_refused_in_the_one_form_of_errors(server: Running, request_: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(request_)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ") and problem_of(answer).code == "bad-request"
+
+
+def test_slow_bodies_shut_out_neither_webhook_nor_queue_nor_login(server: Running) -> None:
+    slow = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"
+    with (
+        half_sent(server.port, 8, slow % b"/login") as logins,
+        half_sent(server.port, 8, slow % b"/v1/classify"),
+        half_sent(server.port, 8, slow % b"/nothing"),
+    ):
+        assert deliver(server.port) < 4
+        assert server.client.get("/queue", follow_redirects=True).status_code == 200
+        token = server.client.get("/login").text.partition('name="csrf" value="')[2].partition('"')[0]
+        form = {"csrf": token, "token": TOKEN}
+        assert server.client.post("/login", data=form).headers["location"] == "/queue"
+        assert server.client.post("/v1/classify", json={"title": "It hangs"}).status_code == 200
+        assert b"408" in read_all(logins[0])[:20]  # the oldest gave its place
+
+
+def test_whoever_holds_most_bytes_gives_way(server: Running) -> None:
+    head = f"POST /github/webhook HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: sha256={'0' * 64}\r\n"
+    sent = f"{head}Content-Length: {25 << 20}\r\n\r\n".encode() + bytes(24 << 20)
+    with half_sent(server.port, 1, sent) as [greedy]:
+        until(lambda: server.client.get("/livez").status_code == 200)
+        with half_sent(server.port, 1, sent) as [second]:
+            until(lambda: _any_answer(greedy, second))
+        assert deliver(server.port) < 4
+    assert deliver(server.port) < 4
+
+
+def _any_answer(*connections: socket.socket) -> bool:
+    for connection in connections:
+        connection.settimeout(0.1)
+        try:
+            if connection.recv(65536).startswith((b"HTTP/1.1 503 ", b"HTTP/1.1 408 ")):
+                return True
+        except TimeoutError:
+            continue
+    return False
+
+
+def test_newcomers_get_the_place_of_idle_connections(server: Running) -> None:
+    with half_sent(server.port, 60, b"") as idle:
+        assert server.client.get("/livez").status_code == 200
+        idle[0].settimeout(5)
+        assert idle[0].recv(10) == b""  # without a word
+
+
+def test_other_libraries_lines_are_counted_by_the_minute() -> None:
+    now = 0.0
+    counted = OthersAtMost(2, lambda: now)
+
+    def line(name: str, number: int) -> logging.LogRecord:
+        return logging.LogRecord(name, logging.ERROR, "selector_events.py", number, "accept failed", (), None)
+
+    assert [counted.filter(line("asyncio", 1)) for _ in range(4)] == [True, True, False, False]
+    assert counted.filter(line("asyncio", 2))
+    assert all(counted.filter(line(LOGGER.name, 1)) for _ in range(4))
+    now = 61.0
+    assert counted.filter(line("asyncio", 1))

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.errors import BundleError, ConfigError, InputError
+from distriage.types import IssueReport
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.judging import judge
+from distriage_serving.web.engine import LaneJudge
+from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.web.model_process import ModelError, ModelProcess
+
+from support.model_work import (
+    die,
+    double,
+    ignored_signals,
+    keep_the_gil,
+    process_id,
+    refuse,
+    sleep,
+    wait_for,
+)
+from support.server import until
+
+OPTIONS: dict[str, Any] = {"processes": 1, "capacity": 8, "deadline_s": 5}
+
+
+@pytest.fixture(scope="module")
+def process(keyword_bundle: Path) -> Iterator[ModelProcess]:
+    started = ModelProcess(partial(Classifier, keyword_bundle, threads=1), 0.5)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def lane(keyword_bundle: Path) -> Iterator[Lane]:
+    opened = Lane(partial(Classifier, keyword_bundle, threads=1), **OPTIONS)
+    yield opened
+    opened.close()
+
+
+# ---------------------------------------------------------------- one process
+
+
+def test_a_process_is_started_once_and_answers(process: ModelProcess) -> None:
+    assert process.run(double, 21) == 42
+    first = process.run(process_id)
+    assert first == process.run(process_id) != os.getpid()
+    assert process.run(ignored_signals) == [True, True]
+
+
+def test_a_failure_comes_back_without_the_words_of_a_report(process: ModelProcess) -> None:
+    with pytest.raises(ModelError, match=r"^ValueError at model_work\.py:\d+$"):
+        process.run(double, 13)
+    with pytest.raises(ConfigError, match="so it is configured"):
+        process.run(refuse)
+
+
+def test_work_that_keeps_the_gil_is_ended_by_the_kernel_and_the_next_one_works(process: ModelProcess) -> None:
+    before = process.run(process_id)
+    with pytest.raises(InputError, match=r"more than 0\.5 s of computing time"):
+        process.run(keep_the_gil)
+    assert process.run(double, 1) == 2 and process.run(process_id) != before
+
+
+def test_the_deadline_counts_the_work_and_not_the_wait(process: ModelProcess) -> None:
+    process.run(sleep, 0.8)  # another's turn on a busy machine
+
+
+def test_a_process_that_dies_is_replaced(process: ModelProcess) -> None:
+    with pytest.raises(ModelError, match="ended with -9"):
+        process.run(die)
+    assert process.run(double, 2) == 4
+
+
+@pytest.mark.slow
+def test_a_process_that_neither_works_nor_answers_is_ended(keyword_bundle: Path) -> None:
+    asleep = ModelProcess(partial(Classifier, keyword_bundle, threads=1), 0.5)
+    with pytest.raises(InputError, match="computing time"):
+        asleep.run(sleep, 60)
+    assert asleep.run(double, 2) == 4
+    asleep.stop()
+
+
+def test_a_model_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"bundle\.json"):
+        ModelProcess(partial(Classifier, tmp_path), 1).start()
+    with pytest.raises(BundleError, match="ended with 3"):
+        ModelProcess(partial(os._exit, 3), 1).start()
+
+
+# ---------------------------------------------------------------- the queue before processes
+
+
+def test_reports_are_worked_on_one_at_a_time_in_order(lane: Lane, tmp_path: Path) -> None:
+    futures = lane.submit(wait_for, [(tmp_path / "gate", number) for number in range(4)])
+    until(lambda: lane.waiting == 3)
+    (tmp_path / "gate").touch()
+    assert [future.result() for future in futures] == [0, 2, 4, 6]
+    assert (tmp_path / "calls").read_text() == "0 1 2 3 " and lane.waiting == 0
+
+
+def test_several_processes_share_the_work(keyword_bundle: Path) -> None:
+    lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "processes": 2})
+    started_s = time.monotonic()
+    futures = lane.submit(sleep, [(1.0,)] * 2)
+    until(lambda: all(future.running() for future in futures))
+    for future in futures:
+        future.result()
+    assert time.monotonic() - started_s < 60
+    lane.close()
+
+
+def test_a_full_queue_refuses_all_pieces_of_a_request_and_says_when_to_come_back(
+    keyword_bundle: Path, tmp_path: Path
+) -> None:
+    lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 3})
+    gate = tmp_path / "gate"
+    first = lane.submit(wait_for, [(gate, 0)])
+    until(lambda: lane.waiting == 0)
+    second = lane.submit(wait_for, [(gate, 1), (gate, 2)])
+    with pytest.raises(QueueFullError) as refused:
+        lane.submit(double, [(3,), (4,)])
+    assert 1 <= refused.value.retry_after_s <= 60
+    second[1].cancel()
+    assert lane.waiting == 1
+    third = lane.submit(double, [(3,), (4,)])  # into the room that the cancelled one held
+    gate.touch()
+    assert [future.result() for future in (*first, second[0], *third)] == [0, 2, 6, 8]
+    assert (tmp_path / "calls").read_text() == "0 1 "
+    lane.close()
+
+
+def test_threads_are_let_in_where_requests_are_refused(keyword_bundle: Path, keyword_classifier: Classifier) -> None:
+    report, config = IssueReport("It hangs", "It hangs.", "1"), RepositoryConfig()
+    lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 0})
+    ask = LaneJudge(lane, lane.start())
+    with pytest.raises(QueueFullError):
+        lane.submit(double, [(1,)])
+    assert ask(report, config) == judge(keyword_classifier, report, config)
+    assert ask.bundle.manifest == keyword_classifier.bundle.manifest
+    lane.close()
+
+
+def test_closing_finishes_what_is_queued_and_takes_no_more(keyword_bundle: Path) -> None:
+    seen: list[tuple[float, float]] = []
+    lane = Lane(
+        partial(Classifier, keyword_bundle, threads=1), **OPTIONS, observe=lambda wait_s, s: seen.append((wait_s, s))
+    )
+    futures = lane.submit(sleep, [(0.1,)] * 3)
+    lane.close()
+    assert all(future.done() for future in futures)
+    assert len(seen) == 3 and all(wait_s >= 0 and work_s >= 0.1 for wait_s, work_s in seen)
+    with pytest.raises(ClosedError):
+        lane.submit(double, [(2,)])
+    with pytest.raises(ClosedError):
+        lane.call(double, 2)

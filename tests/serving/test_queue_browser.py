@@ -1,0 +1,313 @@
+"""The queue in a real browser: Debian's chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs playwright: pip install 'distriage[dev]'")
+
+from playwright.sync_api import expect, sync_playwright
+
+from distriage.classifier import Classifier
+from distriage_serving.store import Job
+
+from support.queue_demo import log_in
+from support.queue_server import TOKEN, Queue, queue
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+CHROMIUM = Path("/usr/bin/chromium")
+WAIT_MS = 60_000  # on a machine that is busy with other things
+HOSTILE = (
+    "<script>window.owned=1</script><img src=x onerror=window.owned=1> \u202egnp.exe\x1b[31m {{7*7}} "
+    "${7*7} </textarea></title><svg onload=window.owned=1>"
+)
+LOG = "2024-01-01 00:00:00 [rank0]: RuntimeError: memory exhausted " + "x" * 3000
+
+OpenPage = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=WAIT_MS)
+    if not CHROMIUM.is_file():
+        pytest.skip("needs chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        yield (launched := playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]))
+        launched.close()
+
+
+@pytest.fixture
+def open_page(site: Queue, browser: Browser) -> Iterator[OpenPage]:
+    """Logs in and opens a page; at the end no script has failed and none was blocked."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_one(path: str = "/queue", *, width: int = 1280, **options: object) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None
+        )
+        log_in(page, site.url, TOKEN)
+        page.goto(site.url + path)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_an_issue_is_corrected_by_keyboard_written_back_and_undone(site: Queue, open_page: OpenPage) -> None:
+    for number, title in ((1, "exhausted memory timeout"), (2, "exhausted grows timeout"), (3, "segfault timeout")):
+        site.add(number, title, LOG, age_s=86400 * (10 - number))
+    page = open_page("/queue?repository=owner/repo")
+    first, second = (page.locator("[data-open]").nth(place).get_attribute("href") or "" for place in (0, 1))
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{first}")
+    page.keyboard.press("j")
+    page.wait_for_url(f"**{second}")
+    page.keyboard.press("k")
+    page.wait_for_url(f"**{first}")
+    number = int(first.partition("?")[0].rpartition("/")[2])
+    symptom = page.locator("[data-axis]", has=page.locator("input[name='axis.symptom']"))
+    while symptom.get_attribute("open") is None:
+        page.keyboard.press("e")
+    page.keyboard.press("2")
+    chosen = symptom.locator("input:checked")
+    label = chosen.get_attribute("value")
+    expect(page.locator("[data-accept-text]")).to_have_text("Save correction")
+    page.keyboard.press("a")
+    page.wait_for_url(f"**{second}")  # on to the next
+    expect(page.locator(".notice")).to_contain_text(f"Corrected: owner/repo#{number}")
+    assert site.standing(number)["symptom"] == label and site.status(number) == "corrected"
+    assert [job.kind for job in site.store.list_work(Job) if job.issue == number] == ["triage"]
+    page.keyboard.press("u")
+    page.wait_for_url(f"**{first}")
+    assert site.status(number) == "open" and site.standing(number) == {}
+    page.keyboard.press("d")
+    page.wait_for_url(f"**{second}")
+    assert site.status(number) == "dismissed"
+    page.keyboard.press("u")
+    page.wait_for_url(f"**{first}")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.wait_for_url("**/queue?repository=owner%2Frepo&at=owner%2Frepo%23*")
+
+
+def test_several_are_selected_by_keyboard_and_accepted_at_once(site: Queue, open_page: OpenPage) -> None:
+    for number in (31, 32, 33):
+        site.add(number, f"segfault timeout {number}", repository="owner/other")
+    page = open_page("/queue?repository=owner/other")
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    expect(page.locator("[data-selected]")).to_have_text("2 selected")
+    page.keyboard.press("a")
+    expect(page.locator(".notice")).to_contain_text("Decided 2 issues.")
+    assert sorted(site.status(number, "owner/other") for number in (31, 32, 33)) == ["accepted", "accepted", "open"]
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-row]")).to_have_count(3)
+
+
+def test_going_back_leads_to_the_row_that_one_left(site: Queue, open_page: OpenPage) -> None:
+    for number in range(3000, 3120):
+        site.add(number, f"segfault {number}", repository="owner/other")
+    page = open_page("/queue?repository=owner/other&symptom=crash")
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator("[data-open]")).to_have_count(100)
+    row = page.locator("[data-open]").nth(77)
+    href = row.get_attribute("href")
+    for go_back in (lambda: page.go_back(), lambda: page.keyboard.press("Escape")):
+        page.locator(f"[data-open][href='{href}']").click()
+        page.wait_for_url(f"**{href}")
+        go_back()
+        page.wait_for_url("**/queue?**at=**")
+        focused = page.locator(f"[data-open][href='{href}']")
+        expect(focused).to_be_focused()
+        expect(focused).to_be_in_viewport()
+
+
+def test_the_buttons_are_in_sight_on_any_screen(site: Queue, open_page: OpenPage) -> None:
+    site.add(72, "exhausted timeout", "\n".join([LOG] * 60))
+    for width in (1280, 390):
+        page = open_page("/queue/owner/repo/72", width=width)
+        expect(page.get_by_role("button", name="Accept")).to_be_in_viewport(ratio=1)
+
+
+def test_many_at_once_are_decided_only_after_a_question(site: Queue, open_page: OpenPage) -> None:
+    for number in range(4000, 4008):
+        site.add(number, f"grows {number} timeout", repository="owner/other")
+    page = open_page("/queue?repository=owner/other&symptom=leak")
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.get_by_label("All shown").check()
+    page.keyboard.press("a")
+    assert asked == ["Accept 8 issues?"] and site.status(4000, "owner/other") == "open"
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.keyboard.press("a")
+    expect(page.locator(".notice")).to_contain_text("Decided 8 issues.")
+    assert site.status(4000, "owner/other") == "accepted"
+
+
+def test_hostile_text_is_shown_as_text_and_runs_nothing(site: Queue, open_page: OpenPage) -> None:
+    site.add(
+        41,
+        f"{HOSTILE} exhausted exhausted",
+        f"{HOSTILE}\n```\n{HOSTILE}\n```\n{LOG}",
+        author=HOSTILE,
+        labels=[HOSTILE],
+        age_s=86400 * 99,
+        url=f'https://github.com/"{HOSTILE}',
+    )
+    page = open_page("/queue?symptom=oom")
+    assert "<script>window.owned=1</script>" in page.locator("[data-open]").first.inner_text()
+    page.goto(f"{site.url}/queue/owner/repo/41")
+    page.wait_for_selector("[data-explained]")
+    shown = page.locator("#report").inner_text()
+    assert (
+        shown.count("<script>window.owned=1</script>") == 2
+        and "U+202E" in shown
+        and "U+001B" in shown
+        and "{{7*7}} ${7*7}" in shown
+    )
+    assert page.evaluate("window.owned") is None
+    assert page.locator("article script, article img, article svg").count() == 0
+
+
+def test_pictures_are_loaded_when_asked_for_and_only_then(site: Queue, open_page: OpenPage) -> None:
+    site.add(43, "A picture", "It hangs: ![the graph](https://pictures.invalid/graph.png)")
+    page = open_page("/queue/owner/repo/43")
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.headers.get("referer", "none"))
+        route.fulfill(content_type="image/svg+xml", body='<svg xmlns="http://www.w3.org/2000/svg"/>')
+
+    page.route("https://pictures.invalid/**", answer)
+    page.wait_for_selector("[data-explained]")
+    expect(page.get_by_role("link", name="Picture: the graph")).to_be_visible()
+    assert asked == []
+    page.get_by_role("link", name="Load the picture").click()
+    page.wait_for_selector("[data-explained] img")
+    expect(page.get_by_alt_text("the graph")).to_be_attached()
+    assert asked and set(asked) == {"none"}  # whoever serves it learns nothing of us
+
+
+def test_lines_that_carried_the_verdict_are_marked_after_the_page_is_there(site: Queue, open_page: OpenPage) -> None:
+    site.add(42, "A title", "Nothing here.\nAll memory is exhausted on every rank.\nThanks.")
+    page = open_page("/queue/owner/repo/42")
+    page.wait_for_selector("[data-explained]")
+    assert page.locator("#report .prose mark").all_inner_texts() == ["All memory is exhausted on every rank."]
+    assert page.locator("#report .carries").first.inner_text() == "symptom"
+
+
+def test_a_choice_in_a_filter_acts_at_once_and_stands_in_the_address(site: Queue, open_page: OpenPage) -> None:
+    site.add(51, "segfault of fifty-one")
+    site.add(52, "grows of fifty-two")
+    page = open_page()
+    page.get_by_label("Symptom").select_option("leak")
+    page.wait_for_url("**symptom=leak**")
+    expect(page.get_by_text("grows of fifty-two")).to_be_visible()
+    expect(page.get_by_text("segfault of fifty-one")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_label("Symptom")).to_have_value("leak")
+
+
+def test_a_slash_searches_and_a_number_leads_to_its_issue(site: Queue, open_page: OpenPage) -> None:
+    site.add(53, "grows of fifty-three", state="closed")
+    page = open_page()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search")).to_be_focused()
+    page.keyboard.type("#53")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/queue/owner/repo/53")
+    expect(page.get_by_role("heading", name="grows of fifty-three")).to_be_visible()
+
+
+def test_everything_needed_works_without_scripts(site: Queue, open_page: OpenPage) -> None:
+    site.add(61, "segfault timeout", LOG)
+    page = open_page("/queue?symptom=crash", java_script_enabled=False)
+    page.get_by_label("Symptom").select_option("crash")
+    page.get_by_role("button", name="Filter").click()
+    page.goto(f"{site.url}/queue/owner/repo/61")
+    page.get_by_role("link", name="Which lines carried the verdict?").click()
+    expect(page.locator("[data-explained]")).to_be_visible()
+    page.get_by_role("button", name="Accept").click()
+    assert site.status(61) == "accepted"
+    page.get_by_role("button", name="Undo").click()
+    assert site.status(61) == "open"
+
+
+@pytest.mark.parametrize("path", ["/queue", "/queue/owner/repo/71", "/queue/charts"])
+def test_a_phone_needs_no_sideways_scrolling(site: Queue, open_page: OpenPage, path: str) -> None:
+    site.add(71, "exhausted " + "w" * 300, LOG, labels=["l" * 50])
+    page = open_page(path, width=375)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(site: Queue, open_page: OpenPage, scheme: str) -> None:
+    axe_module = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: pip install 'distriage[dev]'"
+    )
+    site.add(81, "exhausted memory", LOG)
+    page = open_page("/queue?decision=suggest", color_scheme=scheme)
+    for path in ("/queue?decision=suggest", "/queue/owner/repo/81?evidence=1", "/queue/charts"):
+        page.goto(site.url + path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = axe_module.Axe().run(page).response["violations"]
+        assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found] == [], path
+
+
+def test_ten_thousand_open_issues_are_paged_by_key(
+    site: Queue, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site.add(91, "hangs among ten thousand")
+    site.multiply(91, 10_000)
+    page = open_page()
+    timings: dict[str, float] = {}
+    for path in ("/queue", "/queue?symptom=hang", "/queue?decision=suggest&stage=", "/queue/owner/repo/105000"):
+        started_s = time.perf_counter()
+        page.goto(site.url + path, wait_until="commit")
+        timings[path] = time.perf_counter() - started_s
+    page.goto(f"{site.url}/queue?symptom=hang")
+    assert int(page.locator("#results").get_attribute("data-count") or 0) >= 10_000
+    seen = page.locator("[data-open]").count()
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator("[data-open]")).to_have_count(2 * seen)
+    addresses = page.locator("[data-open]").evaluate_all("links => links.map(link => link.href)")
+    assert len(set(addresses)) == 2 * seen
+    with capsys.disabled():
+        sys.stdout.write(
+            "\n10,000 open issues, time to the answer: "
+            + ", ".join(f"{path} {seconds * 1000:.0f} ms" for path, seconds in timings.items())
+            + "\n"
+        )

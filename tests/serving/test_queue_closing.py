@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage_serving.bot.reconcile import bring_in_step
+from distriage_serving.store import Act, Issue, IssueFilter, Job, Store
+
+from support.databases import Clock
+from support.github import BOT, GitHub
+from support.queue_server import Queue, csrf, log_in, queue, visitor
+
+ISSUE = "owner/repo#1"
+
+
+@pytest.fixture(scope="module")
+def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def admin(site: Queue) -> Iterator[httpx.Client]:
+    with visitor(site) as client:
+        log_in(client)
+        yield client
+
+
+def act(client: httpx.Client, number: int, **fields: str) -> httpx.Response:
+    token = csrf(client.get("/queue"))
+    return client.post(f"/queue/owner/repo/{number}/act", data={"csrf": token, **fields})
+
+
+def state(site: Queue, number: int) -> str:
+    issue = site.store.get_issue("owner/repo", number)
+    assert issue is not None
+    return issue.state
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def test_a_duplicate_is_closed_by_a_click_and_opened_again_by_undo(site: Queue, admin: httpx.Client) -> None:
+    site.add(1, "hangs")
+    assert act(admin, 1, what="duplicate", of=" #12 ").status_code == 303
+    assert state(site, 1) == "closed"
+    page = admin.get("/queue").text
+    assert "Marked as a duplicate of #12: owner/repo#1" in page and "/queue/owner/repo/1?" not in page
+    (job,) = [job for job in site.store.list_work(Job) if job.kind == "close" and job.issue == 1]
+    assert job.due_at is not None and job.due_at >= job.created_at + 9  # an undo within this time costs no write
+    back = admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+    assert back.headers["location"] == "/queue/owner/repo/1" and state(site, 1) == "open"
+    assert "Marked as a duplicate of #12</span>" in admin.get("/queue/owner/repo/1").text
+    assert admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))}).headers["location"] == "/queue"
+
+
+def test_a_snoozed_issue_is_out_of_the_list_and_found_where_one_looks_for_it(site: Queue, admin: httpx.Client) -> None:
+    site.add(2, "sleeper hangs")
+    act(admin, 2, what="snooze", days="7")
+    assert "sleeper" not in admin.get("/queue").text and state(site, 2) == "open"
+    for query in ("status=snoozed", "status=any"):
+        assert "sleeper" in admin.get(f"/queue?{query}").text
+    admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+    assert "sleeper" in admin.get("/queue").text and "sleeper" not in admin.get("/queue?status=snoozed").text
+
+
+def test_what_was_done_last_is_undone_first(site: Queue, admin: httpx.Client) -> None:
+    verdict_id = site.add(3, "exhausted timeout")
+    site.add(4, "hangs")
+    token = csrf(admin.get("/queue"))
+    act(admin, 4, what="completed")
+    admin.post("/queue/bulk", data={"csrf": token, "action": "dismiss", "issue": f"owner/repo#3@{verdict_id}"})
+    admin.post("/queue/undo", data={"csrf": token})
+    assert site.status(3) == "open" and state(site, 4) == "closed"
+    admin.post("/queue/undo", data={"csrf": token})
+    assert state(site, 4) == "open"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"what": "explode"},
+        {"what": "duplicate", "of": "x"},
+        {"what": "duplicate", "of": "5"},
+        {"what": "duplicate", "of": "9" * 30},
+        {"what": "snooze", "days": "99999"},
+    ],
+)
+def test_what_no_form_holds_is_refused(site: Queue, admin: httpx.Client, fields: dict[str, str]) -> None:
+    site.add(5, "hangs")
+    assert act(admin, 5, **fields).status_code == 400 and site.store.acts(IssueReference("owner/repo", 5)) == []
+    assert admin.post("/queue/owner/repo/5/act", data=fields).status_code == 403  # without the session's token
+
+
+def test_nothing_is_closed_where_nobody_could_close_it_on_github(site: Queue, admin: httpx.Client) -> None:
+    site.add(6, "hangs", state="closed")
+    assert act(admin, 6, what="completed").status_code == 409
+    site.add(7, "hangs")
+    site.store.save_repository("owner/repo", enabled=False)
+    try:
+        assert act(admin, 7, what="completed").status_code == 409
+        assert state(site, 7) == "open" and site.store.acts(IssueReference("owner/repo", 7)) == []
+    finally:
+        site.store.save_repository("owner/repo", enabled=True)
+
+
+# ---------------------------------------------------------------- GitHub
+
+
+def row(what: str, **more: int) -> Act:
+    return Act(repository="owner/repo", number=1, what=what, who="mara", at=1.0, **more)
+
+
+@pytest.fixture
+def job() -> Job:
+    return Job(key="k", lane="l", kind="close", repository="owner/repo", issue=1, created_at=1.0)
+
+
+def test_github_is_brought_in_step_and_twice_is_as_once(github: GitHub, sqlite_store: Store, job: Job) -> None:
+    github.open(ISSUE, "A hang", "It hangs.")
+    client = Client(github.token, github.url, login=BOT["login"])
+    sqlite_store.add_act(row("duplicate", duplicate_of=12))
+    assert bring_in_step(client, sqlite_store, job).note == "closed"
+    issue = github.issues[ISSUE]
+    assert (issue["state"], issue["state_reason"], github.labels(ISSUE)) == ("closed", "duplicate", ["duplicate"])
+    assert [comment.splitlines()[1] for comment in github.comments(ISSUE)] == ["Duplicate of #12"]
+    (standing,) = sqlite_store.acts(IssueReference("owner/repo", 1))
+    sqlite_store.note_act(standing, carried_out=False)  # the worker died before it could note it
+    bring_in_step(client, sqlite_store, job)
+    assert len(github.comments(ISSUE)) == 1
+    sqlite_store.undo_act(standing)
+    assert bring_in_step(client, sqlite_store, job).note == "reopened"
+    assert (issue["state"], github.labels(ISSUE), github.comments(ISSUE)) == ("open", [], [])
+    assert bring_in_step(client, sqlite_store, job).nothing_to_do
+
+
+def test_what_was_taken_back_in_time_is_never_written(github: GitHub, sqlite_store: Store, job: Job) -> None:
+    github.open(ISSUE, "A hang", "It hangs.")
+    sqlite_store.add_act(row("not_planned"))
+    sqlite_store.undo_act(sqlite_store.acts(IssueReference("owner/repo", 1))[0])
+    assert bring_in_step(Client(github.token, github.url), sqlite_store, job).nothing_to_do
+    assert github.written == []
+
+
+# ---------------------------------------------------------------- the store
+
+
+def test_a_snooze_ends_and_acts_move_with_their_repository(store: Store, clock: Clock) -> None:
+    now = clock()
+    issue = Issue(
+        repository="owner/repo", number=1, title="t", body="b", author="a", url="u", created_at=now, updated_at=now
+    )
+    store.save_issue(issue)
+    store.add_act(Act(repository="Owner/Repo", number=1, what="snooze", who="mara", at=now, until=now + 60))
+    assert store.count_issues(IssueFilter(awake_at=now)) == 0 == store.count_issues(IssueFilter(snoozed_at=now + 60))
+    assert store.count_issues(IssueFilter(snoozed_at=now)) == 1 == store.count_issues(IssueFilter(awake_at=now + 60))
+    newest = store.last_act("mara", now - 1)
+    assert newest is not None and newest.what == "snooze" and store.last_act("tobias", 0) is None
+    store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7)
+    assert store.rename_repository("owner/repo", "owner/new")
+    assert [moved.until for moved in store.acts(IssueReference("owner/new", 1))] == [now + 60]
+    store.undo_act(newest)
+    assert store.last_act("mara", 0) is None and store.count_issues(IssueFilter(awake_at=now)) == 1

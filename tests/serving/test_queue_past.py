@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from distriage.classifier import Classifier
+from distriage.past.build import build_index
+from distriage.past.issue import PastIssue
+from distriage.types import IssueReport
+from distriage_serving.queue.report.past import PastIndexes, nearest
+
+from support.queue_server import csrf, log_in, queue, visitor
+
+TITLES = ("NCCL timeout in all_reduce", "Checkpoint lost <b>", "Loss is nan")
+
+
+def write_index(folder: Path, classifier: Classifier) -> Path:
+    file = folder / "owner--repo.npz"
+    issues = [
+        (
+            PastIssue(f"Owner/Repo#{number}", title, f"https://github.com/o/r/issues/{number}", "closed", "completed"),
+            title,
+        )
+        for number, title in enumerate(TITLES, 1)
+    ]
+    reports = [(issue, IssueReport(title, f"{title}: it fails.", issue.id)) for issue, title in issues]
+    build_index(reports, classifier).save(file)
+    return file
+
+
+def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
+    keyword_classifier: Classifier, tmp_path: Path
+) -> None:
+    folder = tmp_path / "past"
+    folder.mkdir()
+    write_index(folder, keyword_classifier)
+    with queue(keyword_classifier, tmp_path, past=str(folder)) as site, visitor(site) as client:
+        site.add(9, "all_reduce: NCCL timeout", "It hangs.")
+        site.add(9, "hangs", repository="owner/other")
+        log_in(client)
+        assert 'hx-get="/queue/owner/repo/9/past?' in client.get("/queue/owner/repo/9").text
+        assert "/past?" not in client.get("/queue/owner/other/9").text  # it has no index
+        part = client.get("/queue/owner/repo/9/past", headers={"HX-Request": "true"}).text
+        assert part.index("NCCL timeout in all_reduce") < part.index("Checkpoint lost &lt;b&gt;")
+        assert "<html" not in part and "completed" in part and "Likely the same" not in part
+        page = client.get("/queue/owner/repo/9/past")
+        assert page.text.startswith("<!doctype html>") and "Duplicate of #1</button>" in page.text
+        client.post("/queue/owner/repo/9/act", data={"csrf": csrf(page), "what": "duplicate", "of": "1"})
+        assert "Marked as a duplicate of #1" in client.get("/queue").text
+        assert client.get("/queue/no/such/9/past").status_code == 404
+        assert "None is near" in client.get("/queue/owner/other/9/past").text
+
+
+def test_an_index_is_read_anew_once_it_changed_and_a_broken_one_is_none(
+    keyword_classifier: Classifier, tmp_path: Path
+) -> None:
+    indexes = PastIndexes(tmp_path)
+    assert indexes.index("Owner/Repo") is None and not indexes.has("owner/repo")
+    file = write_index(tmp_path, keyword_classifier)
+    first = indexes.index("Owner/Repo")
+    assert first is not None and indexes.index("owner/repo") is first and indexes.has("owner/repo")
+    file.write_bytes(b"broken")
+    assert indexes.index("owner/repo") is None
+    assert PastIndexes(None).index("owner/repo") is None
+
+
+def test_what_is_likely_the_same_says_so() -> None:
+    from distriage.past.index import Known, make_index
+
+    none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
+    vectors = [np.array(vector, np.float32) for vector in ((1, 0), (-1, 0))]
+    index = make_index([PastIssue(f"o/r#{n}", "T", filed_at=1.0) for n in (1, 2)], [none] * 2, vectors, "toy")
+    first, second = nearest(index, Known(none, vectors[0], filed_at=1.0))
+    assert (first.number, second.same) == (1, "") and first.same.endswith("%")

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.taxonomy import default_taxonomy
+from distriage.types import Mode
+from distriage.verdict import Candidate, Differential, EvidenceLine, Verdict
+from distriage_serving.queue import charts
+from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, outside_domain, view_axes, view_differential
+from distriage_serving.queue.listing import age, display_name, issue_href, list_href
+from distriage_serving.queue.report.evidence import mark, strongest
+from distriage_serving.queue.report.rendered import render
+from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.visible import plain, visible, with_code
+from distriage_serving.store import AxisCount, Review
+
+from support.reports import make_report
+from support.verdicts import make_verdict
+
+MONDAY = 1_699_833_600  # 13 November 2023
+
+
+def verdict_of(classifier: Classifier, title: str) -> Verdict:
+    report = make_report(title=title, body="")
+    return classifier.classify(report, Mode.BALANCED)
+
+
+def test_text_of_others_is_escaped_and_nothing_in_it_stays_hidden() -> None:
+    shown = visible("<b>&\u202egnp.exe\x1b[31m\u200b\ttab\r\nline")
+    assert "&lt;b&gt;&amp;" in shown and "\ttab\nline" in shown
+    for point, name in (
+        ("U+202E", "right-to-left override"),
+        ("U+001B", "control character"),
+        ("U+200B", "zero width space"),
+    ):
+        assert f'title="{name}">{point}</span>' in shown
+    assert not {"\u202e", "\x1b", "\u200b"} & set(shown)
+    assert plain('"\u2066x') == '"[U+2066]x'
+    assert (
+        visible("\u4f60\u597d \U0001f469\u200d\U0001f4bb") == "\u4f60\u597d \U0001f469\u200d\U0001f4bb"
+    )  # emoji are joined by a zero-width joiner
+
+
+def test_a_check_shows_its_commands_as_code_and_nothing_else_as_markup() -> None:
+    assert with_code("Run `a < b` **now**.") == "Run <code>a &lt; b</code> **now**."
+    assert with_code("<i> `open") == "&lt;i&gt; `open"
+
+
+def test_evidence_is_found_by_its_words_though_the_model_read_it_without_prefix_and_path() -> None:
+    log = (
+        "2024-01-01 10:00:00 [rank3]: RuntimeError: NCCL communicator was aborted on rank 3\n"
+        '  File "/opt/x/y/engine.py", line 7, in step'
+    )
+    body = f"It hangs.\n\n```\n{log}\n```\nThanks"
+    evidence = {
+        "symptom": [EvidenceLine(line="RuntimeError: NCCL communicator was aborted on rank 3", weight=2.0)],
+        "stage": [
+            EvidenceLine(line="x/y/engine.py step", weight=1.0),
+            EvidenceLine(line="words that stand nowhere at all", weight=1.0),
+        ],
+    }
+    report = mark("A title", body, evidence)
+    assert report.lines == {3: ["symptom"], 4: ["stage"]} and report.title == []
+
+
+MARKDOWN = """It **hangs**
+on two ranks of <kbd>8</kbd>.
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```python
+one
+two <b>
+```
+<details><summary>Log</summary>
+
+- inside
+
+</details>
+"""
+
+
+def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they_stand() -> None:
+    html, _ = render(MARKDOWN, {0: ["symptom"], 1: ["cause", "fix"], 9: ["stage"], 13: ["<i>"]})
+    carries = '</mark> <span class="carries">'
+    assert f"<mark>It <strong>hangs</strong>{carries}symptom</span><br>" in html  # one line feed, one line, as there
+    assert f"<mark>on two ranks of <kbd>8</kbd>.{carries}cause, fix</span>" in html
+    assert "<table>" in html and f"one\n<mark>two &lt;b&gt;{carries}stage</span>" in html
+    assert "<details><summary>Log</summary>" in html and f"<li><mark>inside{carries}&lt;i&gt;</span></li>" in html
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("x <script>alert(1)</script>", "<p>x &lt;script&gt;alert(1)&lt;/script&gt;</p>"),
+        ("a <b onclick=alert(1) style=x id=y class=z>b</b>", "<p>a <b>b</b></p>"),
+        ("a <form action=/x><button>OK</button></form>", "<p>a </p>OK"),
+        ("[a](javascript:alert(1)) [b](/logout)", '<p>[a](javascript:alert(1)) <a rel="noreferrer'),
+        ("<mark>mine</mark> \ue000mine\ue0010\ue002", "<p>mine \ufffdmine\ufffd0\ufffd</p>"),
+        ("gnp.\u202eexe", "<p>gnp.[U+202E]exe</p>"),
+    ],
+)
+def test_nothing_in_a_report_acts_or_pretends(hostile: str, shown: str) -> None:
+    html, _ = render(hostile, {})
+    assert html.strip().startswith(shown) and "/logout" not in html
+
+
+def test_pictures_are_links_until_they_are_asked_for() -> None:
+    body = '![a "b"](https://x.org/1.png) <IMG alt=c src="https://x.org/2.png" onerror=x> ![d](http://x.org/3.png)'
+    html, count = render(body, {})
+    assert count == 3 and "<img" not in html
+    assert [f">Picture: {name}</a>" in html for name in ('a "b"', "c", "d")] == [True] * 3
+    html, count = render(body, {}, pictures=True)
+    assert count == 3 and html.count('src="https://x.org/') == 2 and "onerror" not in html
+    assert "3.png" not in html  # only over https
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[a]: http://" + "x" * 9000 + "\n\n" + "[a]" * 9000, "[" * 9000, "> " * 9000, "|a" * 300 + "\n" + "|-" * 300],
+    ids=["one definition used often", "brackets", "quotes", "a wide table"],
+)
+def test_a_hostile_report_stays_small(text: str) -> None:
+    html, _ = render(text, {})
+    assert len(html) < 60 * len(text)
+
+
+def test_only_lines_that_weigh_about_as_much_as_the_heaviest_are_marked() -> None:
+    lines = [EvidenceLine(line="a", weight=2.0), EvidenceLine(line="b", weight=1.1), EvidenceLine(line="c", weight=0.9)]
+    assert [item.line for item in strongest(lines)] == ["a", "b"]
+    assert strongest([EvidenceLine(line="a", weight=0.1)]) == []
+
+
+def test_a_report_of_a_hundred_thousand_lines_is_cut_and_says_so() -> None:
+    assert mark("", "it\n" * 100_000, {"symptom": [EvidenceLine(line="it", weight=1.0)]}).lines == {0: ["symptom"]}
+    shown = view_report("", "x\n" * 100_000, None, default_taxonomy())
+    assert shown.cut == 130_000 and shown.html.count("x") == 35_000
+
+
+def test_choices_are_numbered_and_an_unsure_axis_is_left_open(keyword_classifier: Classifier) -> None:
+    taxonomy = keyword_classifier.bundle.taxonomy
+    unsure = view_axes(verdict_of(keyword_classifier, "memory"), taxonomy, {})
+    symptom = next(axis for axis in unsure if axis.id == "symptom")
+    assert [choice.value for choice in symptom.choices[:2]] == ["oom", "leak"] and [
+        choice.number for choice in symptom.choices[-2:]
+    ] == [8, 9]
+    assert [choice.value for choice in symptom.choices[-2:]] == [NONE, OPEN]
+    verdict = verdict_of(keyword_classifier, "exhausted")
+    assert default_choice(verdict.axes["symptom"]) == "oom"
+    person = Review(repository="o/r", number=1, axis="symptom", label="crash", who="a", how="queue", at=1.0)
+    corrected = next(axis for axis in view_axes(verdict, taxonomy, {"symptom": person}) if axis.id == "symptom")
+    assert corrected.shown == "Crash" and [choice.value for choice in corrected.choices if choice.chosen] == ["crash"]
+    question = view_axes(verdict_of(keyword_classifier, "how"), taxonomy, {})
+    assert {axis.id: axis.shown for axis in question} == {
+        "kind": "Question",
+        "symptom": "Does not apply",
+        "fix": "Does not apply",
+    }
+
+
+def test_precision_counts_the_latest_verdict_of_an_issue_that_stands() -> None:
+    def said(number: int, label: str | None, at: float = 1.0, *, undone: bool = False) -> Review:
+        row = Review(
+            repository="o/r",
+            number=number,
+            axis="symptom",
+            label=label,
+            predicted_label="oom",
+            who="a",
+            how="queue",
+            at=at,
+        )
+        row.undone_at = 9.0 if undone else None
+        return row
+
+    (found,) = charts.precision(
+        [said(1, "oom"), said(2, "leak"), said(3, None), said(3, "oom", 2.0), said(4, None, undone=True)], "symptom"
+    )
+    assert (found.label, found.right, found.count) == ("oom", 2, 3)
+    assert found.low == pytest.approx(0.2077, abs=1e-4) and found.high == pytest.approx(
+        0.9385, abs=1e-4
+    )  # R: binom::binom.wilson(2, 3)
+    assert charts.precision([said(1, "oom")], "fix") == []
+
+
+def test_coverage_leaves_out_axes_that_do_not_apply() -> None:
+    counts = [
+        AxisCount(MONDAY, "symptom", "oom", outcome, count)
+        for outcome, count in (("apply", 6), ("suggest", 3), ("abstain", 1), ("not-applicable", 90))
+    ]
+    (found,) = charts.coverage(counts)
+    assert (found.count, list(found.shares)) == (10, [0.6, 0.3, 0.1])
+
+
+def test_drift_is_measured_against_the_weeks_before_and_against_chance() -> None:
+    weeks = [MONDAY + place * charts.WEEK_S for place in range(-2, 1)]
+    counts = [
+        AxisCount(weeks[0], "symptom", "oom", "apply", 30),
+        AxisCount(weeks[1], "symptom", "leak", "suggest", 30),
+        AxisCount(weeks[2], "symptom", "hang", "apply", 30),
+    ]
+    found = charts.weeks(counts, "symptom", {"oom": "memory", "leak": "memory"}, MONDAY + 3600, 4)
+    assert [week.day for week in found] == ["23 Oct", "30 Oct", "06 Nov", "13 Nov"]
+    assert [week.covered for week in found] == [None, 1.0, 0.0, 1.0]
+    assert [week.drift for week in found] == [None, None, 0.0, 1.0]  # the same family, then another
+    assert found[2].chance == 0.0 and 0 < (found[3].chance or 0) < 0.2
+    assert charts.distance({"a": 1, "b": 1}, {"a": 1, "b": 1}) == 0.0
+    plot = charts.plot([week.day for week in found], [week.covered for week in found])
+    assert len(plot.dots) == 3 and len(plot.segments) == 1
+
+
+def test_addresses_and_ages() -> None:
+    assert issue_href("o/r", 3, "a=b") == "/queue/o/r/3?a=b"
+    assert list_href("a=b", {"after": "x"}) == "/queue?a=b&after=x" and list_href() == "/queue"
+    assert [age(seconds) for seconds in (5, 60, 7200, 86400 * 45)] == [
+        "just now",
+        "1 minute ago",
+        "2 hours ago",
+        "1 month ago",
+    ]
+
+
+def test_the_differential_has_names_and_shares_for_people() -> None:
+    taxonomy = default_taxonomy()
+    causes = [
+        Candidate(label=label, probability=0.41, check="Run `ping`.") for label in ("rank-desynchronization", "gone")
+    ]
+    verdict = make_verdict(cause="abstain").model_copy(
+        update={"differential": Differential(causes=causes, right_among=0.7)}
+    )
+    found = view_differential(verdict, taxonomy)
+    assert found is not None and found.right_among == "70%"
+    first, unknown = found.causes
+    assert (first.name, first.percent, first.check) == (
+        display_name(taxonomy, "cause", "rank-desynchronization"),
+        "41%",
+        "Run `ping`.",
+    )
+    assert unknown.name == "gone"
+    assert view_differential(make_verdict(), taxonomy) is None and view_differential(None, taxonomy) is None
+
+
+def test_a_report_from_outside_is_said_to_be_one() -> None:
+    outside = make_verdict().model_copy(update={"in_domain": False})
+    assert outside_domain(outside).startswith("This does not read like a report about distributed deep learning")
+    assert outside_domain(make_verdict()) == outside_domain(None) == ""

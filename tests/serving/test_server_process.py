@@ -1,0 +1,71 @@
+"""`distriage serve` as a process of its own, with a model that the real pipeline built."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from distriage.classifier import Classifier
+from distriage.types import IssueReport
+from distriage.verdict import Verdict
+
+from support.server import WAIT_S, served, until
+
+
+def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
+    body = json.dumps({"title": "zebra hangs", "body": "NCCL timeout", "id": "zebra#1"}).encode()
+    log = tmp_path / "log"
+    with (
+        served(tiny_bundle, log) as (process, port),
+        socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as connection,
+    ):
+        head = (
+            f"POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+            f"{len(body)}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + body[:10])
+        until(
+            lambda: (
+                b"distriage_http_requests_in_flight 2.0"
+                in httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).content
+            )
+        )
+        process.send_signal(signal.SIGTERM)
+        until(lambda: "Shutting down" in log.read_text())
+        connection.sendall(body[10:])
+        answer = b""
+        while chunk := connection.recv(65536):
+            answer += chunk
+        assert process.wait(WAIT_S) == -signal.SIGTERM
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    verdict = Verdict.model_validate_json(answer.partition(b"\r\n\r\n")[2])
+    assert (verdict.id, verdict.model) == ("zebra#1", "tiny")
+    # Alone in its batch, even an int8 model says just what it says on the command line.
+    scores = Classifier(tiny_bundle).predict(IssueReport("zebra hangs", "NCCL timeout")).scores
+    assert {axis: said.probability for axis, said in verdict.axes.items()} == {
+        axis: round(score.ranked()[0][1], 4) for axis, score in scores.items()
+    }
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {"listening", "ready", "request"} <= {line["event"] for line in lines}
+    assert "zebra" not in log.read_text()
+
+
+def test_a_damaged_model_ends_in_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "distriage", "serve", "--port", "0", "--model", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("distriage: ") and "bundle.json" in done.stderr and done.stderr.count("\n") == 1
+    assert any(json.loads(line)["event"] == "model_not_loaded" for line in done.stdout.splitlines())

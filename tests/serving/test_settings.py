@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from distriage.errors import ConfigError
+from distriage_serving.settings import Settings, load_settings
+from distriage_serving.web.keys import KeyRing
+from distriage_serving.web.problem import ProblemError
+
+from support.command_line import Command, assert_one_line
+from support.settings_page import END, PAGE, page
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("DISTRIAGE_")]:
+        monkeypatch.delenv(name)
+
+
+def test_options_go_before_the_environment_and_that_before_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISTRIAGE_PORT", "9000")
+    monkeypatch.setenv("DISTRIAGE_MAX_REPORTS", "7")
+    settings = load_settings({"port": 9001, "host": None})
+    assert (settings.port, settings.max_reports, settings.host) == (9001, 7, "127.0.0.1")
+
+
+def test_an_unknown_variable_is_refused_and_the_known_ones_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISTRIAGE_PROT", "9000")
+    with pytest.raises(ConfigError, match=r"unknown variable DISTRIAGE_PROT; known: .*DISTRIAGE_HOST, DISTRIAGE_PORT"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "65536"),
+        ("PORT", "http"),
+        ("MAX_BODY_BYTES", "0"),
+        ("REQUEST_TIMEOUT_S", "nan"),
+        ("REQUEST_TIMEOUT_S", "inf"),
+        ("LOG_LEVEL", "loud"),
+        ("QUEUE_REPORTS", "3"),
+        ("QUEUE_EXPLAINED_REPORTS", "1"),
+        ("API_KEYS", ""),
+        ("API_KEYS", " , "),
+    ],
+)
+def test_a_value_out_of_range_is_refused_with_its_place(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"DISTRIAGE_{name}", value)
+    with pytest.raises(ConfigError, match=name.lower() if name.startswith("QUEUE") else f"DISTRIAGE_{name}"):
+        load_settings()
+
+
+def test_keys_are_split_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISTRIAGE_API_KEYS", f"{KEY}, {KEY[::-1]}\n")
+    settings = load_settings()
+    assert [key.get_secret_value() for key in settings.api_keys] == [KEY, KEY[::-1]]
+    assert KEY not in repr(settings)
+    monkeypatch.setenv("DISTRIAGE_API_KEYS", f"{KEY},sh0rt")
+    with pytest.raises(ConfigError, match="key 2 has fewer than 16") as refused:
+        load_settings()
+    assert "sh0rt" not in str(refused.value) and KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer ", f"Basic {KEY}", f"Bearer {KEY}x", f"Bearer {KEY[:-1]}", "Bearer \xff\xfe"]
+)
+def test_a_key_ring_refuses_all_but_its_keys(header: str | None) -> None:
+    ring = KeyRing([SecretStr(KEY), SecretStr(KEY[::-1])])
+    with pytest.raises(ProblemError) as refused:
+        ring.check(header)
+    assert refused.value.status == 401 and refused.value.headers["WWW-Authenticate"].startswith("Bearer ")
+    ring.check(f"Bearer {KEY}")
+    ring.check(f"bearer {KEY[::-1]}")
+    KeyRing([]).check(header)
+
+
+def test_wrong_calls_end_in_one_line(command: Command, keyword_bundle: Path) -> None:
+    assert_one_line(command("serve", "--port", "99999"), "--port")
+    assert_one_line(command("serve", "--model", "no-such-model"), "no-such-model")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert_one_line(
+            command("serve", "--model", keyword_bundle, "--port", port), f"127.0.0.1:{port}", "cannot listen"
+        )
+
+
+def test_without_the_extra_the_command_names_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith("distriage_serving.") and name != "distriage_serving.commands.serve"
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert_one_line(command("serve"), "pip install 'distriage[serve]'")
+
+
+def test_neither_the_library_nor_its_command_line_imports_the_web() -> None:
+    script = (
+        "import sys, pkgutil, importlib, distriage\n"
+        "for module in pkgutil.iter_modules(distriage.__path__):\n"
+        "    if module.name != '__main__': importlib.import_module(f'distriage.{module.name}')\n"
+        "import distriage_serving.commands.serve\n"
+        "print(sorted({'fastapi', 'starlette', 'uvicorn', 'prometheus_client', 'pydantic_settings'} & "
+        "set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_defaults_pass_the_checks_of_their_own_fields() -> None:
+    """Pydantic itself looks only at values that are given."""
+    given = {name: field.default for name, field in Settings.model_fields.items() if field.default is not None}
+    assert Settings(**given) == Settings()
+
+
+def test_the_page_of_the_settings_names_each_with_its_default() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert written == page(written), "docs/settings.md is old: run `python -m support.settings_page` in tests/"
+    assert "GITHUB_API_URL" in written.partition(END)[2]

@@ -1,0 +1,291 @@
+"""Opening a database: migrations, and everything that can be wrong with a URL or with what is behind it."""
+
+from __future__ import annotations
+
+import socket
+import stat
+import subprocess
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, create_engine, make_url, text
+
+from distriage.classifier import Classifier
+from distriage.errors import ConfigError
+from distriage.taxonomy import default_taxonomy
+from distriage.verdict import Verdict
+from distriage_serving.store import IssueFilter, Job, NewJob, Review, Store, StoredVerdict, UnavailableError, database
+from distriage_serving.store.schema import Base
+
+from support.databases import NOW, fresh_postgresql
+from support.server import running
+from support.verdicts import axis_verdict, make_verdict
+
+FIRST_ROWS: dict[str, dict[str, object]] = {
+    "repositories": {
+        "name": "o/r",
+        "display_name": "O/R",
+        "installation_id": 7,
+        "enabled": True,
+        "config": "null",
+        "seen_at": 0.0,
+    },
+    "issues": {
+        "repository": "o/r",
+        "number": 3,
+        "title": "It hangs",
+        "body": "",
+        "author": "x",
+        "url": "",
+        "state": "open",
+        "is_bot": False,
+        "labels": '["bug"]',
+        "created_at": 1.0,
+        "updated_at": 2.0,
+        "digest": "",
+        "needs": 2.5,
+        "status": "corrected",
+        "prediction_id": 1,
+    },
+    "predictions": {
+        "repository": "o/r",
+        "number": 3,
+        "model": "m",
+        "taxonomy_version": "1",
+        "digest": "",
+        "verdict": "VERDICT",
+        "plan": '{"labels": ["a"]}',
+        "made_at": 1.0,
+        "week_at": 0,
+    },
+    "prediction_axes": {
+        "prediction_id": 1,
+        "axis": "symptom",
+        "label": "runtime-hang",
+        "probability": 0.9,
+        "outcome": "apply",
+    },
+    "verdicts": {
+        "repository": "o/r",
+        "number": 3,
+        "axis": "symptom",
+        "label": "setup-hang",
+        "prediction_id": 1,
+        "who": "x",
+        "how": "queue",
+        "at": 9.0,
+        "note": "",
+    },
+    "jobs": {
+        "key": "triage:o/r#3",
+        "lane": "o/r#3",
+        "kind": "verdict",
+        "argument": "null",
+        "created_at": 1.0,
+        "repository": "o/r",
+        "issue": 3,
+        "state": "waiting",
+        "attempts": 0,
+        "due_at": 1.0,
+    },
+}
+
+
+def first_verdict(verdict: Verdict) -> str:
+    """A verdict as 0001 had it: what it says today, without what it did not say then."""
+    since = {"checks", "in_domain", "domain_probability", "known_problems"}
+    return verdict.model_dump_json(exclude=since)
+
+
+def upgrade(connection: Connection, revision: str) -> None:
+    """Bring an empty database to the tables of an older version."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(database.__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def refused(url: str, *parts: str) -> None:
+    """One line, which tells no password."""
+    with pytest.raises(ConfigError) as error:
+        Store.open(url)
+    message = str(error.value)
+    assert "\n" not in message and "s3cret" not in message
+    for part in parts:
+        assert part in message, message
+
+
+def test_migrations_make_the_tables_of_the_schema_and_run_once(database_url: str) -> None:
+    with Store.open(database_url) as first, first._session(writes=True) as session:
+        context = MigrationContext.configure(session.connection(), opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+        session.execute(
+            text("INSERT INTO repositories (name, display_name, enabled, config) VALUES ('o/r', 'O/R', TRUE, 'null')")
+        )
+    with Store.open(database_url) as second:
+        assert [repository.name for repository in second.list_repositories()] == ["o/r"]
+
+
+def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: str) -> None:
+    """Written at revision 0001, read with the tables of today."""
+    address = make_url(database_url)
+    if address.get_backend_name() == "postgresql":
+        address = address.set(drivername="postgresql+psycopg")
+    engine = create_engine(address)
+    verdict = make_verdict(axis_verdict("symptom", "runtime-hang"))
+    with engine.begin() as connection:
+        upgrade(connection, "0001")
+        for table, values in FIRST_ROWS.items():
+            names = ", ".join(values)
+            connection.execute(
+                text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in values)})"),
+                {name: first_verdict(verdict) if value == "VERDICT" else value for name, value in values.items()},
+            )
+    engine.dispose()
+    with Store.open(database_url, lambda: NOW) as store:
+        repository = store.get_repository("o/r")
+        assert repository is not None and (repository.display_name, repository.installation_id) == ("O/R", 7)
+        issue, stored = store.get_issue("o/r", 3), store.latest_verdict("o/r", 3)
+        assert issue is not None and stored is not None
+        assert (issue.priority, issue.status, issue.verdict_id, issue.labels) == (2.5, "corrected", 1, ["bug"])
+        assert stored.verdict == verdict.model_copy(update={"checks": []}) and stored.plan == {"labels": ["a"]}
+        assert [
+            row.verdict_id
+            for row in store.list_issues(IssueFilter(status=None, labels={"symptom": "runtime-hang"})).items[0][:1]
+        ] == [1]
+        (review,) = store.reviews()
+        assert (review.label, review.who, review.how, review.at, review.verdict_id) == (
+            "setup-hang",
+            "x",
+            "queue",
+            9.0,
+            1,
+        )
+        store.undo_reviews(review.id)
+        store.add_reviews(Review(repository="o/r", number=3, axis="stage", label=None, who="y", how="queue", at=1.0))
+        (job,) = store.lease(Job, "me", 60.0)
+        assert (job.kind, job.issue, job.key) == ("triage", 3, "triage:o/r#3")
+        assert (
+            store.save_verdict(
+                StoredVerdict(
+                    repository="o/r", number=3, model="m", taxonomy_version="1", digest="", verdict=verdict, made_at=NOW
+                ),
+                default_taxonomy(),
+            )
+            == 2
+        )
+
+
+def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
+    code = f"from distriage_serving.store import Store; Store.open({database_url!r}).check()"
+    workers = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(worker.communicate(timeout=180)[1], worker.returncode) for worker in workers] == [("", 0), ("", 0)]
+
+
+def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
+    with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0005")
+
+
+def test_somebody_elses_tables_are_refused_and_nothing_is_left_behind(database_url: str) -> None:
+    with Store.open(database_url) as store, store._session(writes=True) as session:
+        for table in reversed(Base.metadata.sorted_tables):
+            session.execute(text(f"DROP TABLE {table.name}"))
+        session.execute(text("DROP TABLE alembic_version"))
+        session.execute(text("CREATE TABLE verdicts (mine INTEGER)"))
+    refused(database_url, "verdicts", "already exists")
+    refused(database_url, "verdicts", "already exists")
+
+
+def test_a_sqlite_file_is_readable_to_its_owner_only(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        store.check()
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes.keys() >= {"store.db", "store.db-wal"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_what_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_bytes(b"These are notes, and long enough to be looked at: " * 100)
+    content = file.read_bytes()
+    refused(f"sqlite:///{file}", str(file), "file is not a database")
+    assert file.read_bytes() == content
+    refused(f"sqlite:///{tmp_path}", str(tmp_path), "unable to open database file")
+    refused(f"sqlite:///{tmp_path / 'none' / 'store.db'}", "No such file or directory")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "distriage.db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///file:x?mode=memory&uri=true",
+        "mysql://root:s3cret@localhost/x",
+    ],
+)
+def test_a_url_that_names_no_database_of_a_kind_we_know_is_refused(url: str) -> None:
+    refused(url, "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
+
+
+def test_an_unreachable_postgresql_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    refused(f"postgresql://me:s3cret@127.0.0.1:{port}/x", "postgresql+psycopg://me:***@127.0.0.1", "onnection refused")
+    refused("postgresql://me:s3cret@/x?host=/nowhere", "No such file or directory")
+
+
+def test_a_postgresql_without_that_database_is_one_line(postgresql_server: str) -> None:
+    refused(postgresql_server.replace("/postgres?", "/none?"), 'database "none" does not exist')
+
+
+def test_a_database_that_goes_away_is_said_to_be_unavailable_and_used_again_when_it_is_back(
+    postgresql_server: str,
+) -> None:
+    with fresh_postgresql(postgresql_server) as url, Store.open(url) as store:
+        with (
+            Store.open(url) as other,
+            pytest.raises(UnavailableError, match="terminating connection"),
+            store.transaction(),
+        ):
+            store.put_job(NewJob("check:a", "check", "o/r"))
+            with other._session(writes=True) as session:
+                session.execute(
+                    text(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+                        "current_database() AND pid <> pg_backend_pid()"
+                    )
+                )
+            store.put_job(NewJob("check:b", "check", "o/r"))
+        assert store.counts()["jobs"]["waiting"] == 0
+
+
+# ---------------------------------------------------------------- over HTTP
+
+
+def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle: Path, postgresql_server: str) -> None:
+    with ExitStack() as database:
+        url = database.enter_context(fresh_postgresql(postgresql_server))
+        with Store.open(url) as store, running(partial(Classifier, keyword_bundle, threads=1), store=store) as server:
+            store.put_job(NewJob("check:a", "check", "o/r"))
+            counters = server.client.get("/metrics").text
+            assert (
+                'distriage_jobs{state="waiting"} 1.0' in counters
+                and 'distriage_deliveries{state="dead"} 0.0' in counters
+            )
+            assert server.client.get("/readyz").status_code == 200
+            database.close()
+            answer = server.client.get("/readyz")
+            assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "not-ready", "5")
+            assert "distriage_jobs{" not in server.client.get("/metrics").text
+            assert server.client.get("/livez").status_code == 200

@@ -1,0 +1,126 @@
+"""A database that is locked, or whose disk is full: what still works, and what says so in time."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage_serving.store import Store, UnavailableError, database
+
+from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.webhook import BOT, post
+
+
+@pytest.fixture(scope="module")
+def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    with queue(keyword_classifier, tmp_path_factory.mktemp("queue"), workers=0, request_timeout_s=300, **BOT) as opened:
+        opened.add(1, "exhausted timeout")
+        yield opened
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Another process's hold of the lock for writing."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def deliver(site: Queue) -> tuple[int, float]:
+    """Status of a delivery, seconds until the answer."""
+    started_s = time.monotonic()
+    answer = post(site.server, b'{"zen": "%s"}' % uuid.uuid4().hex.encode(), X_GitHub_Event="ping")
+    return answer.status_code, time.monotonic() - started_s
+
+
+@pytest.mark.slow
+def test_while_the_database_is_locked_reading_goes_on_and_deliveries_hear_so_in_time(site: Queue) -> None:
+    with visitor(site) as client, ThreadPoolExecutor(20) as pool:
+        log_in(client)
+        with locked(site.file):
+            waiting = [pool.submit(deliver, site) for _ in range(20)]
+            time.sleep(0.5)
+            for path in ("/queue", "/queue/owner/repo/1", "/livez"):
+                started_s = time.monotonic()
+                assert client.get(path).status_code == 200
+                assert time.monotonic() - started_s < 2, path
+            answers = [future.result() for future in waiting]
+    assert {status for status, _ in answers} == {503}
+    assert max(seconds for _, seconds in answers) < 9.9  # GitHub gives up at 10
+    assert deliver(site)[0] == 202
+
+
+@pytest.mark.slow
+def test_a_thousand_decisions_at_once_let_deliveries_in_and_are_undone_as_one(site: Queue) -> None:
+    site.multiply(1, 1000)
+    numbers = range(100_000, 101_000)
+    verdict = site.store.latest_verdict("owner/repo", 100_000)
+    assert verdict is not None
+    with visitor(site) as client, ThreadPoolExecutor(1) as pool:
+        log_in(client)
+        data = {
+            "csrf": csrf(client.get("/queue")),
+            "action": "accept",
+            "issue": [f"owner/repo#{number}@{number}" for number in numbers],
+        }
+        accepting = pool.submit(client.post, "/queue/bulk", data=data)
+        waits_s = []
+        while not accepting.done():
+            status, seconds = deliver(site)
+            assert status == 202
+            waits_s.append(seconds)
+        assert accepting.result().headers["location"] == "/queue"
+        assert len(waits_s) > 3 and max(waits_s) < 5
+        assert {site.status(number) for number in numbers} == {"accepted"}
+        assert "Decided 1000 issues." in client.get("/queue").text
+        client.post("/queue/undo", data={"csrf": data["csrf"]})
+        assert {site.status(number) for number in numbers} == {"open"}
+
+
+def test_readiness_says_that_the_disk_is_full(site: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(site.file.parent)
+    monkeypatch.setattr(database, "PROBE_EVERY_S", 0)
+    assert site.server.client.get("/readyz").status_code == 200
+    monkeypatch.setattr(database, "MIN_FREE_BYTES", usage.total)
+    refused = site.server.client.get("/readyz")
+    assert refused.status_code == 503 and refused.json()["detail"] == "the database's disk is full"
+    assert site.server.client.get("/livez").status_code == 200
+
+
+@pytest.mark.slow
+def test_readiness_tries_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "PROBE_EVERY_S", 0)
+    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        store.check()
+        with store._engine.connect() as connection:  # the file may not grow, as on a full disk
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(UnavailableError, match="full"):
+            for number in range(1000):
+                store.shared_value(f"filler {number}", lambda: "x" * 4000)
+        with locked(tmp_path / "store.db"), pytest.raises(UnavailableError, match="locked"):
+            store.check()
+        store.check()
+
+
+def test_probes_that_come_often_write_seldom(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        store.check()
+        first = store.shared_value("probe", str)
+        threads = [threading.Thread(target=store.check) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert store.shared_value("probe", str) == first

@@ -1,0 +1,1 @@
+"""Doubles, toys and servers that the tests share."""

@@ -1,0 +1,530 @@
+"""What is lost, and what is done twice, when everything fails: `python -m support.crash` in tests/ prints the figures.
+
+Signed deliveries, some twice, some replayed under another id, some not signed, go to the real webhook route. Two
+worker processes carry them out against a GitHub that fails, breaks off, limits, and sometimes does what it then denies;
+one after the other is killed with SIGKILL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import hmac
+import json
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from distriage.classifier import Classifier
+from distriage_serving.store import Delivery, Job, Store
+
+from support import databases, faults, keyword_model
+from support.app_key import APP_ID, app_key_pem
+from support.crash_worker import forkserver, work
+from support.faults import Fault, Trouble
+from support.github import PERSON, GitHub
+from support.github_http import Request
+from support.github_shapes import account
+from support.reader import Double, calibration_file, endpoint, saying
+from support.server import running
+
+SECRET = "a secret that only GitHub knows"
+ISSUES_PER_REPOSITORY = 10
+WORDS = {
+    "oom": "memory exhausted exhausted",
+    "leak": "memory grows grows",
+    "hang": "hangs hangs hangs",
+    "crash": "segfault segfault segfault",
+}
+UNCLEAR = (
+    "One worker prints memory and other numbers, drops its connection, and nobody among eight engineers can tell what "
+    "it waits for. Case {place} is of the sort {symptom}."
+)
+KINDS = ("plain", "closed", "late", "plain", "labelled", "taken off", "command", "bot", "locked", "plain")
+CONFIG, BROKEN = "axes: {symptom: true}\ncomment: true\n", "axes: {symtom: true}\n"
+STALE = account("stale[bot]", 6, "Bot")
+WORKERS = 2
+
+
+class Misfortune:
+    """Lets one request of so many fail, in all the ways it knows.
+
+    Attributes:
+        given: How often each way.
+    """
+
+    def __init__(self, seed: int, one_in: int) -> None:
+        self._random = random.Random(seed)
+        self._one_in = one_in
+        self.given: Counter[str] = Counter()
+
+    def __call__(self, request: Request) -> Trouble | None:
+        del request
+        if self._random.randrange(self._one_in):
+            return None
+        name, trouble = self._random.choice(
+            [
+                ("500", Trouble("", Fault(500))),
+                ("502 after success", Trouble("", Fault(502), after=True)),
+                ("reset", Trouble("", reset=True)),
+                ("reset after success", Trouble("", after=True, reset=True)),
+                ("secondary limit", Trouble("", faults.secondary_limit(1))),
+                ("slow", Trouble("", slow_s=0.2)),
+            ]
+        )
+        self.given[name] += 1
+        return trouble
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run went."""
+
+    kills: int
+    faults: int
+    seconds: float
+
+
+@dataclass
+class Case:
+    """An issue and what must become of it.
+
+    Attributes:
+        is_doubtful: Only the second reader can tell the symptom.
+    """
+
+    reference: str
+    kind: str
+    symptom: str
+    installation: int
+    is_doubtful: bool = False
+
+    @property
+    def state(self) -> str:
+        """On GitHub, in the end."""
+        return "closed" if self.kind == "closed" else "open"
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that it must have in the end."""
+        wanted = {"labelled": "leak", "command": "leak", "taken off": None, "bot": None}.get(self.kind, self.symptom)
+        return [f"symptom: {wanted}"] if wanted else []
+
+    @property
+    def comments(self) -> int:
+        """The bot's comments that it must have; of a closed issue: at most."""
+        return 0 if self.kind in {"bot", "locked"} else 1
+
+    @property
+    def may_lack_comment(self) -> bool:
+        """It may be closed before the bot looks at it, and on a closed issue nothing is written."""
+        return self.kind == "closed"
+
+
+def open_issues(github: GitHub, number: int, *, doubtful: bool = False) -> list[Case]:
+    """Issues of all kinds, as they stand before the bot sees them.
+
+    Args:
+        doubtful: Of those that people leave alone, the first reader can tell no symptom.
+    """
+    cases = []
+    for place in range(number):
+        repository, kind, symptom = (
+            f"owner/repo{place // ISSUES_PER_REPOSITORY}",
+            KINDS[place % len(KINDS)],
+            list(WORDS)[place % 4],
+        )
+        is_doubtful = doubtful and kind in {"plain", "closed", "late", "locked"}
+        case = Case(f"{repository}#{place + 1}", kind, symptom, place // ISSUES_PER_REPOSITORY + 1, is_doubtful)
+        github.installations.add(place // ISSUES_PER_REPOSITORY + 1)
+        github.files[f"{repository}/.github/distriage.yml"] = CONFIG
+        body = UNCLEAR.format(place=place, symptom=symptom) if is_doubtful else WORDS[symptom]
+        github.open(case.reference, "It fails", body)
+        if kind == "labelled":
+            github.label(case.reference, "symptom: leak", PERSON)
+        elif kind == "taken off":
+            github.label(case.reference, f"symptom: {symptom}", github.bot)
+            github.unlabel(case.reference, f"symptom: {symptom}", PERSON)
+        elif kind == "bot":
+            github.issues[case.reference]["user"] = account("renovate[bot]", 5, "Bot")
+        elif kind == "locked":
+            github.issues[case.reference]["locked"] = True
+        cases.append(case)
+    return cases
+
+
+def make_deliveries(github: GitHub, cases: list[Case], number: int, rng: random.Random) -> list[tuple[str, str, bytes]]:
+    """`number` deliveries as (event, id, body), an issue's first ones in their order; some come twice."""
+    events: list[tuple[str, str, bytes]] = []
+    queues = [
+        [("issues", "opened", case)] + ([("issue_comment", "created", case)] if case.kind == "command" else [])
+        for case in cases
+    ]
+    while any(queues):
+        queue = rng.choice([queue for queue in queues if queue])
+        event, action, case = queue.pop(0)
+        more: dict[str, Any] = {}
+        if event == "issue_comment":
+            more["comment"] = github.comment(case.reference, "/triage wrong symptom=leak", PERSON)
+        events.append(_delivery(github, event, action, case, more))
+    while len(events) < number:
+        if rng.random() < 0.25:
+            events.insert(rng.randrange(len(events)), rng.choice(events))  # the same id, the same body
+        else:
+            action = rng.choice(["edited", "edited", "labeled", "reopened"])
+            events.append(_delivery(github, "issues", action, rng.choice(cases), {}))
+    return events
+
+
+def _delivery(github: GitHub, event: str, action: str, case: Case, more: dict[str, Any]) -> tuple[str, str, bytes]:
+    payload = github.payload(action, case.reference, **more)
+    payload["installation"] = {"id": case.installation}
+    return event, str(uuid.uuid4()), json.dumps(payload).encode()
+
+
+@dataclass
+class Happenings:
+    """What befalls repositories and issues in the middle of a run, and what GitHub tells of it.
+
+    A bot closes an issue; somebody closes and reopens another, and the closing is told last; a repository's
+    configuration is broken for a while; a repository gets another name, while deliveries with the old one are under
+    way.
+    """
+
+    github: GitHub
+    cases: list[Case]
+    number: int
+    rng: random.Random
+
+    def __post_init__(self) -> None:
+        self._at: dict[int, list[Callable[[], list[tuple[str, str, bytes]]]]] = {}
+        last = self.number // 2
+        for case in self.cases:
+            if case.kind == "closed":
+                self._plan(self.rng.randrange(last), partial(self._close, case))
+            elif case.kind == "late":
+                self._plan(self.rng.randrange(last), partial(self._close_and_reopen, case))
+        firsts = self.cases[::ISSUES_PER_REPOSITORY]
+        for place, case in enumerate(firsts):
+            repository = case.reference.partition("#")[0]
+            if place % 4 == 1:
+                broken_at = self.rng.randrange(self.number // 3)
+                self._plan(broken_at, partial(self._configure, case, BROKEN, told=False))
+                self._plan(broken_at + self.number // 3, partial(self._configure, case, CONFIG, told=place % 8 == 1))
+            if place % 4 == 2:
+                at = self.number // 3 + self.rng.randrange(self.number // 3)
+                self._plan(at, partial(self._rename, repository, f"owner/renamed{place}"))
+
+    def at(self, place: int) -> list[tuple[str, str, bytes]]:
+        """Let happen what happens before the n-th delivery; what GitHub tells of it."""
+        return [told for happening in self._at.get(place, []) for told in happening()]
+
+    def _plan(self, place: int, happening: Callable[[], list[tuple[str, str, bytes]]]) -> None:
+        self._at.setdefault(place, []).append(happening)
+
+    def _close(self, case: Case) -> list[tuple[str, str, bytes]]:
+        self.github.issues[case.reference] |= {"state": "closed", "updated_at": "2024-05-01T11:00:00Z"}
+        return [_delivery(self.github, "issues", "closed", case, {"sender": STALE})]
+
+    def _close_and_reopen(self, case: Case) -> list[tuple[str, str, bytes]]:
+        issue = self.github.issues[case.reference]
+        closing = {**issue, "state": "closed", "updated_at": "2024-05-01T11:00:00Z"}
+        issue["updated_at"] = "2024-05-01T12:00:00Z"
+        reopened = _delivery(self.github, "issues", "reopened", case, {})
+        return [reopened, _delivery(self.github, "issues", "closed", case, {"issue": closing})]
+
+    def _configure(self, case: Case, text: str, *, told: bool) -> list[tuple[str, str, bytes]]:
+        repository = case.reference.partition("#")[0]
+        self.github.files[f"{repository}/.github/distriage.yml"] = text
+        if text == BROKEN:
+            return []
+        if not told:  # the next event of any issue of the repository brings the others back
+            return [_delivery(self.github, "issues", "edited", case, {})]
+        push = {"ref": "refs/heads/main", "commits": [{"modified": [".github/distriage.yml"]}]}
+        return [self._about(repository, case.installation, "push", push)]
+
+    def _rename(self, old: str, new: str) -> list[tuple[str, str, bytes]]:
+        self.github.rename(old, new)
+        moved = [case for case in self.cases if case.reference.startswith(f"{old}#")]
+        for case in moved:
+            case.reference = f"{new}#{case.reference.partition('#')[2]}"
+        changes = {"repository": {"name": {"from": old.partition("/")[2]}}}
+        told = {"action": "renamed", "changes": changes}
+        return [self._about(new, moved[0].installation, "repository", told)]
+
+    def _about(self, repository: str, installation: int, event: str, more: dict[str, Any]) -> tuple[str, str, bytes]:
+        payload = {
+            "repository": {"full_name": repository, "default_branch": "main"},
+            "installation": {"id": installation},
+            "sender": PERSON,
+            **more,
+        }
+        return event, str(uuid.uuid4()), json.dumps(payload).encode()
+
+
+def send(client: httpx.Client, delivery: tuple[str, str, bytes], *, signed: bool = True) -> int:
+    """Hand a delivery over; the status of the answer."""
+    event, delivery_id, body = delivery
+    signature = hmac.new(SECRET.encode() if signed else b"another", body, hashlib.sha256).hexdigest()
+    headers = {
+        "X-GitHub-Event": event,
+        "X-GitHub-Delivery": delivery_id,
+        "X-Hub-Signature-256": f"sha256={signature}",
+        "Content-Type": "application/json",
+    }
+    return client.post("/github/webhook", content=body, headers=headers).status_code
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What came out.
+
+    Attributes:
+        lost: Accepted deliveries that were not worked off, and issues without their labels or comment.
+        duplicates: Comments and labels beyond what an issue must have, and labels that were set twice.
+        states_right: Issues whose state in the store, under the repository's last name, is that on GitHub.
+    """
+
+    issues: int
+    labels_right: int
+    comments_right: int
+    states_right: int
+    most_comments: int
+    lost: int
+    duplicates: int
+    dead: int
+    accepted: int
+    refused: int
+    kills: int
+    faults: int
+    seconds: float
+
+
+def crash(
+    url: str, folder: Path, number: int, kills: int, seed: int = 1, one_in: int = 40, *, second_reader: bool = False
+) -> Figures:
+    """Run it on an empty database.
+
+    Args:
+        second_reader: With one that fails in a fifth of the calls.
+
+    Returns:
+        The figures; a run that hangs ends after ten minutes without progress, with an assertion.
+    """
+    rng = random.Random(seed)
+    context = forkserver()
+    bundle = folder / "toy"
+    if not bundle.exists():
+        keyword_model.build(bundle)
+    github = GitHub(app=True)
+    github.misfortune = misfortune = Misfortune(seed, one_in)
+    cases = open_issues(github, number // 5, doubtful=second_reader)
+    deliveries = make_deliveries(github, cases, number, rng)
+    happenings = Happenings(github, cases, number, rng)
+    told: list[tuple[str, str, bytes]] = []
+    started_s, statuses, killed = time.monotonic(), Counter[int](), 0
+    processes: list[Any] = []
+    reader: tuple[str, str] | None = None  # its URL and its calibration
+
+    def start() -> None:
+        arguments = (url, github.url, str(bundle), app_key_pem(), reader)
+        processes.append(context.Process(target=work, args=arguments, daemon=True))
+        processes[-1].start()
+
+    def kill() -> None:
+        victim = processes.pop(rng.randrange(len(processes)))
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        start()
+
+    with ExitStack() as stack:
+        stack.callback(github.close)
+        if second_reader:
+            reader = _failing_reader(stack.enter_context(endpoint()), seed), str(calibration_file(folder))
+        store = stack.enter_context(Store.open(url))
+        bot = {
+            "github_app_id": APP_ID,
+            "github_private_key": app_key_pem(),
+            "github_webhook_secret": SECRET,
+            "workers": 0,
+        }
+        server = stack.enter_context(running(partial(Classifier, bundle, threads=1), store=store, **bot))
+        stack.callback(lambda: [process.kill() for process in processes])
+        for _ in range(WORKERS):
+            start()
+        for place, delivery in enumerate(deliveries):
+            for happened in happenings.at(place):
+                statuses[send(server.client, happened)] += 1
+                told.append(happened)
+            statuses[send(server.client, delivery)] += 1
+            if place % 50 == 0:
+                statuses[send(server.client, (delivery[0], str(uuid.uuid4()), delivery[2]))] += 1
+                statuses[send(server.client, delivery, signed=False)] += 1
+            if killed < kills and place * kills >= killed * number:
+                time.sleep(rng.uniform(0.0, 1.0))
+                kill()
+                killed += 1
+        _drain(store)
+        for process in processes:
+            process.kill()
+        run = Run(killed, misfortune.given.total(), time.monotonic() - started_s)
+        return _figures(store, github, cases, [*deliveries, *told], statuses, run)
+
+
+def _failing_reader(double: Double, seed: int) -> str:
+    """A second reader that finds the symptom in the report, four times in five; its URL."""
+    rng = random.Random(seed)
+
+    def answer(body: dict[str, Any]) -> tuple[int, bytes]:
+        if rng.randrange(5) == 0:
+            return rng.choice([(500, b""), (429, b""), (200, b"nonsense"), (200, b"{}")])
+        sort = re.findall(r"is of the sort (\w+)", body["messages"][1]["content"])
+        return saying(sort[-1])(body)
+
+    double.answer = answer
+    return double.url
+
+
+def _wanted(store: Store, case: Case) -> list[str]:
+    """The labels that an issue must have, with what the second reader was able to say."""
+    if not case.is_doubtful:
+        return case.labels
+    repository, _, number = case.reference.partition("#")
+    issue = store.get_issue(repository, int(number))
+    reading = store.get_reading(issue.digest, "toy", "m") if issue is not None else None
+    return case.labels if reading is not None and reading.note is None else []
+
+
+def _drain(store: Store) -> None:
+    """Wait until nothing is left to do but the next sweep."""
+    last, since = None, time.monotonic()
+    while True:
+        with store.transaction():  # one moment: between two looks a job goes from one state to the other
+            counts = store.counts()
+            jobs = [*store.list_work(Job, "waiting", 10_000), *store.list_work(Job, "leased", 10_000)]
+        left = [job for job in jobs if job.kind != "sweep"]
+        if not left and not counts["deliveries"]["waiting"] and not counts["deliveries"]["leased"]:
+            return
+        if counts != last:
+            last, since = counts, time.monotonic()
+        assert time.monotonic() - since < 600, f"no progress: {counts} {left[:3]}"
+        time.sleep(0.2)
+
+
+def _figures(
+    store: Store,
+    github: GitHub,
+    cases: list[Case],
+    deliveries: list[tuple[str, str, bytes]],
+    statuses: Counter[int],
+    run: Run,
+) -> Figures:
+    mine = {
+        case.reference: [
+            event
+            for event in github.timelines.get(case.reference, [])
+            if (event["actor"] or {}).get("login") == github.bot["login"]
+        ]
+        for case in cases
+    }
+    comments = {reference: sum(event["event"] == "commented" for event in events) for reference, events in mine.items()}
+    wanted = {case.reference: _wanted(store, case) for case in cases}
+    labels_right = sum(sorted(github.labels(reference)) == labels for reference, labels in wanted.items())
+    lacking = sum(comments[case.reference] < case.comments and not case.may_lack_comment for case in cases)
+    comments_right = sum(
+        comments[case.reference] == case.comments or (case.may_lack_comment and comments[case.reference] == 0)
+        for case in cases
+    )
+    states_right = sum(_state(store, case) == (None if case.kind == "bot" else case.state) for case in cases)
+    stored = store.list_work(Delivery, limit=1_000_000)
+    unfinished = [delivery for delivery in stored if delivery.state not in {"done", "ignored"}]
+    missing = {delivery_id for _, delivery_id, _ in deliveries} - {delivery.id for delivery in stored}
+    counts = store.counts()
+    return Figures(
+        issues=len(cases),
+        labels_right=labels_right,
+        comments_right=comments_right,
+        states_right=states_right,
+        most_comments=max(comments.values()),
+        lost=len(unfinished) + len(missing) + len(cases) - labels_right + lacking,
+        duplicates=sum(
+            max(0, comments[case.reference] - case.comments)
+            + max(0, len(github.labels(case.reference)) - len(wanted[case.reference]))
+            + _set_again(mine[case.reference])
+            for case in cases
+        ),
+        dead=counts["jobs"]["dead"] + counts["deliveries"]["dead"],
+        accepted=statuses[202] + statuses[200],
+        refused=statuses[401] + statuses[409],
+        kills=run.kills,
+        faults=run.faults,
+        seconds=run.seconds,
+    )
+
+
+def _set_again(events: list[dict[str, Any]]) -> int:
+    """How often a label was set that had been set before."""
+    names = [event["label"]["name"] for event in events if event["event"] == "labeled"]
+    return len(names) - len(set(names))
+
+
+def _state(store: Store, case: Case) -> str | None:
+    repository, _, number = case.reference.partition("#")
+    found = store.get_issue(repository, int(number))
+    return found.state if found is not None else None
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """A database of a PostgreSQL of its own."""
+    programs = databases._programs()
+    assert programs is not None, "needs PostgreSQL: apt-get install postgresql"
+    with databases._private_server(programs) as server, databases.fresh_postgresql(server) as url:
+        yield url
+
+
+def main() -> None:
+    """Run it as asked, print a table, and end with 1 if anything was lost or done twice."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--deliveries", type=int, default=2000)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
+    parser.add_argument("--second-reader", action="store_true", help="with one that fails in a fifth of the calls")
+    options = parser.parse_args()
+    good = True
+    columns = list(Figures.__dataclass_fields__)
+    sys.stdout.write("database    " + "  ".join(columns) + "\n")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        for name in ["sqlite", "postgresql"] if options.database == "both" else [options.database]:
+            url = f"sqlite:///{folder}/store.db" if name == "sqlite" else stack.enter_context(postgresql())
+            figures = crash(
+                url, Path(folder), options.deliveries, options.kills, options.seed, second_reader=options.second_reader
+            )
+            values = "  ".join(f"{getattr(figures, column):>{len(column)}.0f}" for column in columns)
+            sys.stdout.write(f"{name:<10}  {values}\n")
+            sys.stdout.flush()
+            good = (
+                good
+                and not (figures.lost or figures.duplicates or figures.dead)
+                and figures.labels_right == figures.comments_right == figures.states_right == figures.issues
+            )
+    raise SystemExit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""A GitHub that remembers: issues, labels, comments, timelines, files, tokens of an App. Real HTTP on a local port."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from support import github_routes, github_shapes
+from support.faults import Fault, Trouble
+from support.github_http import WRITES, LocalServer, Request
+
+BOT = github_shapes.account("github-actions[bot]", 41898282, "Bot")
+PERSON = github_shapes.account("maintainer", 7)
+TOKEN = "ghp_valid0000000000000000000000000000000"
+CLOSED_PORT = "http://127.0.0.1:1"
+INSTALLATION = 1
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A write that arrived."""
+
+    method: str
+    path: str
+    body: Any = field(hash=False)
+
+
+class GitHub:
+    """The part of GitHub's REST API that is called here; answers in the shapes that GitHub gives.
+
+    Args of the constructor:
+        app: It is an App that speaks to it, whose tokens `POST .../access_tokens` makes; else `TOKEN` is valid.
+
+    Attributes:
+        url: For GITHUB_API_URL.
+        bot: Whom the token belongs to.
+        tokens: Valid ones -> when they end. Without any, what is not `private` can be read.
+        issues: `owner/repo#12` -> GitHub's JSON; `add` and `open` make one.
+        gone, private: Deleted issues, 410; issues that are shown only with a token.
+        moved: Issue -> where it was transferred to, 301.
+        repository_labels: `owner/repo` -> name in lower case -> label.
+        timelines: `owner/repo#1` -> events, comments among them.
+        files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
+        requests, written: All that arrived, also those that failed.
+        renamed: Old name of a repository in lower case -> new one.
+        troubles: What goes wrong next.
+        misfortune: What goes wrong beside `troubles`; None: nothing.
+        page_items: Largest page.
+        installations: Ids of those that are there and not suspended.
+        roles: Login -> `role_name` in every repository.
+        reactions: Id of a comment -> what the bot reacted with.
+        check_runs: Commit -> check runs.
+        hook_deliveries: What `GET /app/hook/deliveries` lists, the latest first.
+        redelivered: Ids of deliveries that were asked for again.
+    """
+
+    token = TOKEN
+
+    def __init__(self, *, app: bool = False) -> None:
+        self.bot = github_shapes.account("distriage[bot]", 99, "Bot") if app else BOT
+        self.tokens: dict[str, float] = {} if app else {TOKEN: FOREVER}
+        self.issues: dict[str, dict[str, Any]] = {}
+        self.gone: set[str] = set()
+        self.private: set[str] = set()
+        self.moved: dict[str, str] = {}
+        self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
+        self.timelines: dict[str, list[dict[str, Any]]] = {}
+        self.files: dict[str, str] = {}
+        self.versions: dict[str, str] = {}
+        self.requests: list[Request] = []
+        self.written: list[Written] = []
+        self.troubles: list[Trouble] = []
+        self.renamed: dict[str, str] = {}
+        self.misfortune: Callable[[Request], Trouble | None] | None = None
+        self.page_items = 100
+        self.installations = {INSTALLATION}
+        self.roles: dict[str, str] = {"maintainer": "maintain"}
+        self.reactions: dict[int, list[str]] = {}
+        self.check_runs: dict[str, list[dict[str, Any]]] = {}
+        self.hook_deliveries: list[dict[str, Any]] = []
+        self.redelivered: list[int] = []
+        self._ids = itertools.count(101)
+        self._payloads = itertools.count(1)
+        self._server = LocalServer(self._reply, self._trouble)
+        self.url = self._server.url
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.close()
+
+    @property
+    def connections(self) -> int:
+        """How many were opened."""
+        return self._server.connections
+
+    # ------------------------------------------------------------ what people do
+
+    def add(self, reference: str, title: str, body: str | None = "", **changes: Any) -> dict[str, Any]:
+        """Store an issue with the label `bug`, and return it."""
+        repository, _, number = reference.partition("#")
+        self.issues[reference] = {**github_shapes.issue(repository, int(number), title, body, ("bug",)), **changes}
+        return self.issues[reference]
+
+    def open(
+        self, reference: str, title: str, body: str = "", labels: tuple[str, ...] = (), **changes: Any
+    ) -> dict[str, Any]:
+        """A new issue, its labels set by a person."""
+        issue = self.add(reference, title, body, **changes)
+        issue["labels"] = []
+        for name in labels:
+            self.label(reference, name, PERSON)
+        return issue
+
+    def define(self, repository: str, *names: str) -> None:
+        """Labels of a repository."""
+        for name in names:
+            self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
+
+    def label(self, reference: str, name: str, actor: dict[str, Any] | None) -> None:
+        """Put a label on an issue; without `actor`, by an account that is deleted since."""
+        repository = reference.partition("#")[0]
+        if name.casefold() not in self.repository_labels.get(repository, {}):
+            self.define(repository, name)
+        if name.casefold() not in map(str.casefold, self.labels(reference)):
+            self.issues[reference]["labels"].append(self.repository_labels[repository][name.casefold()])
+            self._happened(reference, github_shapes.label_event(repository, next(self._ids), "labeled", actor, name))
+
+    def unlabel(self, reference: str, name: str, actor: dict[str, Any] | None) -> None:
+        """Take a label off."""
+        issue, repository = self.issues[reference], reference.partition("#")[0]
+        issue["labels"] = [label for label in issue["labels"] if label["name"] != name]
+        self._happened(reference, github_shapes.label_event(repository, next(self._ids), "unlabeled", actor, name))
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a repository another name or owner; what asks for the old one is led to the new one."""
+        self.renamed[old.casefold()] = new
+        for table in ("issues", "timelines", "files", "repository_labels"):  # others read them meanwhile
+            moved = {
+                re.sub(rf"^{re.escape(old)}(?=#|/|$)", new, key): value for key, value in getattr(self, table).items()
+            }
+            setattr(self, table, moved)
+        for reference, issue in self.issues.items():
+            if reference.startswith(f"{new}#"):
+                issue["repository_url"] = f"{github_shapes.API}/repos/{new}"
+
+    def comment(self, reference: str, body: str, actor: dict[str, Any]) -> dict[str, Any]:
+        """Write a comment."""
+        repository, _, number = reference.partition("#")
+        return self._happened(reference, github_shapes.comment(repository, int(number), next(self._ids), actor, body))
+
+    def labels(self, reference: str) -> list[str]:
+        """Names of an issue's labels."""
+        return [label["name"] for label in self.issues[reference]["labels"]]
+
+    def comments(self, reference: str) -> list[str]:
+        """Texts of an issue's comments."""
+        return [event["body"] for event in self.timelines.get(reference, []) if event["event"] == "commented"]
+
+    def _happened(self, reference: str, event: dict[str, Any]) -> dict[str, Any]:
+        at = datetime.fromisoformat(github_shapes.TIME) + timedelta(seconds=event["id"])
+        event["created_at"] = at.isoformat().replace("+00:00", "Z")
+        self.timelines.setdefault(reference, []).append(event)
+        return event
+
+    # ------------------------------------------------------------ what its webhook sends
+
+    def payload(self, action: str, reference: str, sender: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """What a webhook sends about an issue."""
+        return {
+            "action": action,
+            "issue": self.issues[reference],
+            "repository": {"full_name": reference.partition("#")[0]},
+            "installation": {"id": INSTALLATION},
+            "sender": sender or PERSON,
+            "n": next(self._payloads),
+            **more,
+        }
+
+    def hook_delivery(self, guid: str, status_code: int, age_s: float = 60.0) -> dict[str, Any]:
+        """Add an attempt to hand a delivery over."""
+        delivered = datetime.fromtimestamp(time.time() - age_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        attempt = github_shapes.hook_delivery(1000 + len(self.hook_deliveries), guid, status_code, delivered)
+        self.hook_deliveries.insert(0, attempt)
+        return attempt
+
+    # ------------------------------------------------------------ HTTP
+
+    def fail(self, *faults: Fault) -> None:
+        """Answer the next requests with these, one each."""
+        self.troubles += [Trouble("", fault) for fault in faults]
+
+    def is_valid(self, token: str | None) -> bool:
+        """Whether a token was given and has not ended."""
+        return token is not None and self.tokens.get(token, 0.0) > time.time()
+
+    def _trouble(self, request: Request) -> Trouble | None:
+        self.requests.append(request)
+        if request.method in WRITES:
+            self.written.append(Written(request.method, request.path, request.data))
+        for trouble in self.troubles:
+            if trouble.times > 0 and re.search(trouble.request, f"{request.method} {request.path}"):
+                trouble.times -= 1
+                return trouble
+        return self.misfortune(request) if self.misfortune is not None else None
+
+    def _reply(self, request: Request) -> Fault:
+        return github_routes.reply(self, request)

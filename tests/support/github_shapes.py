@@ -1,0 +1,188 @@
+"""What GitHub answers: objects with each field that its description requires; see `test_github_requests.py`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+API, WEB = "https://api.github.com", "https://github.com"
+TIME = "2024-05-01T10:00:00Z"
+
+
+def account(login: str, id: int = 1, type: str = "User") -> dict[str, Any]:  # noqa: A002
+    """A person, an organization or a bot."""
+    url = f"{API}/users/{quote(login)}"
+    return {
+        "login": login,
+        "id": id,
+        "node_id": f"U_{id}",
+        "avatar_url": f"https://avatars.githubusercontent.com/u/{id}",
+        "gravatar_id": "",
+        "url": url,
+        "html_url": f"{WEB}/{quote(login)}",
+        "followers_url": f"{url}/followers",
+        "following_url": f"{url}/following{{/other_user}}",
+        "gists_url": f"{url}/gists{{/gist_id}}",
+        "starred_url": f"{url}/starred{{/owner}}{{/repo}}",
+        "subscriptions_url": f"{url}/subscriptions",
+        "organizations_url": f"{url}/orgs",
+        "repos_url": f"{url}/repos",
+        "events_url": f"{url}/events{{/privacy}}",
+        "received_events_url": f"{url}/received_events",
+        "type": type,
+        "site_admin": False,
+    }
+
+
+def label(repository: str, name: str, color: str = "ededed", description: str | None = None) -> dict[str, Any]:
+    """A label of a repository."""
+    return {
+        "id": sum(map(ord, name)),
+        "node_id": f"LA_{name}",
+        "url": f"{API}/repos/{repository}/labels/{quote(name)}",
+        "name": name,
+        "color": color,
+        "default": False,
+        "description": description,
+    }
+
+
+def issue(repository: str, number: int, title: str, body: str | None, labels: Sequence[str] = ()) -> dict[str, Any]:
+    """An open issue."""
+    url = f"{API}/repos/{repository}/issues/{number}"
+    reactions = dict.fromkeys(("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"), 0)
+    return {
+        "url": url,
+        "repository_url": f"{API}/repos/{repository}",
+        "labels_url": f"{url}/labels{{/name}}",
+        "comments_url": f"{url}/comments",
+        "events_url": f"{url}/events",
+        "html_url": f"{WEB}/{repository}/issues/{number}",
+        "id": 2_000_000_000 + number,
+        "node_id": f"I_{number}",
+        "number": number,
+        "title": title,
+        "user": account("octocat", 583231),
+        "labels": [label(repository, name) for name in labels],
+        "state": "open",
+        "locked": False,
+        "assignee": None,
+        "assignees": [],
+        "milestone": None,
+        "comments": 0,
+        "created_at": TIME,
+        "updated_at": TIME,
+        "closed_at": None,
+        "author_association": "NONE",
+        "active_lock_reason": None,
+        "body": body,
+        "reactions": {"url": f"{url}/reactions", "total_count": 0, **reactions},
+        "timeline_url": f"{url}/timeline",
+        "performed_via_github_app": None,
+        "state_reason": None,
+    }
+
+
+def label_event(repository: str, id: int, kind: str, actor: dict[str, Any] | None, name: str) -> dict[str, Any]:  # noqa: A002
+    """`labeled` or `unlabeled` in an issue's timeline; `actor` is None after its account was deleted."""
+    return {
+        "id": id,
+        "node_id": f"LE_{id}",
+        "url": f"{API}/repos/{repository}/issues/events/{id}",
+        "actor": actor,
+        "event": kind,
+        "commit_id": None,
+        "commit_url": None,
+        "created_at": TIME,
+        "label": {"name": name, "color": "ededed"},
+        "performed_via_github_app": None,
+    }
+
+
+def comment(repository: str, number: int, id: int, author: dict[str, Any], body: str) -> dict[str, Any]:  # noqa: A002
+    """A comment, as the timeline shows it and, with two fields less, the list of comments."""
+    return {
+        "id": id,
+        "node_id": f"IC_{id}",
+        "url": f"{API}/repos/{repository}/issues/comments/{id}",
+        "html_url": f"{WEB}/{repository}/issues/{number}#issuecomment-{id}",
+        "issue_url": f"{API}/repos/{repository}/issues/{number}",
+        "user": author,
+        "created_at": TIME,
+        "updated_at": TIME,
+        "author_association": "NONE",
+        "body": body,
+        "performed_via_github_app": None,
+        "event": "commented",
+        "actor": author,
+    }
+
+
+def app(id: int, slug: str) -> dict[str, Any]:  # noqa: A002
+    """A GitHub App."""
+    return {
+        "id": id,
+        "slug": slug,
+        "node_id": f"A_{id}",
+        "owner": account("octocat", 583231),
+        "name": slug.capitalize(),
+        "description": None,
+        "external_url": "https://example.org",
+        "html_url": f"{WEB}/apps/{slug}",
+        "created_at": TIME,
+        "updated_at": TIME,
+        "permissions": {"issues": "write", "metadata": "read", "contents": "read"},
+        "events": ["issues", "issue_comment"],
+    }
+
+
+def reaction(id: int, author: dict[str, Any], content: str) -> dict[str, Any]:  # noqa: A002
+    """A reaction on a comment."""
+    return {"id": id, "node_id": f"REA_{id}", "user": author, "content": content, "created_at": TIME}
+
+
+def check_run(repository: str, id: int, given: dict[str, Any]) -> dict[str, Any]:  # noqa: A002
+    """A check run that was asked for with `given`."""
+    url = f"{API}/repos/{repository}/check-runs/{id}"
+    output = {key: given["output"].get(key) for key in ("title", "summary", "text")}
+    return {
+        "id": id,
+        "node_id": f"CR_{id}",
+        "head_sha": given["head_sha"],
+        "external_id": "",
+        "url": url,
+        "html_url": f"{WEB}/{repository}/runs/{id}",
+        "details_url": None,
+        "status": given["status"],
+        "conclusion": given["conclusion"],
+        "started_at": TIME,
+        "completed_at": TIME,
+        "output": {
+            **output,
+            "annotations_count": len(given["output"]["annotations"]),
+            "annotations_url": f"{url}/annotations",
+        },
+        "name": given["name"],
+        "check_suite": {"id": 1},
+        "app": None,
+        "pull_requests": [],
+    }
+
+
+def hook_delivery(id: int, guid: str, status_code: int, delivered_at: str) -> dict[str, Any]:  # noqa: A002
+    """An attempt to hand a delivery to an App's webhook."""
+    return {
+        "id": id,
+        "guid": guid,
+        "delivered_at": delivered_at,
+        "redelivery": False,
+        "duration": 0.1,
+        "status": "OK" if status_code < 300 else "Invalid HTTP Response",
+        "status_code": status_code,
+        "event": "issues",
+        "action": "opened",
+        "installation_id": 1,
+        "repository_id": 1,
+        "throttled_at": None,
+    }

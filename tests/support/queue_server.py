@@ -1,0 +1,128 @@
+"""A queue with toy issues behind a real server, for the tests of its pages."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from distriage.classifier import Classifier
+from distriage.references import IssueReference
+from distriage.types import IssueReport
+from distriage_serving.store import Store
+
+from support.queue_demo import add_issue
+from support.server import Running, running
+
+TOKEN = "a-token-for-the-tests"
+REPOSITORIES = ("Owner/Repo", "owner/other")
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A server and what lies under it."""
+
+    server: Running
+    store: Store
+    classifier: Classifier
+    file: Path
+
+    @property
+    def url(self) -> str:
+        """Without a slash at its end."""
+        return f"http://127.0.0.1:{self.server.port}"
+
+    def add(
+        self,
+        number: int,
+        title: str,
+        body: str = "",
+        repository: str = REPOSITORIES[0],
+        age_s: float = 3600,
+        **changes: Any,
+    ) -> int:
+        """A classified issue; the id of its prediction."""
+        report = IssueReport(title=title, body=body, id=f"{repository}#{number}")
+        verdict = self.classifier.classify(report)
+        return add_issue(self.store, repository, number, title, body, verdict, time.time() - age_s, **changes)
+
+    def status(self, number: int, repository: str = REPOSITORIES[0]) -> str:
+        """Where an issue stands."""
+        issue = self.store.get_issue(repository, number)
+        assert issue is not None
+        return issue.status
+
+    def standing(self, number: int, repository: str = REPOSITORIES[0]) -> dict[str, str | None]:
+        """Axis -> label that a person decided on."""
+        return {row.axis: row.label for row in self.store.reviews(issue=IssueReference(repository, number))}
+
+    def multiply(self, number: int, count: int) -> None:
+        """Copies of an issue and its verdict, numbered from 100,000, written at once."""
+        with sqlite3.connect(self.file) as connection:
+            connection.row_factory = sqlite3.Row
+            issue = dict(
+                connection.execute(
+                    "select * from issues where repository = ? and number = ?", (REPOSITORIES[0].lower(), number)
+                ).fetchone()
+            )
+            prediction = dict(
+                connection.execute("select * from verdicts where id = ?", (issue["verdict_id"],)).fetchone()
+            )
+            axes = [
+                dict(row)
+                for row in connection.execute("select * from verdict_axes where verdict_id = ?", (prediction["id"],))
+            ]
+            for place in range(100_000, 100_000 + count):
+                _insert(
+                    connection,
+                    "issues",
+                    {**issue, "number": place, "verdict_id": place, "priority": issue["priority"] - place / 1e6},
+                )
+                _insert(connection, "verdicts", {**prediction, "id": place, "number": place})
+                for axis in axes:
+                    _insert(connection, "verdict_axes", {**axis, "verdict_id": place})
+        connection.close()
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    connection.execute(
+        f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})", tuple(row.values())
+    )
+
+
+@contextmanager
+def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Queue]:
+    """A queue without issues, whose repositories have the App on them."""
+    file = folder / "queue.db"
+    with Store.open(f"sqlite:///{file}") as store:
+        for name in REPOSITORIES:
+            store.save_repository(name, display_name=name, installation_id=7)
+        with running(
+            partial(Classifier, classifier.bundle.path, threads=1), store=store, **{"admin_token": TOKEN, **settings}
+        ) as server:
+            yield Queue(server, store, classifier, file)
+
+
+def visitor(site: Queue) -> httpx.Client:
+    """A browser, as far as these pages need one."""
+    return httpx.Client(base_url=site.url, headers={"Accept": "text/html"}, timeout=60, trust_env=False)
+
+
+def csrf(page: httpx.Response) -> str:
+    """The token of a page's forms."""
+    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    assert found is not None, page.text[:500]
+    return found[1]
+
+
+def log_in(client: httpx.Client, token: str = TOKEN) -> httpx.Response:
+    """Send the login's form."""
+    return client.post("/login", data={"csrf": csrf(client.get("/login")), "token": token})

@@ -1,0 +1,95 @@
+"""An OpenAI-compatible endpoint for tests."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Double:
+    """An OpenAI-compatible endpoint that does what a test says; keeps the bodies that arrived.
+
+    Attributes:
+        answer: Body of the request -> status and content; None: no answer before the test ends.
+    """
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.answer: Callable[[dict[str, Any]], tuple[int, bytes] | None] = lambda _: (200, b"{}")
+        self.over = threading.Event()
+        double = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                double.bodies.append(body)
+                double.keys.append(self.headers["Authorization"])
+                answer = double.answer(body)
+                if answer is None:
+                    double.over.wait(20)
+                    return
+                self.send_response(answer[0])
+                self.send_header("Content-Length", str(len(answer[1])))
+                self.end_headers()
+                self.wfile.write(answer[1])
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def close(self) -> None:
+        self.over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
+    """Answers each axis with the code of a label, or with its first code where the axis lacks the label."""
+
+    def answer(body: dict[str, Any]) -> tuple[int, bytes]:
+        question = body["messages"][1]["content"]
+        axes = body["response_format"]["json_schema"]["schema"]["properties"]
+        codes = {}
+        for axis, schema in axes.items():
+            part = question[question.index(f"{axis}: ") :]
+            codes[axis] = next((code for code in schema["enum"] if f"{code} = {label}" in part), schema["enum"][0])
+        message = {"choices": [{"message": {"content": json.dumps(codes)}}], "usage": {"total_tokens": 100}}
+        return 200, json.dumps(message).encode()
+
+    return answer
+
+
+def calibration_file(folder: Path, least: float = 0.5) -> Path:
+    """A calibration of the reader `m` beside the toy model, by which symptoms of this probability may be given."""
+    file = folder / "calibration.json"
+    axis = {"first": 0.2, "second": 1.0, "thresholds": {"0.80": least}, "reports": 100}
+    file.write_text(json.dumps({"reader": "m", "model": "toy", "axes": {"symptom": axis}}), encoding="utf-8")
+    return file
+
+
+@contextmanager
+def endpoint() -> Iterator[Double]:
+    """An endpoint for a while."""
+    opened = Double()
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with endpoint() as opened:
+        yield opened

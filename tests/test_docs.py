@@ -1,0 +1,102 @@
+"""Every `distriage` command in README and docs exists with these options; those that need no network run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from distriage.cli import build_app
+
+from support.checkout import REPOSITORY
+from support.command_line import Command
+
+PAGES = [
+    REPOSITORY / "README.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    REPOSITORY / "training" / "corpus" / "README.md",
+    *sorted((REPOSITORY / "docs").glob("*.md")),
+]
+FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.M | re.S)
+INLINE = re.compile(r"`(distriage [^`\n]+)`")
+OFFLINE = [("classify",), ("taxonomy",), ("config",)]
+
+
+def commands_in(line: str) -> list[list[str]]:
+    """The arguments of each call of `distriage` in a line of shell."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:  # not shell, such as a page's text in a block
+        return []
+    found: list[list[str]] = []
+    begun = False
+    for before, word in zip(["", *words], words, strict=False):
+        if word in {"|", "&&", ">", ">>", ";"}:
+            begun = False
+        elif begun:
+            found[-1].append(word)
+        elif word == "distriage" and (not before or before in {"|", "&&", "-m", "run:"} or "=" in before):
+            found.append([])
+            begun = True
+    return found
+
+
+def calls() -> list[tuple[str, tuple[str, ...]]]:
+    """Page and arguments of every call in a block or in running text."""
+    found = set()
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        lines = [line for block in FENCED.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+        lines += INLINE.findall(FENCED.sub("", text))
+        found |= {(path.name, tuple(call)) for line in lines for call in commands_in(line.strip().removeprefix("- "))}
+    return sorted(found)
+
+
+CALLS = calls()
+
+
+def test_commands_are_found_in_the_docs() -> None:
+    assert commands_in("A=1 distriage x -y 'a b' | tee z && distriage --q > f # distriage no") == [
+        ["x", "-y", "a b"],
+        ["--q"],
+    ]
+    names = {call[0] for _, call in CALLS if call}
+    assert {"classify", "serve", "train", "backtest", "inbox", "config", "corpus"} <= names and len(CALLS) > 40
+
+
+@pytest.mark.parametrize(("page", "arguments"), CALLS, ids=[f"{page}: {' '.join(call)[:60]}" for page, call in CALLS])
+def test_a_command_of_the_docs_exists_with_its_options(page: str, arguments: tuple[str, ...]) -> None:
+    command, rest = typer.main.get_command(build_app()), list(arguments)
+    while (known := getattr(command, "commands", None)) and rest and not rest[0].startswith("-"):
+        assert rest[0] in known, f"{page}: no command {' '.join(arguments)}"
+        command = known[rest.pop(0)]
+    # An unknown option is an error. Typer has a Click of its own, so `click.Context` is another class.
+    _, left, _ = command.make_parser(command.context_class(command)).parse_args(rest)
+    assert left == [], f"{page}: too many arguments: {' '.join(arguments)}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [call for page, call in CALLS if page == "README.md" and call[:1] in OFFLINE and "--issue" not in call],
+    ids=" ".join,
+)
+def test_a_command_of_the_readme_runs(
+    command: Command, arguments: tuple[str, ...], shipped_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del shipped_bundle  # the default model, which must be there
+    report = (REPOSITORY / "examples" / "report.md").read_bytes()
+    (tmp_path / "examples").mkdir()
+    (tmp_path / ".github").mkdir()
+    for name in ("report.md", "examples/report.md"):
+        (tmp_path / name).write_bytes(report)
+    (tmp_path / "issues.jsonl").write_text('{"title": "NCCL timeout"}\n{"title": "Out of memory"}\n', encoding="utf-8")
+    blocks = FENCED.findall((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    (configuration,) = [block for block in blocks if block.startswith("mode:")]
+    (tmp_path / ".github" / "distriage.yml").write_text(configuration, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = command(*arguments, stdin=b'{"title": "NCCL timeout", "body": "It hangs."}')
+    summary = "2 answers\n" if "issues.jsonl" in arguments and "classify" in arguments else ""
+    assert (done.code, done.err) == (0, summary)

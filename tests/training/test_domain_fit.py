@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distriage.domain import DomainGate, shape_features
+from distriage.errors import ConfigError, CorpusError
+from distriage.recipe.features import all_features
+from distriage.recipe.text import prepare
+from distriage_training.config import load_config
+from distriage_training.corpus.foreign import read_foreign
+from distriage_training.corpus.records import Record
+from distriage_training.fit.domain import FOLDS, Reports, fit_gate, repository_folds
+from distriage_training.fit.sparse import feature_matrix
+
+from support.toys import write_config
+
+KNOWN = ("nccl timeout on rank", "the optimizer state does not fit on the gpu", "allreduce hangs after step")
+OTHER = ("the button flickers when the page is loaded", "the wallet does not show a block", "query uses a scan")
+LOGITS = {"kind": np.asarray([2.0, -1.0], np.float32)}
+
+
+def records(texts: tuple[str, ...], count: int, group: str) -> list[Record]:
+    return [
+        Record(f"{group}#{n}", f"{texts[n % len(texts)]} {n}", "", {}, "train", "toys", "raw", f"{group}{n % 7}")
+        for n in range(count)
+    ]
+
+
+def reports(items: list[Record]) -> Reports:
+    counts = feature_matrix(items)
+    shape = [shape_features(counts[row].indices, len(item.title) + 1, LOGITS) for row, item in enumerate(items)]
+    return Reports(counts, np.array(shape))
+
+
+def test_the_gate_that_is_written_says_what_the_fitted_one_says(tmp_path: Path) -> None:
+    known, others = records(KNOWN, 120, "a/known"), records(OTHER, 140, "b/other")
+    folds = repository_folds([record.group for record in others])
+    validation = reports(known[:60])
+    gate = fit_gate(feature_matrix(known[60:]), validation, feature_matrix(others), folds, reports(others[:90]))
+    assert (gate.probabilities(validation) >= gate.threshold).mean() >= 0.95
+    assert (gate.probabilities(reports(others)) >= gate.threshold).mean() < 0.05
+    gate.write(tmp_path / "domain.npz", ["kind"])
+    assert (tmp_path / "domain.npz").stat().st_size <= 1 << 20
+    runtime = DomainGate(tmp_path / "domain.npz", {"kind": 2})
+    assert runtime.threshold == gate.threshold
+    mixed = [*known[:9], *others[:9]]
+    for record, expected in zip(mixed, gate.probabilities(reports(mixed)), strict=True):
+        report = prepare(record.title, record.body)
+        ids, counts = all_features(report)
+        found = runtime.probability(np.asarray(ids, np.int64), np.asarray(counts), len(record.title) + 1, LOGITS)
+        assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_no_repository_is_in_two_folds_and_they_are_of_like_size() -> None:
+    repositories = [f"owner/r{n % 23}" for n in range(460)]
+    folds = repository_folds(repositories)
+    assert len({(name, fold) for name, fold in zip(repositories, folds.tolist(), strict=True)}) == 23
+    sizes = np.bincount(folds, minlength=FOLDS)
+    assert sizes.max() - sizes.min() <= 20
+
+
+def foreign_config(folder: Path, **domain: Any) -> Path:
+    (folder / "table.csv").write_text("repo,title,body\nA/One,t,b\nA/Two,u,\n", encoding="utf-8")
+    with gzip.open(folder / "lines.jsonl.gz", "wt", encoding="utf-8") as stream:
+        stream.write(json.dumps({"id": "B/Three#7", "title": "v", "body": None}) + "\n")
+    return write_config(folder / "config.toml", domain={"reports": ["table.csv", "lines.jsonl.gz"], **domain})
+
+
+def test_foreign_reports_are_read_from_tables_and_lines(tmp_path: Path) -> None:
+    config = load_config(foreign_config(tmp_path, repositories=["a/one", "B/three"]))
+    found = read_foreign(config)
+    assert [(record.group, record.title, record.body) for record in found] == [
+        ("a/one", "t", "b"),
+        ("b/three", "v", ""),
+    ]
+    assert found[1].id == "b/three#7"
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ({"reports": []}, "domain.reports: expected files"),
+        ({"repositories": ["a/one", "no/such"]}, "domain.repositories: no report of no/such"),
+    ],
+)
+def test_what_is_not_there_is_named(tmp_path: Path, domain: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_foreign(load_config(foreign_config(tmp_path, **domain)))
+
+
+def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:
+    path = foreign_config(tmp_path, repositories=["a/one"])
+    (tmp_path / "table.csv").write_text("name,text\nx,y\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match="no column body, repo, title"):
+        read_foreign(load_config(path))

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
+
+from distriage.errors import InputError
+from distriage.history import PastIssue
+from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
+from distriage_training.learn.fit import blocks, calibrate
+from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
+
+from support.command_line import Command, assert_one_line
+from support.github import GitHub
+from support.past_issues import REPOSITORY, past_issue, plain_history, write_history
+
+PROMISE = Promise(0.8, 0.9)
+
+
+# ---------------------------------------------------------------- which labels
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("stale", "Duplicate", "wontfix", "won't fix", "needs-info", "need more info", "status: needs triage"),
+        *("await-response", "cannot reproduce", "unable-reproduce", "resolution/invalid", "lifecycle/rotten"),
+        *("inactive", "waiting for author", "keep-open"),
+    ],
+)
+def test_labels_that_say_what_became_of_an_issue(label: str) -> None:
+    assert is_afterwards(label)
+
+
+@pytest.mark.parametrize(
+    "label", ["bug", "feature request", "info", "server/webui", "type: question", "fixture", "🦙.", "new issue"]
+)
+def test_labels_that_say_what_an_issue_is(label: str) -> None:
+    assert not is_afterwards(label)
+
+
+def issues(labels: list[tuple[str, ...]]) -> list[PastIssue]:
+    return [PastIssue(number, "t", "b", "", float(number), given, False) for number, given in enumerate(labels)]
+
+
+def test_each_label_is_learned_or_left_out_with_the_reason() -> None:
+    given = [("bug", "stale", *(["old"] * (n < 30))) if n % 2 else () for n in range(100)]
+    past = issues([("all", *labels) for labels in given])
+    past[7] = PastIssue(7, "t", "b", "", 7.0, ("all", "rare"), False)
+    labels = choose(past, Wishes(least=10))
+    assert labels.names == ("bug",)
+    assert {name: why.split()[0] for name, why in labels.left_out.items()} == {
+        "all": "on",
+        "old": "out",
+        "stale": "says",
+        "rare": "on",
+    }
+    forced = choose(past, Wishes(10, frozenset({"STALE", "old"}), frozenset({"bug"})))
+    assert set(forced.names) == {"stale", "old"} and forced.left_out["bug"] == "left out by --exclude"
+    with pytest.raises(InputError, match="at least 90"):
+        choose(past, Wishes(least=90))
+
+
+def test_issues_of_bots_and_empty_ones_teach_nothing() -> None:
+    past = [PastIssue(n, "t" * (n > 0), "", "", -float(n), (), n in {3, 4}) for n in range(110)]
+    kept = usable(past)
+    assert (len(kept.kept), kept.by_bots, kept.unreadable) == (107, 2, 1)
+    assert [issue.number for issue in kept.kept][:2] == [109, 108]
+    with pytest.raises(InputError, match="at least 100"):
+        usable(past[:50])
+
+
+# ---------------------------------------------------------------- thresholds
+
+
+def test_the_bound_is_that_of_clopper_and_pearson() -> None:
+    assert lower_bound(10, 10, 0.9) == pytest.approx(0.1 ** (1 / 10))
+    assert lower_bound(0, 10, 0.9) == 0
+    assert PROMISE.least_decisions == 11 and 0.8**11 < 0.1 < 0.8**10
+
+
+def test_the_threshold_is_the_lowest_that_passes() -> None:
+    p = np.linspace(1, LEAST_PROBABILITY, 200)
+    found = find_threshold(p, p > 0.8, PROMISE)
+    assert found is not None and found.bound >= 0.8 and found.right == 80
+    more = int(found.given * STEP)
+    assert lower_bound(80, more, PROMISE.confidence) < 0.8
+    assert found.given == int((p >= found.probability).sum())
+
+
+def test_there_is_no_threshold_where_nothing_shows_the_precision() -> None:
+    p = np.linspace(1, 0, 200)
+    assert find_threshold(p, np.arange(200) % 2 == 0, PROMISE) is None
+    assert find_threshold(p[:10], np.ones(10, np.bool_), PROMISE) is None
+    assert find_threshold(p / 3, np.ones(200, np.bool_), PROMISE) is None  # all likelier wrong than right
+
+
+def test_the_promise_is_kept_as_often_as_it_says() -> None:
+    """Of labels whose decisions are right at a rate just below the wanted one, few get a threshold."""
+    random = np.random.default_rng(1)
+    p = np.linspace(1, LEAST_PROBABILITY, 300)
+    broken = sum(find_threshold(p, random.random(300) < 0.79, PROMISE) is not None for _ in range(400))
+    assert broken <= 400 * 0.13
+
+
+def test_calibrated_probabilities_are_right_as_often_as_they_say() -> None:
+    random = np.random.default_rng(2)
+    scores = random.normal(size=(2000, 2)) * 2
+    truth = random.random((2000, 2)) < 1 / (1 + np.exp(-(3 * scores - [0, 2])))
+    p = calibrate(scores, truth).probabilities(scores)
+    assert np.abs(p.mean(0) - truth.mean(0)).max() < 0.02
+    sure = p > 0.9
+    assert truth[sure].mean() == pytest.approx(p[sure].mean(), abs=0.04)
+
+
+def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
+    found = blocks(100)
+    assert found[0][0] == 40 and found[-1][1] == 100
+    assert [end for _, end in found[:-1]] == [first for first, _ in found[1:]]
+
+
+# ---------------------------------------------------------------- the command
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        assert not any(name.startswith("on") or name == "src" for name, _ in attrs)
+
+
+def test_a_history_becomes_a_folder_and_a_page(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    items = plain_history()
+    hostile = "<script>alert(1)</script>\x1b[31m"
+    for item in items[-30::3]:  # later issues that people labelled otherwise: the page shows them
+        item.update(title=f"{hostile} {item['title']}", labels=[hostile], html_url="javascript:alert(1)")
+    file = write_history(tmp_path / "issues.jsonl", items)
+    done = command("learn", "--issues", file, "--output", tmp_path / "own", "--model", keyword_bundle)
+    assert done.code == 0 and "measured on the newest 60 issues, learned from the 240 before them" in done.out
+    assert "  crash: given from probability" in done.out and "\x1b" not in done.out
+    page = (tmp_path / "own" / "report.html").read_text(encoding="utf-8")
+    tags = Tags()
+    tags.feed(page)
+    assert tags.seen.isdisjoint({"script", "img", "iframe", "link"}) and "javascript:" not in page
+    assert "&lt;script&gt;alert(1)" in page and "says what became of an issue" in page
+    figures = json.loads((tmp_path / "own" / "report.json").read_text(encoding="utf-8"))
+    assert figures["repository"] == REPOSITORY and figures["promise"] == {"precision": 0.8, "confidence": 0.9}
+    assert [kind["features"] for kind in figures["measured"]] == ["encoder and words", "TF-IDF"] or [
+        kind["features"] for kind in figures["measured"]
+    ] == ["TF-IDF", "encoder and words"]
+    crash = next(label for label in figures["measured"][0]["labels"] if label["name"] == "crash")
+    assert crash["given"] == crash["right"] == crash["carried"] == 20 and crash["found"] == 1
+    assert "rare" in figures["left_out"] and "stale" in figures["left_out"]
+
+
+def test_a_repository_is_fetched_once(
+    command: Command, github: GitHub, keyword_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for item in plain_history(120):
+        reference = f"{REPOSITORY}#{item['number'] + 1}"
+        github.open(reference, item["title"], item["body"], tuple(item["labels"]), created_at=item["created_at"])
+    for _ in range(2):
+        done = command("learn", REPOSITORY, "--model", keyword_bundle, "--least", 10)
+        assert done.code == 0, done.err
+        asked = len(github.requests)
+    assert len(github.requests) == asked and (tmp_path / "owner-repo.history.jsonl").is_file()
+    assert (tmp_path / "own-labels" / "own.json").is_file()
+
+
+def test_what_cannot_be_learned_is_refused_in_one_line(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    few = write_history(tmp_path / "few.jsonl", plain_history(50))
+    bare = write_history(tmp_path / "bare.jsonl", [past_issue(n, "words", []) for n in range(120)])
+    whole = write_history(tmp_path / "whole.jsonl", plain_history(120))
+    run = ("learn", "--model", keyword_bundle, "--output", tmp_path / "own")
+    assert_one_line(command(*run, "--issues", few), "50 issues", "at least 100")
+    assert_one_line(command(*run, "--issues", bare), "none of the labels")
+    assert_one_line(command(*run, "--issues", whole, "--include", "nobody's"), "--include", "nobody's")
+    assert_one_line(command(*run, "--issues", tmp_path / "none"), "none", "no such file")
+    assert_one_line(command(*run, "--issues", keyword_bundle / "bundle.json"), "bundle.json", "not a history")
+    assert_one_line(command(*run), "one of both")
+    assert_one_line(command(*run, "no-slash"), "owner/repo")
+    (tmp_path / "own").write_text("in the way")
+    assert_one_line(command(*run, "--issues", whole, "--least", 10), "cannot be written")
+
+
+def test_learning_loads_no_pytorch() -> None:
+    """Neither directly nor by way of another module of ours."""
+    code = (
+        "import sys, distriage_training.learn.run, distriage_training.commands;"
+        "print(*{'torch', 'transformers', 'datasets', 'onnx'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")

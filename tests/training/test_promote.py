@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from distriage.bundle import Bundle, default_model, thread_digest
+from distriage.classifier import Classifier
+from distriage_training.config import load_config
+from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.records import thread_key
+from distriage_training.measure import scoring
+from distriage_training.release.promote import Comparison, worse_axes
+
+from support import keyword_model
+from support.command_line import Command, Finished, assert_one_line
+from support.toys import QUESTION, REPOSITORY, annotation, review, write_corpus, write_lines
+
+WORDS = {"oom": "memory exhausted", "leak": "memory grows", "hang": "hangs", "crash": "segfault"}
+DEAF: Mapping[str, Mapping[int, float]] = {
+    word: logits for word, logits in keyword_model.WORDS.items() if word != "hangs"
+}
+Promote = Callable[..., Finished]
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Builds a toy model that hears `words` and says what it was trained on."""
+
+    def build(
+        name: str, words: Mapping[str, Mapping[int, float]] = keyword_model.WORDS, trained_on: Sequence[str] | None = ()
+    ) -> Path:
+        with monkeypatch.context() as patch:
+            patch.setattr(keyword_model, "WORDS", words)
+            folder = keyword_model.build(tmp_path / name)
+        if trained_on is not None:
+            (folder / "trained-on.txt").write_text(
+                "".join(f"{thread_digest(identifier)}\n" for identifier in trained_on), encoding="ascii"
+            )
+        manifest = json.loads((folder / "bundle.json").read_text(encoding="utf-8")) | {"name": name}
+        return keyword_model.seal(folder, manifest, () if trained_on is None else ("trained-on.txt",))
+
+    return build
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A corpus whose validation split has 40 reports of memory and 40 that hang."""
+    rows: list[dict[str, Any]] = [
+        annotation("a/b#1", **QUESTION),
+        annotation("a/b#2", symptom="oom", fix="tuning"),
+        annotation("a/b#3", symptom="hang", fix="patch"),
+    ]
+    texts = [{"id": f"a/b#{number}", "title": "t", "body": "b"} for number in (1, 2, 3)]
+    for number in range(10, 90):
+        symptom = "oom" if number % 2 else "hang"
+        rows.append(annotation(f"a/b#{number}", symptom=symptom, fix="tuning", split="validation"))
+        texts.append({"id": f"a/b#{number}", "title": WORDS[symptom], "body": ""})
+    write_corpus(tmp_path / "corpus", rows)
+    write_lines(tmp_path / "texts.jsonl", texts)
+    (tmp_path / "toy.toml").write_text(keyword_model.TAXONOMY, encoding="utf-8")
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'name = "toy-run"\ntaxonomy = "toy.toml"\n[data]\ncorpus = "corpus"\ntexts = "texts.jsonl"\n', encoding="utf-8"
+    )
+    return file
+
+
+@pytest.fixture
+def promote(command: Command, config: Path, make: Make, tmp_path: Path) -> Promote:
+    """`distriage promote` against a current model that hears every word."""
+    current = make("current")
+    (tmp_path / "models").mkdir()
+    return lambda candidate, *options: command(
+        "promote", candidate, config, "--current", current, "--models", tmp_path / "models", *options
+    )
+
+
+def crashes(tmp_path: Path, count: int) -> Path:
+    """Verdicts on reports of crashes, which the validation split has none of."""
+    rows = [review(f"x/y#{number}", "symptom", "crash", title="segfault", body="") for number in range(1, count + 1)]
+    return write_lines(tmp_path / "verdicts.jsonl", rows)
+
+
+def test_a_candidate_that_is_no_worse_becomes_the_default(promote: Promote, make: Make, tmp_path: Path) -> None:
+    candidate = make("candidate", trained_on=["a/b#1"])
+    done = promote(candidate)
+    assert (
+        done.code == 0
+        and "no difference" in done.out
+        and done.out.endswith(f"promoted: {tmp_path / 'models' / 'candidate'} is the default model\n")
+    )
+    assert "no review of a maintainer" in done.out
+    assert (tmp_path / "models" / "DEFAULT").read_text(encoding="utf-8") == "candidate\n"
+    assert Bundle(tmp_path / "models" / "candidate").trained_on == Bundle(candidate).trained_on
+    assert {path.name for path in (tmp_path / "models").iterdir()} == {"DEFAULT", "candidate"}
+    assert promote(candidate).code == 0  # once more is the same
+
+
+def test_a_candidate_that_is_worse_on_one_axis_is_refused(promote: Promote, make: Make, tmp_path: Path) -> None:
+    done = promote(make("deaf", DEAF))
+    assert done.code == 1 and done.out.endswith("refused: deaf is worse on symptom\n")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_bundle_that_does_not_say_what_it_was_trained_on_is_refused(promote: Promote, make: Make) -> None:
+    done = promote(make("silent", trained_on=None))
+    assert done.code == 2
+    assert "silent: no trained-on.txt; expected a bundle that says what it was trained on" in done.err
+
+
+def test_a_dry_run_installs_nothing(promote: Promote, make: Make, tmp_path: Path) -> None:
+    done = promote(make("candidate"), "--dry-run")
+    assert done.code == 0 and "not worse on any axis" in done.out
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_verdicts_decide_too_but_not_those_that_a_model_was_trained_on(
+    promote: Promote, make: Make, tmp_path: Path
+) -> None:
+    words = {word: logits for word, logits in keyword_model.WORDS.items() if word != "segfault"}
+    file = crashes(tmp_path, 25)
+    done = promote(make("no-crash", words), "--reviews", file)
+    assert done.code == 1 and "refused: no-crash is worse on symptom" in done.out
+    done = promote(make("trained", words, [f"x/y#{number}" for number in range(1, 26)]), "--reviews", file)
+    assert done.code == 0 and "25 reviews left out" in done.out
+
+
+def test_a_few_verdicts_decide_nothing(promote: Promote, make: Make, tmp_path: Path) -> None:
+    words = {word: logits for word, logits in keyword_model.WORDS.items() if word != "segfault"}
+    done = promote(make("no-crash", words), "--reviews", crashes(tmp_path, 5))
+    assert done.code == 0 and "too few" in done.out
+
+
+def test_verdicts_of_annotated_threads_are_left_out(promote: Promote, make: Make, tmp_path: Path) -> None:
+    rows = [review(f"A/b#{number}", "symptom", "crash", title="segfault", body="") for number in range(10, 40)]
+    done = promote(make("candidate"), "--reviews", write_lines(tmp_path / "v.jsonl", rows), "--dry-run")
+    assert "30 reviews left out" in done.out and "no review of a maintainer" in done.out
+
+
+def test_validation_reports_that_a_model_was_trained_on_are_left_out(promote: Promote, make: Make) -> None:
+    candidate = make("leaky", trained_on=[f"a/b#{number}" for number in range(10, 50)])
+    assert "40 validation reports left out" in promote(candidate, "--dry-run").out
+    everything = make("all", trained_on=[f"a/b#{number}" for number in range(10, 90)])
+    done = promote(everything)
+    assert done.code == 2 and "every report of split validation was trained on by one of the models" in done.err
+
+
+def test_the_test_figures_of_a_bundle_are_printed(promote: Promote, make: Make) -> None:
+    candidate = make("candidate")
+    symptom = {"n": 4, "accuracy": 0.5, "macro_f1": 0.25, "weighted_f1": 0.5, "ece": 0.1, "brier": 0.5, "coverage": {}}
+    symptom |= {"accuracy_interval": [0, 1], "macro_f1_interval": [0, 1], "majority": {"accuracy": 0.5, "macro_f1": 0}}
+    test = {"model": "candidate", "split": "test", "records": 4, "axes": {"symptom": symptom}}
+    figures = {"validation": {}, "parity_fp32_max_logit_difference": 0, "int8_macro_f1_drop": {}, "sparse_weight": {}}
+    figures["evaluation_test"] = {**test, "groups": {}, "thresholds": {}}
+    (candidate / "metrics.json").write_text(json.dumps(figures), encoding="utf-8")
+    keyword_model.seal(candidate, None, ("trained-on.txt",))
+    assert "test, decides nothing: candidate: symptom 0.500 / 0.250" in promote(candidate, "--dry-run").out
+
+
+def test_another_model_of_the_name_is_not_overwritten(promote: Promote, make: Make, tmp_path: Path) -> None:
+    (tmp_path / "models" / "candidate").mkdir()
+    done = promote(make("candidate"))
+    assert done.code == 2 and "another model of this name is there" in done.err
+    assert list((tmp_path / "models" / "candidate").iterdir()) == []
+
+
+def test_models_of_different_taxonomies_are_not_compared(promote: Promote, shipped_bundle: Path) -> None:
+    assert_one_line(promote(shipped_bundle), "taxonomy distriage 1.0.0; expected toy 1, that of the current model")
+
+
+def test_the_default_model_of_the_checkout_exists(shipped_bundle: Path) -> None:
+    assert shipped_bundle.name == default_model() == Bundle(shipped_bundle).manifest.name
+
+
+def test_worse_only_where_the_whole_interval_says_so() -> None:
+    def outcome(low: float, high: float, n: int = 100) -> Comparison:
+        return Comparison("fix", "validation", n, (0.5, 0.5), (0.4, 0.4), (low, high))
+
+    assert [outcome(-0.2, -0.01).outcome, outcome(-0.2, 0.01).outcome, outcome(0.01, 0.1).outcome] == [
+        "worse",
+        "no difference",
+        "better",
+    ]
+    assert outcome(-0.2, -0.01, 19).outcome == "too few"
+    assert worse_axes([outcome(-0.2, -0.01, 19), outcome(-0.2, 0.01)]) == []
+
+
+@given(st.data())
+def test_macro_f1_of_draws_is_that_of_the_repeated_reports(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 12))
+    labels = st.lists(st.integers(0, 4), min_size=n, max_size=n).map(np.array)
+    truth, predicted, times = data.draw(labels), data.draw(labels), data.draw(labels)
+    times[0] += 1
+    (found,) = scoring.macro_f1_of_draws(truth, predicted, times[None, :].astype(float))
+    assert found == pytest.approx(scoring.macro_f1(np.repeat(truth, times), np.repeat(predicted, times)))
+
+
+def test_the_paired_interval_is_narrower_than_two_separate_ones() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, 300)
+    one = np.where(rng.random(300) < 0.7, truth, (truth + 1) % 3)
+    other = one.copy()
+    other[:12] = (truth[:12] + 1) % 3
+    low, high = scoring.paired_bootstrap_macro_f1(truth, one, other)
+    assert -0.06 < low < high < 0
+    assert scoring.paired_bootstrap_macro_f1(truth, one, one) == (0.0, 0.0)
+
+
+@pytest.mark.slow
+def test_verdicts_are_measured_apart(keyword_classifier: Classifier, config: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
+    from distriage_training.measure.evaluate import evaluate
+    from distriage_training.measure.report import report
+
+    corpus = tmp_path / "corpus" / "annotations.jsonl"
+    bare = {
+        "kind": None,
+        "distributed": None,
+        "stage": None,
+        "cause": None,
+        "fix": None,
+        "origin": "feedback",
+        "split": "validation",
+    }
+    rows = [annotation(f"x/y#{number}", symptom="crash", **bare) for number in (1, 2)]
+    corpus.write_text(
+        corpus.read_text(encoding="utf-8") + "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    with (tmp_path / "texts.jsonl").open("a", encoding="utf-8") as stream:
+        stream.writelines(
+            json.dumps({"id": f"x/y#{number}", "title": title, "body": ""}) + "\n"
+            for number, title in ((1, "segfault"), (2, "hangs"))
+        )
+    found = evaluate(
+        keyword_classifier,
+        load_config(config),
+        "validation",
+        tmp_path / "report",
+        Console(file=io.StringIO()),
+        baselines=False,
+    )
+    symptom = found.axes["symptom"]
+    assert (found.records, symptom.n, symptom.accuracy) == (80, 80, 1.0)
+    assert (found.feedback["symptom"].n, found.feedback["symptom"].accuracy) == (2, 0.5)
+    assert found.feedback["symptom"].macro_f1 == pytest.approx(1 / 3)
+    assert list(found.feedback) == ["symptom"]
+    assert "| symptom |\n| --- |\n| 0.500 / 0.333 (2) |" in report(found)
+
+
+def test_an_exported_bundle_names_what_it_was_trained_on(tiny_bundle: Path) -> None:
+    settings = load_config(REPOSITORY / "configs" / "tiny.toml")
+    train = load_splits(settings, settings.load_taxonomy()).train
+    assert Bundle(tiny_bundle).trained_on == {thread_digest(thread_key(record.id)) for record in train}

