@@ -1,5 +1,5 @@
 # distriage serve and distriage worker: the runtime alone, as a user without rights, on a root file system that may be read-only.
-# `tests/test_container.py` carries these steps out without a Docker engine.
+# `tests/serving/test_container.py` carries these steps out without a Docker engine.
 
 FROM python:3.11.13-slim-bookworm AS build
 WORKDIR /source
