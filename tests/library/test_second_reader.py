@@ -175,11 +175,38 @@ def test_a_batch_and_a_missing_name_are_refused(command: Command, keyword_bundle
     assert_one_line(finished, "second reader: no model")
 
 
-def test_by_default_nothing_of_it_is_imported(command: Command, keyword_bundle: Path) -> None:
+def test_by_default_nothing_of_it_is_imported_and_no_socket_is_opened(
+    command: Command, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
     for name in [name for name in sys.modules if name.startswith("distriage.second_reader")]:
         del sys.modules[name]
     assert command("classify", "--model", keyword_bundle, stdin=REPORT).code == 0
     assert not any(name.startswith("distriage.second_reader") for name in sys.modules)
+
+
+# ---------------------------------------------------------------- labels that the first reader gives
+GIVEN = b"segfault timeout\n\nSeen on rank 3 of our training job since we upgraded the framework yesterday evening."
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_label_that_precise_would_not_give_is_asked_about_and_falls_to_a_measured_reader_alone(
+    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path, calibrated: bool
+) -> None:
+    double.answer = saying("oom")
+    alone = ("classify", "--model", keyword_bundle, "--json")
+    first = json.loads(command(*alone, stdin=GIVEN).out)["axes"]["symptom"]
+    options = ["--second-reader", double.url, "--reader-model", "m"]
+    options += ["--reader-calibration", str(calibration_file(tmp_path))] if calibrated else []
+    both = json.loads(command(*alone, *options, stdin=GIVEN).out)["axes"]["symptom"]
+    assert (first["outcome"], first["label"]) == ("apply", "crash")
+    assert "symptom" in double.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]
+    assert (both["outcome"], both["label"]) == ("apply", "oom" if calibrated else "crash")
+    assert both["read_by"] == ("second-reader" if calibrated else "model")
 
 
 # ---------------------------------------------------------------- asked twice

@@ -43,7 +43,7 @@ def completion(content: object, **choice: object) -> dict[str, object]:
 # ---------------------------------------------------------------- what is sent
 
 
-def test_every_label_has_a_code_and_the_first_five_their_definitions() -> None:
+def test_every_label_has_a_code_and_the_likeliest_their_definitions() -> None:
     request = ask()
     question = request.body["messages"][1]["content"]
     for axis in ("symptom", "cause"):

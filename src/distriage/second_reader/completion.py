@@ -42,7 +42,7 @@ def complete(
 
     Args:
         prediction: The scores behind `verdict`.
-        shares: Axis -> what the second reader answered. An axis that the verdict is sure of stays as it is.
+        shares: Axis -> what the second reader answered.
         reader: The endpoint's model name.
         calibration: None: its labels are suggestions only.
         required: How sure a label must be; default: as the verdict's mode says.
@@ -50,9 +50,10 @@ def complete(
     wanted = required or (lambda _axis, _label: verdict.mode)
     axes, answered = dict(verdict.axes), []
     for axis, given in shares.items():
-        if axis not in axes or axes[axis].outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN}:
-            continue
         fusion = calibration.axes.get(axis) if calibration is not None else None
+        # A label that the first reader gives falls only to one who was measured.
+        if axis not in axes or (axes[axis].outcome is Outcome.APPLY and (fusion is None or not fusion.thresholds)):
+            continue
         joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
         label = max(joined, key=joined.__getitem__)
         outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))

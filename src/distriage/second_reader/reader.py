@@ -132,15 +132,20 @@ def reader_from_options(url: str, model: str, calibration: Path | None, bundle: 
 
 
 def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
-    """What would be asked; None where nothing is in doubt, or the report says too little for anybody to know."""
+    """What would be asked: each axis that the verdict is not sure of, or that `precise` would not be.
+
+    A fifth of the symptoms that `balanced` gives are wrong, by its own promise; a request is sent for the cause anyway.
+
+    Returns:
+        None: nothing is in doubt, or the report says too little for anybody to know.
+    """
     if findings.known.is_thin or verdict.in_domain is False:
         return None
-    doubtful = doubtful_axes(verdict, axes)
+    doubtful = doubtful_axes(verdict, axes) | doubtful_axes(findings.verdict(Mode.PRECISE), axes)
     if not doubtful:
         return None
-    return Question(
-        verdict.id, findings.known.input.text, findings.prediction, tuple(doubtful), tuple(findings.similar or ())
-    )
+    asked = tuple(axis for axis in verdict.axes if axis in doubtful)
+    return Question(verdict.id, findings.known.input.text, findings.prediction, asked, tuple(findings.similar or ()))
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

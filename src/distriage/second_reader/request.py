@@ -23,7 +23,7 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import Outcome, Prediction
 from distriage.verdict import Verdict
 
-DESCRIBED = 5  # candidates of an axis that come with their definition
+DESCRIBED = 8  # candidates of an axis that come with their definition
 MAX_REPORT_CHARS = 3000  # some 750 tokens
 MAX_NEIGHBOURS = 3
 MAX_ANSWER_TOKENS = 60
@@ -84,13 +84,13 @@ class Question:
         )
 
 
-def doubtful_axes(verdict: Verdict, axes: Sequence[str]) -> list[str]:
-    """The axes among `axes` that the first reader is not sure of, in the verdict's order."""
-    return [
+def doubtful_axes(verdict: Verdict, axes: Sequence[str]) -> set[str]:
+    """The axes among `axes` that the first reader is not sure of."""
+    return {
         axis
         for axis, said in verdict.axes.items()
         if axis in axes and said.outcome in {Outcome.SUGGEST, Outcome.ABSTAIN}
-    ]
+    }
 
 
 def make_request(
