@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from distriage.errors import ConfigError
+from distriage_serving.server import listen
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.web.keys import KeyRing
 from distriage_serving.web.problem import ProblemError
@@ -128,3 +129,10 @@ def test_the_page_of_the_settings_names_each_with_its_default() -> None:
     written = PAGE.read_text(encoding="utf-8")
     assert written == page(written), "docs/settings.md is old: run `python -m support.settings_page` in tests/"
     assert "GITHUB_API_URL" in written.partition(END)[2]
+
+
+def test_connections_send_at_once_and_do_not_wait_for_receipts() -> None:
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

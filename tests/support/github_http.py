@@ -92,6 +92,7 @@ class LocalServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # a kept connection would wait 40 ms for each answer
 
             def setup(self) -> None:
                 super().setup()

@@ -23,6 +23,7 @@ from distriage.classifier import Classifier
 from distriage.reading import ReadReport
 from distriage.types import IssueReport, Prediction
 from distriage_serving.app import create_app
+from distriage_serving.server import listen
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.connections import BACKLOG, protocol
@@ -44,7 +45,7 @@ def running(
     load: Callable[[], Classifier], *, wait: bool = True, store: Store | None = None, **settings: Any
 ) -> Iterator[Running]:
     """Start a server with these settings, wait until the model is loaded, and stop it at the end."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listen("127.0.0.1", 0)
     configuration = Settings(**settings)
     app = create_app(configuration, load, store)
     server = uvicorn.Server(
