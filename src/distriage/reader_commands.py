@@ -15,6 +15,7 @@ from distriage.types import Mode
 
 if TYPE_CHECKING:
     from distriage.second_reader.bulk import Asking
+    from distriage.second_reader.calibration import ReaderCalibration
 
 second_reader_app = typer.Typer(
     name="second-reader",
@@ -26,12 +27,15 @@ Reports = Annotated[str, typer.Argument(metavar="REPORTS", help="Reports, one a 
 Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="What the batch service gave back (.jsonl).")]
 ReaderModel = Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model name.")]
 ModeOption = Annotated[
-    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same for all three commands.")
+    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same for all four commands.")
 ]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="The first reader: a bundle's folder or the name of a shipped model.")
 ]
 Axes = Annotated[str, typer.Option("--axes", help="The axes to ask about, separated by commas.")]
+CalibrationOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+]
 ALL_AXES = "stage,symptom,cause,fix"
 
 
@@ -63,21 +67,17 @@ def import_(
     reports: Reports,
     answers: Answers,
     reader_model: ReaderModel = "",
-    reader_calibration: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
-    ] = None,
+    reader_calibration: CalibrationOption = None,
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
 ) -> None:
     """Write the verdicts out of both readers, one a line, to standard output."""
     from distriage.second_reader.bulk import read_answers, verdicts
-    from distriage.second_reader.calibration import load_calibration
     from distriage.verdict import Verdict
 
     asking = _asking(reader_model, mode, model, axes)
-    name = asking.classifier.bundle.manifest.name
-    calibration = load_calibration(reader_calibration, reader_model, name) if reader_calibration is not None else None
+    calibration = _calibration(reader_calibration, asking)
     asked = answered = 0
     for verdict in verdicts(reports, read_answers(answers), asking, calibration):
         sys.stdout.write(verdict.model_dump_json() + "\n")
@@ -136,6 +136,59 @@ def calibrate(
         given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
         table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
     Console(highlight=False).print(table)
+
+
+@second_reader_app.command()
+def evaluate(
+    annotated: Annotated[
+        str, typer.Argument(metavar="ANNOTATED", help="Reports with `labels`, an object axis -> label; one a line.")
+    ],
+    answers: Answers,
+    reader_model: ReaderModel = "",
+    reader_calibration: CalibrationOption = None,
+    by: Annotated[str, typer.Option(metavar="FIELD", help="A field of the reports: figures for each value.")] = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+) -> None:
+    """Compare both readers with annotated reports: alone, together, and what a perfect choice would reach.
+
+    Use other reports than those of the calibration.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from distriage.second_reader.bulk import compared, read_answers
+    from distriage.second_reader.comparison import compare
+
+    asking = _asking(reader_model, mode, model, axes)
+    found = compare(compared(annotated, read_answers(answers), asking, _calibration(reader_calibration, asking), by))
+    table = Table(by or "reports", "axis", "n", "first", "second (of)", "both", "either", box=None)
+    table.add_column(f"first gives, {mode}")
+    table.add_column("both give")
+    for (group, axis), row in found.items():
+        table.add_row(
+            group,
+            axis,
+            f"{row.reports:,}",
+            f"{row.first:.3f}",
+            f"{row.second:.3f} ({row.asked:.0%})",
+            f"{row.both:.3f}",
+            f"{row.either:.3f}",
+            _given(row.first_coverage, row.first_precision),
+            _given(row.both_coverage, row.both_precision),
+        )
+    Console(highlight=False).print(table)
+
+
+def _given(coverage: float, precision: float) -> str:
+    return f"{coverage:.0%}, {precision:.0%} right" if coverage else "none"
+
+
+def _calibration(file: Path | None, asking: Asking) -> ReaderCalibration | None:
+    from distriage.second_reader.calibration import load_calibration
+
+    return load_calibration(file, asking.reader, asking.classifier.bundle.manifest.name) if file is not None else None
 
 
 def _asking(reader: str, mode: Mode, model: str | None, axes: str) -> Asking:

@@ -103,6 +103,28 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
     assert {(axis["outcome"], axis["label"]) for axis in said} == {("apply", "leak")}
 
 
+def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 60, lambda number: {"symptom": "leak" if number % 15 else "oom"})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    answers = answered(tmp_path, exported.out, lambda _: "leak")
+    calibration = tmp_path / "calibration.json"
+    command("second-reader", "calibrate", file, answers, "--output", calibration, *options(keyword_bundle))
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for number, record in enumerate(records):
+        record["origin"] = "raw" if number < 15 else "restated"
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    evaluate = ("second-reader", "evaluate", file, answers, *options(keyword_bundle))
+    done = command(*evaluate, "--reader-calibration", calibration, "--by", "origin")
+    rows = [re.split(r"  +", line.strip()) for line in done.out.splitlines()[1:]]
+    assert [row[:3] for row in rows] == [["raw", "symptom", "15"], ["restated", "symptom", "45"]]
+    # Of 15 reports one is `oom`, the first reader's favourite; the second always says `leak`.
+    assert [row[3:7] for row in rows] == [["0.067", "0.933 (100%)", "0.933", "1.000"]] * 2
+    assert [row[8] for row in rows] == ["100%, 93% right"] * 2
+    alone = command(*evaluate)
+    assert re.search(r"all +symptom +60 .* none +none", alone.out)
+    assert_one_line(command(*evaluate, "--by", "colour"), "reports.jsonl:1: colour: None; expected a name")
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

@@ -17,12 +17,13 @@ from distriage.errors import InputError
 from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration
+from distriage.second_reader.comparison import Compared
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.fitting import Example
 from distriage.second_reader.reader import examine, question
 from distriage.second_reader.request import ReaderRequest
 from distriage.taxonomy import Taxonomy
-from distriage.types import Mode
+from distriage.types import Mode, Outcome
 from distriage.verdict import FailedRecord, Findings, Verdict
 
 NOT_THERE = "the file of answers holds none to this question"
@@ -84,16 +85,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        verdict = item.verdict
-        if item.request is not None:
-            shares = answer_to(item.request, answers)
-            taxonomy, prediction = asking.classifier.bundle.taxonomy, item.findings.prediction
-            verdict = (
-                complete(verdict, prediction, shares, taxonomy, asking.reader, calibration)
-                if shares
-                else keep_first(verdict, asking.reader, NOT_THERE)
-            )
-        yield verdict.model_copy(update={"similar": None})
+        yield _completed(item, answers, asking, calibration).model_copy(update={"similar": None})
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str, list[Example]]:
@@ -118,6 +110,42 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str,
                 first = item.findings.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis]))
     return dict(found)
+
+
+def compared(
+    path: str, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None, by: str = ""
+) -> Iterator[Compared]:
+    """What both readers said of annotated reports, each annotated axis of each report.
+
+    Args:
+        path: See `examples`.
+        by: A field of the records that groups them; empty: one group.
+
+    Raises:
+        InputError: see `examples`; or a record lacks the field.
+    """
+    taxonomy = asking.classifier.bundle.taxonomy
+    for item in _questions(path, asking):
+        if isinstance(item, BadRecord):
+            raise InputError(item.error)
+        labels, group = _labels(item.record, taxonomy), _group(item.record, by)
+        shares = answer_to(item.request, answers) if item.request is not None else {}
+        both = _completed(item, answers, asking, calibration)
+        for axis in asking.axes:
+            if axis not in labels:
+                continue
+            first = item.findings.prediction.scores[axis].ranked()[0][0]
+            before, after = item.verdict.axes[axis], both.axes[axis]
+            yield Compared(
+                group=group,
+                axis=axis,
+                truth=labels[axis],
+                first=first,
+                second=max(shares[axis], key=shares[axis].__getitem__) if axis in shares else None,
+                both=(after.label or first) if after.read_by == "second-reader" else first,
+                first_given=before.outcome is Outcome.APPLY,
+                both_given=after.outcome is Outcome.APPLY,
+            )
 
 
 def read_answers(path: Path) -> dict[str, Any]:
@@ -148,6 +176,28 @@ def _questions(path: str, asking: Asking) -> Iterator[_Asked | BadRecord]:
         verdict = findings.verdict(asking.mode)
         asked = question(findings, verdict, asking.axes)
         yield _Asked(record, findings, verdict, asked.request(taxonomy) if asked is not None else None)
+
+
+def _completed(
+    item: _Asked, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
+) -> Verdict:
+    """The verdict of both readers; the first reader's where nothing was asked."""
+    if item.request is None:
+        return item.verdict
+    shares = answer_to(item.request, answers)
+    if not shares:
+        return keep_first(item.verdict, asking.reader, NOT_THERE)
+    taxonomy = asking.classifier.bundle.taxonomy
+    return complete(item.verdict, item.findings.prediction, shares, taxonomy, asking.reader, calibration)
+
+
+def _group(record: RawRecord, by: str) -> str:
+    if not by:
+        return "all"
+    value = json.loads(record.content.decode("utf-8-sig")).get(by)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{record.place}: {by}: {value!r}; expected a name that groups the reports")
+    return value
 
 
 def _labels(record: RawRecord, taxonomy: Taxonomy) -> dict[str, str]:
