@@ -36,6 +36,15 @@ Axes = Annotated[str, typer.Option("--axes", help="The axes to ask about, separa
 CalibrationOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
 ]
+Times = Annotated[
+    int,
+    typer.Option(
+        "--times",
+        min=1,
+        max=2,
+        help="How often each question is asked: twice costs twice, and tells doubt from certainty.",
+    ),
+]
 ALL_AXES = "stage,symptom,cause,fix"
 
 
@@ -46,13 +55,14 @@ def export_(
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
+    times: Times = 1,
 ) -> None:
     """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
     from distriage.records import BadRecord
     from distriage.second_reader.bulk import requests
 
     asked = left_out = 0
-    for line in requests(reports, _asking(reader_model, mode, model, axes)):
+    for line in requests(reports, _asking(reader_model, mode, model, axes, times)):
         if isinstance(line, BadRecord):
             sys.stderr.write(f"{line.error}\n")
             left_out += 1
@@ -71,12 +81,13 @@ def import_(
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
+    times: Times = 1,
 ) -> None:
     """Write the verdicts out of both readers, one a line, to standard output."""
     from distriage.second_reader.bulk import read_answers, verdicts
     from distriage.verdict import Verdict
 
-    asking = _asking(reader_model, mode, model, axes)
+    asking = _asking(reader_model, mode, model, axes, times)
     calibration = _calibration(reader_calibration, asking)
     asked = answered = 0
     for verdict in verdicts(reports, read_answers(answers), asking, calibration):
@@ -98,6 +109,7 @@ def calibrate(
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
+    times: Times = 1,
 ) -> None:
     """Find out from annotated reports when the second reader's labels may be given."""
     from rich.console import Console
@@ -107,7 +119,7 @@ def calibrate(
     from distriage.second_reader.calibration import ReaderCalibration
     from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
 
-    asking = _asking(reader_model, mode, model, axes)
+    asking = _asking(reader_model, mode, model, axes, times)
     found = examples(annotated, read_answers(answers), asking)
     fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
     counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
@@ -116,11 +128,12 @@ def calibrate(
         numbers = ", ".join(f"{axis} {count}" for axis, count in counts.items())
         raise InputError(
             f"{annotated}: too few annotated reports that both readers answered: {numbers}; expected {MIN_REPORTS} or "
-            "more of an axis, and the --mode, --model and --axes of the export"
+            "more of an axis, and the --mode, --model, --axes and --times of the export"
         )
     calibration = ReaderCalibration(
         reader=reader_model,
         model=asking.classifier.bundle.manifest.name,
+        times=times,
         axes={axis: fit.fusion for axis, fit in good.items()},
     )
     try:
@@ -150,6 +163,7 @@ def evaluate(
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
+    times: Times = 1,
 ) -> None:
     """Compare both readers with annotated reports: alone, together, and what a perfect choice would reach.
 
@@ -161,7 +175,7 @@ def evaluate(
     from distriage.second_reader.bulk import compared, read_answers
     from distriage.second_reader.comparison import compare
 
-    asking = _asking(reader_model, mode, model, axes)
+    asking = _asking(reader_model, mode, model, axes, times)
     found = compare(compared(annotated, read_answers(answers), asking, _calibration(reader_calibration, asking), by))
     table = Table(by or "reports", "axis", "n", "first", "second (of)", "both", "either", box=None)
     table.add_column(f"first gives, {mode}")
@@ -191,7 +205,7 @@ def _calibration(file: Path | None, asking: Asking) -> ReaderCalibration | None:
     return load_calibration(file, asking.reader, asking.classifier.bundle.manifest.name) if file is not None else None
 
 
-def _asking(reader: str, mode: Mode, model: str | None, axes: str) -> Asking:
+def _asking(reader: str, mode: Mode, model: str | None, axes: str, times: int) -> Asking:
     from distriage.classifier import Classifier
     from distriage.second_reader.bulk import Asking
     from distriage.second_reader.reader import check_axes
@@ -199,4 +213,5 @@ def _asking(reader: str, mode: Mode, model: str | None, axes: str) -> Asking:
     if not reader:
         raise ConfigError("--reader-model is missing; expected the name of the second reader's model")
     classifier = Classifier(model)
-    return Asking(classifier, reader, mode, check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy))
+    known = check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy)
+    return Asking(classifier, reader, mode, known, times)

@@ -243,10 +243,14 @@ def test_two_answers_that_differ_give_no_label(
     assert len(double.bodies) == 2 and said["axes"]["symptom"]["outcome"] in {"suggest", "abstain"}
 
 
-def test_a_second_request_that_fails_changes_nothing(
-    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path
+@pytest.mark.parametrize("times", [1, 2])
+def test_when_the_second_request_fails_one_answer_is_enough_if_the_calibration_saw_single_ones(
+    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path, times: int
 ) -> None:
     double.answer = lambda body: saying("oom")(body) if len(double.bodies) == 1 else (500, b"")
-    options = ("--second-reader", double.url, "--reader-model", "m", "--reader-calibration", calibration_file(tmp_path))
+    calibration = calibration_file(tmp_path, times=times)
+    options = ("--second-reader", double.url, "--reader-model", "m", "--reader-calibration", calibration)
     said = json.loads(command("classify", "--model", keyword_bundle, "--json", *options, stdin=REPORT).out)
-    assert len(double.bodies) == 2 and said["axes"]["symptom"]["outcome"] == "apply"
+    assert len(double.bodies) == 2
+    assert (said["axes"]["symptom"]["outcome"] == "apply") is (times == 1)
+    assert (said["second_reading"]["note"] is None) is (times == 1)

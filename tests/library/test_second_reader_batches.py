@@ -103,6 +103,24 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
     assert {(axis["outcome"], axis["label"]) for axis in said} == {("apply", "leak")}
 
 
+def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 60, lambda _: {"symptom": "leak"})
+    twice = (*options(keyword_bundle), "--times", 2)
+    exported = command("second-reader", "export", file, *twice)
+    lines = exported.out.splitlines()
+    first = set(command("second-reader", "export", file, *options(keyword_bundle)).out.splitlines())
+    assert len(lines) == 120 and len(first) == 60 and first < set(lines)
+    answers = answered(tmp_path, exported.out, lambda line: "leak" if line in first else "hang")
+    calibration = tmp_path / "calibration.json"
+    done = command("second-reader", "calibrate", file, answers, "--output", calibration, *twice)
+    assert done.code == 0, done.err
+    assert json.loads(calibration.read_text(encoding="utf-8"))["times"] == 2
+    calibrated = ("--reader-calibration", calibration, *twice)
+    said = json.loads(command("second-reader", "import", file, answers, *calibrated).out.splitlines()[0])
+    top = {item["label"]: item["probability"] for item in said["axes"]["symptom"]["top"]}
+    assert top["leak"] > top["hang"] > 0.05  # the first reader thinks little of a hang
+
+
 def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file = reports(tmp_path, 60, lambda number: {"symptom": "leak" if number % 15 else "oom"})
     exported = command("second-reader", "export", file, *options(keyword_bundle))

@@ -71,11 +71,13 @@ def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
     return answer
 
 
-def calibration_file(folder: Path, least: float = 0.5) -> Path:
+def calibration_file(folder: Path, least: float = 0.5, times: int = 1) -> Path:
     """A calibration of the reader `m` beside the toy model, by which symptoms of this probability may be given."""
     file = folder / "calibration.json"
     axis = {"first": 0.2, "second": 1.0, "thresholds": {"0.80": least}, "reports": 100}
-    file.write_text(json.dumps({"reader": "m", "model": "toy", "axes": {"symptom": axis}}), encoding="utf-8")
+    file.write_text(
+        json.dumps({"reader": "m", "model": "toy", "times": times, "axes": {"symptom": axis}}), encoding="utf-8"
+    )
     return file
 
 

@@ -1,6 +1,6 @@
 """Many reports and a second reader whose answers come in a file: requests, verdicts, a calibration.
 
-Reads files and runs the model; sends nothing. Each question is asked once.
+Reads files and runs the model; sends nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.comparison import Compared
@@ -37,22 +38,29 @@ class Asking:
         reader: The second reader's model name.
         mode: Decides what is in doubt.
         axes: That may be asked about.
+        times: How often each question is asked, 1 or 2, in another order of the codes; the mean of the answers counts.
     """
 
     classifier: Classifier
     reader: str
     mode: Mode
     axes: Sequence[str]
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A record of the file with the first reader's verdict, and what is asked; None: nothing."""
+    """A record of the file with the first reader's verdict, and what is asked; empty: nothing."""
 
     record: RawRecord
     findings: Findings
     verdict: Verdict
-    request: ReaderRequest | None
+    requests: Sequence[ReaderRequest]
+
+    def shares(self, answers: Mapping[str, Any]) -> dict[str, Shares]:
+        """Axis -> the mean of what was answered; empty where nothing was."""
+        found = (answer_to(request, answers) for request in self.requests)
+        return mean_shares([shares for shares in found if shares])
 
 
 def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
@@ -65,9 +73,11 @@ def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
     for item in _questions(path, asking):
         if isinstance(item, BadRecord):
             yield item
-        elif item.request is not None and (identifier := custom_id(item.request)) not in seen:
-            seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
-            yield batch_line(item.request, asking.reader)
+            continue
+        for request in item.requests:
+            if (identifier := custom_id(request)) not in seen:
+                seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
+                yield batch_line(request, asking.reader)
 
 
 def verdicts(
@@ -103,9 +113,7 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str,
         if isinstance(item, BadRecord):
             raise InputError(item.error)
         labels = _labels(item.record, taxonomy)
-        if item.request is None:
-            continue
-        for axis, shares in answer_to(item.request, answers).items():
+        for axis, shares in item.shares(answers).items():
             if axis in labels:
                 first = item.findings.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis]))
@@ -129,7 +137,7 @@ def compared(
         if isinstance(item, BadRecord):
             raise InputError(item.error)
         labels, group = _labels(item.record, taxonomy), _group(item.record, by)
-        shares = answer_to(item.request, answers) if item.request is not None else {}
+        shares = item.shares(answers)
         both = _completed(item, answers, asking, calibration)
         for axis in asking.axes:
             if axis not in labels:
@@ -175,16 +183,17 @@ def _questions(path: str, asking: Asking) -> Iterator[_Asked | BadRecord]:
         findings = examine(asking.classifier, report)
         verdict = findings.verdict(asking.mode)
         asked = question(findings, verdict, asking.axes)
-        yield _Asked(record, findings, verdict, asked.request(taxonomy) if asked is not None else None)
+        put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
+        yield _Asked(record, findings, verdict, put)
 
 
 def _completed(
     item: _Asked, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
 ) -> Verdict:
     """The verdict of both readers; the first reader's where nothing was asked."""
-    if item.request is None:
+    if not item.requests:
         return item.verdict
-    shares = answer_to(item.request, answers)
+    shares = item.shares(answers)
     if not shares:
         return keep_first(item.verdict, asking.reader, NOT_THERE)
     taxonomy = asking.classifier.bundle.taxonomy

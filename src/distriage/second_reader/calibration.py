@@ -51,11 +51,13 @@ class ReaderCalibration(_Model):
     Attributes:
         reader: The endpoint's model name.
         model: The bundle's name.
+        times: How many answers to each question it was fitted on, by their mean.
     """
 
     format: Literal[1] = FORMAT
     reader: str
     model: str
+    times: int = Field(default=1, ge=1, le=2)
     axes: Mapping[str, AxisFusion]
 
 

@@ -94,7 +94,8 @@ class SecondReader:
         """Put a question, and once more, in another order of the codes, what could lead to a label.
 
         The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
-        fails changes nothing: calibrations are fitted on single answers.
+        fails changes nothing where the calibration was fitted on single answers; on two, one alone would promise too
+        much, and there is no answer.
         """
         first = self._endpoint.ask(question.request(taxonomy))
         if isinstance(first, Unanswered):
@@ -108,7 +109,7 @@ class SecondReader:
             return first
         second = self._endpoint.ask(question.request(taxonomy, matters, attempt=1))
         if isinstance(second, Unanswered):
-            return first
+            return first if self._calibration is None or self._calibration.times == 1 else second
         return Answered(mean_shares([first.shares, second.shares]), first.tokens + second.tokens)
 
 
