@@ -23,7 +23,7 @@ from distriage.errors import BundleError, ConfigError
 from distriage.recipe.text import ModelInput, prepare
 from distriage.taxonomy import default_taxonomy, default_taxonomy_text
 from distriage_training.config import Config, load_config
-from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.load import in_domain, load_splits
 from distriage_training.corpus.records import Record, label_numbers
 from distriage_training.corpus.texts import read_texts
 from distriage_training.fit.encoder import load_tokenizer
@@ -32,7 +32,7 @@ from distriage_training.fit.run import RUN_INFO, load_trained
 from distriage_training.measure import scoring
 from distriage_training.release import gates
 from distriage_training.release.calibrate import TARGETS, confidence_loss
-from distriage_training.release.export import calibrations, export, fit_calibration
+from distriage_training.release.export import calibrate_bundle, calibrations, export, fit_calibration
 from distriage_training.release.gates import (
     MAX_INT8_DIFFERENCE,
     MAX_PARITY_DIFFERENCE,
@@ -422,3 +422,24 @@ def test_sealing_records_the_files_as_they_are(tiny_bundle: Path, tmp_path: Path
     sealed = Bundle(folder).manifest
     assert sealed.files["README.md"].bytes == manifest.files["README.md"].bytes + len("changed\n")
     assert sealed.model_copy(update={"files": {}}) == manifest.model_copy(update={"files": {}})
+
+
+def test_calibrating_a_bundle_anew_gives_what_its_export_gave(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "copy"))
+    exported = Bundle(folder).manifest
+    axes = {name: axis.model_copy(update={"temperature": 9.0}) for name, axis in exported.axes.items()}
+    seal(folder, exported.model_copy(update={"axes": axes}))
+    config = load_config(CONFIG)
+    splits = load_splits(config, TAXONOMY)
+    assert calibrate_bundle(Bundle(folder), config, splits) == len(splits.validation)
+    assert Bundle(folder).manifest.axes == exported.axes
+
+
+def test_reports_of_mixed_groups_count_where_they_are_distributed() -> None:
+    def record(group: str, distributed: str) -> Record:
+        return Record("o/r#1", "", "", {"distributed": distributed}, "validation", "", "raw", group)
+
+    config = load_config(CONFIG)
+    mixed = config.model_copy(update={"domain": config.domain.model_copy(update={"mixed_groups": ["other"]})})
+    records = [record("ray", "false"), record("other", "true"), record("other", "false")]
+    assert in_domain(records, mixed) == records[:2] and in_domain(records, config) == records

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     """Add the training commands to the command line."""
     for group in (corpus_app, study_app):
         app.add_typer(group, rich_help_panel=TRAIN)
-    for command in (train, pretrain, export, index, gate, evaluate, promote):
+    for command in (train, pretrain, export, calibrate, index, gate, evaluate, promote):
         app.command(rich_help_panel=TRAIN)(command)
     app.command(rich_help_panel=MAINTAIN)(learn)
 
@@ -87,6 +87,24 @@ def export(
         settings = load_config(config)
         bundle = make(run or Path("runs") / settings.name, settings, output or Path("models") / settings.name)
     Console(stderr=True, highlight=False).print(f"bundle: {bundle}")
+
+
+def calibrate(
+    config: ConfigArgument,
+    model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+) -> None:
+    """Fit a bundle's probabilities and thresholds anew on validation reports; `export` does so by itself."""
+    with training():
+        from distriage.bundle import Bundle
+        from distriage_training.config import load_config
+        from distriage_training.corpus.load import load_splits
+        from distriage_training.release.export import calibrate_bundle
+
+        settings = load_config(config)
+        bundle = Bundle(model or Path("models") / settings.name)
+        console = Console(stderr=True, highlight=False)
+        count = calibrate_bundle(bundle, settings, load_splits(settings, bundle.taxonomy, console))
+    console.print(f"calibrated on {count:,} validation reports: {bundle.path}")
 
 
 def index(

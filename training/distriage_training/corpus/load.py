@@ -103,6 +103,12 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
     return splits
 
 
+def in_domain(records: Sequence[Record], config: Config) -> list[Record]:
+    """Those that are of the domain for sure; see `DomainConfig.mixed_groups`."""
+    mixed = set(config.domain.mixed_groups)
+    return [record for record in records if record.group not in mixed or record.labels.get("distributed") == "true"]
+
+
 def _check_weights(config: Config, taxonomy: Taxonomy) -> None:
     weights = {f"label_weights.{source}": weights for source, weights in config.training.label_weights.items()}
     for key, by_axis in {**weights, "unsure_weights": config.training.unsure_weights}.items():

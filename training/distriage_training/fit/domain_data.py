@@ -16,7 +16,7 @@ from distriage.domain import shape_features
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import read_foreign
-from distriage_training.corpus.load import Splits
+from distriage_training.corpus.load import Splits, in_domain
 from distriage_training.corpus.records import Record
 from distriage_training.fit.domain import Gate, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
@@ -70,7 +70,7 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
         for record in splits.train
         if record.origin != "generated" and record.id.lower().partition("#")[0] not in foreign
     ]
-    bugs = [record for record in splits.validation if record.labels.get("kind") == "bug"]
+    bugs = [record for record in in_domain(splits.validation, config) if record.labels.get("kind") == "bug"]
     counts = feature_matrix(others)
     return DomainData(
         known=feature_matrix(known),
