@@ -30,6 +30,7 @@ FLOORS = {
         {"queue", "bot", "action", "backtest"},
         {"second_reading"},
         {"web", "github"},
+        {"past"},
         {"planning", "store"},
         {"settings", "logs"},
         {"administrators", "http_settings"},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from distriage.bundle import Bundle, find_bundle
 from distriage.errors import ConfigError
+from distriage.past.answer import LikelyDuplicate
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
@@ -72,6 +73,10 @@ class TwoReaders:
     ) -> tuple[Verdict, Question | None]:
         """See `Judge`."""
         return self._judge.doubt(report, config, axes)
+
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
+        """See `Judge`."""
+        return self._judge.duplicates(report, filed_at)
 
     def read(self, report: IssueReport, config: RepositoryConfig) -> str | None:
         """Ask the second reader, unless it was asked, and keep what it says.

@@ -15,6 +15,7 @@ from distriage.environment import missing_facts
 from distriage.explain import Evidence
 from distriage.known_bad import known_bad
 from distriage.own.answer import OwnLabel
+from distriage.past.answer import LikelyDuplicate
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import decide
 from distriage.reading import ReadReport
@@ -103,9 +104,7 @@ class Differential(_Model):
 
     causes: list[Candidate] = Field(description="Three at most, the likeliest first.")
     right_among: float | None = Field(
-        ge=0,
-        le=1,
-        description="How often the right cause was among them, on held-out reports; null where not measured.",
+        ge=0, le=1, description="How often the right cause was among them, on held-out reports; null: not measured."
     )
 
 
@@ -165,6 +164,9 @@ class Verdict(_Model):
     second_reading: SecondReading | None = Field(default=None, description="Only where a second reader was asked.")
     own: list[OwnLabel] | None = Field(
         default=None, description="The repository's own labels, the likeliest first. Only with own labels."
+    )
+    duplicates: list[LikelyDuplicate] | None = Field(
+        default=None, description="Past issues that are likely the same, mostly none. Only where they are looked up."
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.errors import InputError
+from distriage.past.answer import likely_duplicates
 from distriage.past.build import build_index, known
 from distriage.past.index import HASH_BUCKETS, Known, PastIndex, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
@@ -15,8 +17,8 @@ from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelih
 from distriage.types import IssueReport
 
 from support.command_line import Command
+from support.past_index import BODY, DAY_S, FILED_AT, TITLE, asked_before
 
-DAY_S = 86400.0
 TITLES = (
     "NCCL timeout in all_reduce after the first epoch",
     "Checkpoint cannot be loaded with ZeRO stage 3",
@@ -177,3 +179,20 @@ def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) ->
 
 def test_the_hash_space_is_that_of_the_recipe() -> None:
     assert toy_index((1, 0)).idf.shape == (2 * HASH_BUCKETS,)
+
+
+def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_bundle: Path) -> None:
+    classifier = Classifier(shipped_bundle, threads=1)
+    index, later = asked_before(classifier), FILED_AT + 30 * DAY_S
+
+    def named(id_: str, title: str = TITLE, filed_at: float = later) -> list[str]:
+        return [
+            item.id for item in likely_duplicates(index, known(classifier, IssueReport(title, BODY, id_), filed_at))
+        ]
+
+    assert named("owner/repo#9") == named("1") == ["Owner/Repo#1"]
+    assert named("new/name#1") == named("owner/repo#1") == []  # under its old name too
+    assert named("owner/repo#9", filed_at=FILED_AT) == [] and named("owner/repo#9", "Docs: a typo") != ["Owner/Repo#2"]
+    broken = replace(index, issues=[replace(index.issues[0], title="\ud800"), *index.issues[1:]])
+    (item,) = likely_duplicates(broken, known(classifier, IssueReport(TITLE, BODY), later))
+    assert item.title == "?" and item.model_dump_json()

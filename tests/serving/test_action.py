@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from distriage.classifier import Classifier
 from distriage_serving.action import workflow_commands
 from distriage_serving.action.run import Inputs, run_action
 
-from support import faults
+from support import faults, past_index
 from support.checkout import REPOSITORY
 from support.faults import Trouble
 from support.github import PERSON, GitHub
@@ -361,3 +362,32 @@ def test_a_folder_that_holds_no_own_labels_is_a_warning(
 ) -> None:
     assert act(own_labels=str(tmp_path / "none")) == 0
     assert "own.json" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- past issues
+
+
+def test_the_summary_names_the_past_issue_that_is_likely_the_same(
+    double: GitHub, runner: Path, act: Act, shipped_bundle: Path, tmp_path: Path
+) -> None:
+    double.open("owner/repo#9", past_index.TITLE, past_index.BODY)
+    file = past_index.write_asked_before(tmp_path / "past", Classifier(shipped_bundle, threads=1))
+    given = {"model": str(shipped_bundle), "issue_number": "9", "past_issues": str(file)}
+    assert act(**given) == 0
+    assert "**Likely the same issue**" in summary(runner) and "[`Owner/Repo#1`](https://redirect" in summary(runner)
+    assert [item["id"] for item in json.loads(outputs(runner)["prediction"])["duplicates"]] == ["Owner/Repo#1"]
+    assert not any("/comments" in write.path for write in double.written)
+    double.files["owner/repo/.github/distriage.yml"] = "name-duplicates: true\n"
+    assert act(**given) == 0
+    (comment,) = [write for write in double.written if write.path.endswith("/comments")]
+    assert "redirect.github.com/Owner/Repo/issues/1" in str(comment.body)
+
+
+def test_an_index_of_past_issues_that_is_none_or_another_model_s_is_refused(
+    act: Act, shipped_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act("true", past_issues=str(tmp_path / "none.npz")) == 2
+    assert "none.npz: missing" in capsys.readouterr().out
+    file = past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
+    assert act("true", past_issues=str(file)) == 2
+    assert "input past-issues: " in (said := capsys.readouterr().out) and "expected toy" in said

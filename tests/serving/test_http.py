@@ -28,6 +28,7 @@ from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.problem import MEDIA_TYPE, Problem
 
+from support import past_index
 from support.server import GatedModel, LateModel, Running, running, until
 
 KEY = "correct-horse-battery-staple"
@@ -165,6 +166,28 @@ def test_own_labels_are_named(keyword_bundle: Path, own_labels: Path) -> None:
 
 def test_a_model_without_an_index_refuses_to_name_similar_issues(server: Running) -> None:
     assert_problem(post(server.client, {**REPORTS[0], "similar": True}), 422, "invalid-request")
+
+
+def test_duplicates_are_looked_up_in_a_repository_s_past_issues(shipped_bundle: Path, tmp_path: Path) -> None:
+    past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
+    new = {"title": past_index.TITLE, "body": past_index.BODY, "id": "owner/repo#9"}
+    with running(partial(Classifier, shipped_bundle, threads=1), past=tmp_path) as server:
+        (item,) = post(server.client, {**new, "duplicates": "OWNER/Repo"}).json()["duplicates"]
+        assert (item["id"], item["state"], item["url"]) == (
+            "Owner/Repo#1",
+            "closed",
+            "https://github.com/Owner/Repo/issues/1",
+        )
+        assert item["probability"] > 0.7 and post(server.client, new).json()["duplicates"] is None
+        others = [{"title": "Docs: a typo"}, {"title": " "}, {**new, "id": "owner/repo#1"}, new]
+        batch = post(server.client, {"reports": others, "duplicates": "owner/repo"}).json()["verdicts"]
+        assert [len(verdict.get("duplicates", "failed")) for verdict in batch] == [0, len("failed"), 0, 1]
+
+
+@pytest.mark.parametrize("repository", ["owner/other", "../../etc/passwd", "", 1])
+def test_a_repository_without_an_index_has_no_duplicates(server: Running, repository: object) -> None:
+    problem = assert_problem(post(server.client, {**REPORTS[0], "duplicates": repository}), 422, "invalid-request")
+    assert problem["errors"][0]["pointer"] == "#/duplicates"
 
 
 def test_taxonomy_and_models_are_those_of_the_bundle(server: Running, keyword_classifier: Classifier) -> None:

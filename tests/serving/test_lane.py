@@ -12,6 +12,7 @@ import pytest
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, ConfigError, InputError
 from distriage.types import IssueReport
+from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import judge
 from distriage_serving.web.engine import LaneJudge
@@ -142,7 +143,7 @@ def test_a_full_queue_refuses_all_pieces_of_a_request_and_says_when_to_come_back
 def test_threads_are_let_in_where_requests_are_refused(keyword_bundle: Path, keyword_classifier: Classifier) -> None:
     report, config = IssueReport("It hangs", "It hangs.", "1"), RepositoryConfig()
     lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 0})
-    ask = LaneJudge(lane, lane.start())
+    ask = LaneJudge(lane, lane.start(), PastIndexes(None))
     with pytest.raises(QueueFullError):
         lane.submit(double, [(1,)])
     assert ask(report, config) == judge(keyword_classifier, report, config)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage.past.answer import LikelyDuplicate
 from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
 from distriage.verdict import Candidate, Differential, Verdict
@@ -319,6 +320,51 @@ def test_a_second_run_after_the_first_changes_nothing() -> None:
         own_comment=OwnComment(1, first.comment.digest),
     )
     assert (second.labels, second.create, second.comment) == ((), (), None)
+
+
+SAME = LikelyDuplicate(
+    id="owner/repo#7",
+    title="Hang @octocat #9 `x` <b> closes #3 [a](b)\nnext",
+    url="https://github.com/owner/repo/issues/7",
+    state="closed",
+    closed_by="completed",
+    probability=0.91,
+)
+REPEATED = make_verdict().model_copy(update={"duplicates": [SAME]})
+
+
+def test_a_likely_duplicate_is_in_the_comment_only_where_that_is_switched_on() -> None:
+    assert plan(REPEATED).comment is None and plan(make_verdict(), "name-duplicates: true").comment is None
+    made = plan(REPEATED, "name-duplicates: true").comment
+    assert made is not None
+    shown = (
+        "- [`owner/repo#7`](https://redirect.github.com/owner/repo/issues/7) "
+        "`Hang @octocat #9 ˋxˋ <b> closes #3 [a](b) next` (closed: `completed`)"
+    )
+    assert made.body.endswith(f"It reads like:\n\n{shown}")
+    without = re.sub(r"`[^`\n]*`", "", made.body.partition("\n")[2])
+    assert not re.search(r"[@#<]|//github", without), "it mentions, refers or leaves a trace"
+    assert f"**Likely the same issue** (91%)\n\n{shown}" in summary_of(plan(REPEATED), REPEATED, state(), TAXONOMY)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "https://ghe.example.org/o/r/issues/7", "javascript:x", "https://github.com/o/r/issues/7)![x](y"]
+)
+def test_what_is_no_page_of_github_com_is_not_linked(url: str) -> None:
+    item = SAME.model_copy(update={"url": url, "state": "open", "closed_by": "", "title": "A"})
+    assert markdown.duplicates([item]) == "- `owner/repo#7` `A` (open)"
+
+
+def test_the_comment_places_a_duplicate_where_its_template_says_and_takes_it_back() -> None:
+    made = plan(REPEATED, "comment: 'Look: {{ duplicates }} Bye duplicates'\nname-duplicates: true").comment
+    assert made is not None and made.body.endswith("Bye duplicates") and made.body.count("It reads like") == 1
+    asks = make_verdict(missing=("torch",)).model_copy(update={"duplicates": [SAME]})
+    both = plan(asks, "name-duplicates: true\nask-for-environment: true").comment
+    assert both is not None and both.body.index("It reads like") < both.body.index("Which torch?")
+    own, none = OwnComment(5, made.digest), make_verdict().model_copy(update={"duplicates": []})
+    assert plan(make_verdict(), "name-duplicates: true", own_comment=own).comment is None  # nobody looked
+    gone = plan(none, "name-duplicates: true", own_comment=own).comment
+    assert gone is not None and gone.replaces == 5 and "no longer holds" in gone.body
 
 
 def test_the_checks_stand_in_the_summary_and_where_the_comment_wants_them() -> None:

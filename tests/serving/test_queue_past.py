@@ -8,7 +8,7 @@ from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
 from distriage.types import IssueReport
-from distriage_serving.queue.report.past import PastIndexes, nearest
+from distriage_serving.queue.report.past import nearest
 
 from support.queue_server import csrf, log_in, queue, visitor
 
@@ -50,19 +50,6 @@ def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
         assert "Marked as a duplicate of #1" in client.get("/queue").text
         assert client.get("/queue/no/such/9/past").status_code == 404
         assert "None is near" in client.get("/queue/owner/other/9/past").text
-
-
-def test_an_index_is_read_anew_once_it_changed_and_a_broken_one_is_none(
-    keyword_classifier: Classifier, tmp_path: Path
-) -> None:
-    indexes = PastIndexes(tmp_path)
-    assert indexes.index("Owner/Repo") is None and not indexes.has("owner/repo")
-    file = write_index(tmp_path, keyword_classifier)
-    first = indexes.index("Owner/Repo")
-    assert first is not None and indexes.index("owner/repo") is first and indexes.has("owner/repo")
-    file.write_bytes(b"broken")
-    assert indexes.index("owner/repo") is None
-    assert PastIndexes(None).index("owner/repo") is None
 
 
 def test_what_is_likely_the_same_says_so() -> None:

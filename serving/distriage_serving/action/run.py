@@ -18,6 +18,9 @@ import httpx
 from distriage.classifier import Classifier
 from distriage.errors import DistriageError, InputError
 from distriage.github import Client
+from distriage.past.answer import likely_duplicates
+from distriage.past.build import known
+from distriage.past.index import PastIndex, load_index
 from distriage.references import REPOSITORY, IssueReference
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
@@ -44,6 +47,7 @@ class Inputs:
     Attributes:
         token: `repo-token`.
         own_labels: A folder that `distriage learn` wrote; empty: own labels are not known.
+        past_issues: A file that `distriage similar index` wrote; empty: past issues are not known.
         second_reader: Base URL of an endpoint to ask about what is in doubt; empty: nobody is asked.
         max_wait_s: Longest time to wait for rate limits, in seconds.
     """
@@ -57,6 +61,7 @@ class Inputs:
     dry_run: str = ""
     model: str = ""
     own_labels: str = ""
+    past_issues: str = ""
     second_reader: str = ""
     reader_model: str = ""
     reader_calibration: str = ""
@@ -97,6 +102,7 @@ def _run(inputs: Inputs) -> list[str]:
     reference = _target(inputs, event)
     dry_run = _flag("dry-run", inputs.dry_run)
     classifier = Classifier(inputs.model or None, own=inputs.own_labels or None)
+    past = _past(inputs.past_issues, classifier)
     taxonomy = classifier.bundle.taxonomy
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s)
     config = _config(
@@ -107,6 +113,9 @@ def _run(inputs: Inputs) -> list[str]:
     sender_is_bot = not inputs.issue_number and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
     verdict = _judged(classifier, issue.report, config, inputs)
+    if past is not None:
+        same = likely_duplicates(past, known(classifier, issue.report, issue.created_at))
+        verdict = verdict.model_copy(update={"duplicates": same})
     names = resolve(config, taxonomy)
     plan = with_own_labels(make_plan(verdict, issue.state, names), verdict, issue.state, names)
     done = Execution()
@@ -141,6 +150,14 @@ def _judged(classifier: Classifier, report: IssueReport, config: RepositoryConfi
     if question is None:
         return verdict
     return reader.put(verdict, question, bundle.taxonomy, partial(required, config))
+
+
+def _past(file: str, classifier: Classifier) -> PastIndex | None:
+    index = load_index(Path(file)) if file else None
+    model = classifier.bundle.manifest.name
+    if index is not None and index.model != model:
+        raise InputError(f"input past-issues: {file}: made with the model {index.model}; expected {model}")
+    return index
 
 
 def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> RepositoryConfig:

@@ -120,7 +120,9 @@ class Backfill:
             GitHubError: GitHub cannot be reached, or refuses one write after the other.
         """
         config = read_config(self.client, repository, CONFIG_PATH, self.judge.bundle.taxonomy)
-        no_comments = {} if options.comments else {"comment": None, "ask_for_environment": False}
+        no_comments = (
+            {} if options.comments else {"comment": None, "ask_for_environment": False, "name_duplicates": False}
+        )
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
         self.report.dry_run = config.dry_run
         names = resolve(config, self.judge.bundle.taxonomy)

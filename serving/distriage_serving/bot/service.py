@@ -12,6 +12,7 @@ from distriage.errors import ConfigError
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.logs import configure_logging
+from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.planning.judging import Judge
 from distriage_serving.second_reading import TwoReaders, open_reader
 from distriage_serving.settings import Settings
@@ -83,7 +84,7 @@ def run_worker(settings: Settings) -> None:
             capacity=settings.queue_reports,
             deadline_s=settings.report_timeout_s,
         )
-        workers.start(LaneJudge(lane, lane.start()), max(1, settings.workers))
+        workers.start(LaneJudge(lane, lane.start(), PastIndexes(settings.past)), max(1, settings.workers))
         workers.stop.wait()
         workers.close()
         lane.close()

@@ -77,6 +77,8 @@ def triage(
     )
     names = resolve(current.config, taxonomy)
     verdict = judge(issue.report, current.config)
+    if current.config.name_duplicates:
+        verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
     with store.transaction():
         store.save_issue(_row(issue))
         plan = make_plan(verdict, _state(store, issue, verdict, names), names)

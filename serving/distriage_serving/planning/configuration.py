@@ -24,7 +24,7 @@ DEFAULT_COMMENT: Final = (
     "Thank you for the report. A classifier read it as follows; the maintainers may see it otherwise.\n\n"
     "{{ axes }}\n\n{{ questions }}"
 )
-PLACEHOLDERS: Final = ("axes", "checks", "labels", "model", "questions")
+PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"\{\{\s*([\w-]{1,40})\s*\}\}")
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
 
@@ -164,10 +164,14 @@ class RepositoryConfig(_Strict):
     ] = Field(
         default=None,
         description="true: write one comment; text: a Markdown template for it with {{ questions }}, {{ labels }}, "
-        "{{ axes }}, {{ checks }} and {{ model }}.",
+        "{{ axes }}, {{ checks }}, {{ duplicates }} and {{ model }}.",
     )
     ask_for_environment: bool = Field(
         default=False, description="Ask, in the comment, for versions and hardware that the report does not name."
+    )
+    name_duplicates: bool = Field(
+        default=False,
+        description="Name, in the comment, the past issue that is likely the same, where past issues are known.",
     )
     create_labels: bool = Field(
         default=True, description="Create labels that the repository lacks; false: do not set them."

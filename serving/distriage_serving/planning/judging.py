@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
+from distriage.past.answer import LikelyDuplicate
 from distriage.policy import SILENCES
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import AxisVerdict, Findings, Verdict
@@ -35,6 +36,13 @@ class Judge(Protocol):
         self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
     ) -> tuple[Verdict, Question | None]: ...
 
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
+        """The past issues that are likely the same as an issue; None: those of its repository are not known.
+
+        Args:
+            filed_at: Unix time in seconds.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class LocalJudge:
@@ -56,6 +64,10 @@ class LocalJudge:
     ) -> tuple[Verdict, Question | None]:
         """See `doubt`."""
         return doubt(self.classifier, report, config, axes)
+
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:  # noqa: ARG002
+        """See `Judge`: past issues are not known here."""
+        return None
 
 
 def judge(classifier: Classifier, report: IssueReport, config: RepositoryConfig) -> Verdict:

@@ -8,10 +8,17 @@ pipe in two ways (https://github.github.com/gfm/#example-200).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+from distriage.past.answer import LikelyDuplicate
 
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 MAX_CHARS = 160
+# GitHub notes on an issue where it is linked from, unless the link leads through this host of its own
+# (https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls).
+_WITHOUT_BACKLINK = "https://redirect.github.com"
+_ISSUE_PAGE = re.compile(r"https://github\.com(/[\w.-]{1,100}/[\w.-]{1,100}/issues/\d{1,18})", re.ASCII)
 
 
 def code(text: str, limit: int = MAX_CHARS) -> str:
@@ -30,6 +37,22 @@ def code(text: str, limit: int = MAX_CHARS) -> str:
 def checklist(checks: Iterable[str]) -> str:
     """A numbered list of checks, which are Markdown of ours already."""
     return "\n".join(f"{number}. {check}" for number, check in enumerate(checks, 1))
+
+
+def duplicates(found: Iterable[LikelyDuplicate]) -> str:
+    """A list of past issues, whose links leave no trace on them; elsewhere than on github.com there is no link."""
+    return "\n".join(f"- {_linked(item)} {code(item.title)}{_state(item)}" for item in found)
+
+
+def _linked(item: LikelyDuplicate) -> str:
+    page = _ISSUE_PAGE.fullmatch(item.url)
+    return f"[{code(item.id)}]({_WITHOUT_BACKLINK}{page[1]})" if page is not None else code(item.id)
+
+
+def _state(item: LikelyDuplicate) -> str:
+    if not item.state:
+        return ""
+    return f" ({item.state}: {code(item.closed_by)})" if item.closed_by else f" ({item.state})"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

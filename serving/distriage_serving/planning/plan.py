@@ -20,14 +20,16 @@ from typing import Final
 
 from distriage.verdict import AxisVerdict, Verdict
 from distriage_serving.planning import markdown
-from distriage_serving.planning.configuration import MAX_DESCRIPTION_CHARS, IgnoreConfig, render_template
+from distriage_serving.planning.configuration import MAX_DESCRIPTION_CHARS, PLACEHOLDER, IgnoreConfig, render_template
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, PlannedComment
 
 MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
 _ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
+_SAME: Final = "This may have been reported before. It reads like:"
 _ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
+_NO_MORE: Final = "What stood here no longer holds."
 _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
@@ -229,8 +231,11 @@ def _plan_comment(planner: _Planner) -> PlannedComment | None:
     text = _comment_text(planner)
     state, config = planner.state, planner.names.config
     own = state.own_comment
-    if not text and own is not None and (config.ask_for_environment or config.comment is not None):
-        text = _ANSWERED  # what was asked for is there by now
+    if not text and own is not None:
+        if config.ask_for_environment or config.comment is not None:
+            text = _ANSWERED  # what was asked for is there by now
+        elif config.name_duplicates and planner.verdict.duplicates is not None:
+            text = _NO_MORE
     if not text:
         return None
     if state.locked or not state.is_open:
@@ -247,16 +252,20 @@ def _plan_comment(planner: _Planner) -> PlannedComment | None:
 
 
 def _comment_text(planner: _Planner) -> str:
-    """The comment without its marker; it holds the maintainers' words and ours, none of the report's."""
+    """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
     verdict, state, config = planner.verdict, planner.state, planner.names.config
     asked = (
         "\n".join([_ASK, "", *(f"- {item.question}" for item in verdict.missing)])
         if verdict.missing and config.ask_for_environment
         else ""
     )
-    template = config.comment if config.comment is not None else "{{ questions }}"
-    if config.comment is not None and asked and "questions" not in template:
-        template += "\n\n{{ questions }}"
+    same = (
+        f"{_SAME}\n\n{markdown.duplicates(verdict.duplicates)}" if verdict.duplicates and config.name_duplicates else ""
+    )
+    parts = {"duplicates": same, "questions": asked}
+    template = config.comment if config.comment is not None else ""
+    there = PLACEHOLDER.findall(template)
+    template += "".join(f"\n\n{{{{ {name} }}}}" for name, part in parts.items() if part and name not in there)
     ours = {*planner.labels, *state.labels_by_us} - set(planner.take_off)
     values = {
         "axes": "\n".join(
@@ -268,6 +277,6 @@ def _comment_text(planner: _Planner) -> str:
         # With those of earlier runs, so that a second run does not change the comment.
         "labels": ", ".join(map(markdown.code, sorted(ours))),
         "model": markdown.code(verdict.model),
-        "questions": asked,
+        **parts,
     }
     return re.sub(r"\n{3,}", "\n\n", render_template(template, values)).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Taxonomy
 from distriage.verdict import AxisVerdict, Differential, Verdict
-from distriage_serving.planning.markdown import checklist, code, table
+from distriage_serving.planning.markdown import checklist, code, duplicates, table
 from distriage_serving.planning.types import IssueState, Plan
 
 _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best guess {})"}
@@ -32,6 +32,9 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
         parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")
     if plan.left_out:
         parts.append("**Left out**\n\n" + "\n".join(f"- {code(item.what)}: {item.why}" for item in plan.left_out))
+    if verdict.duplicates:
+        sure = max(item.probability for item in verdict.duplicates)
+        parts.append(f"**Likely the same issue** ({sure:.0%})\n\n" + duplicates(verdict.duplicates))
     if verdict.checks:
         parts.append("**Check first**\n\n" + checklist(verdict.checks))
     if verdict.differential is not None:

@@ -29,7 +29,6 @@ from distriage_serving.queue.issue_view import (
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, make_row, moment, read_filters
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead, show
 from distriage_serving.queue.report import past_routes
-from distriage_serving.queue.report.past import PastIndexes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.sessions import Sessions
 from distriage_serving.queue.visit import Visit
@@ -45,7 +44,6 @@ MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
     """Put the queue into the application; `app.state` must hold settings, engine, store and writers."""
     app.state.sessions, app.state.attempts = Sessions(settings, store), Attempts()
-    app.state.past = PastIndexes(settings.past)
     for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
         app.include_router(pages)
 
@@ -178,7 +176,7 @@ def _issue_page(
     visit: Visit, request: Request, issue: Issue, stored: StoredVerdict | None, explained: Verdict | None
 ) -> Response:
     query = request.query_params
-    past = request.app.state.past.has(issue.repository)
+    past = visit.engine.past.has(issue.repository)
     repositories = visit.repositories()
     filters, _ = read_filters(query, visit.taxonomy, repositories)
     now = visit.store.clock()

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import InputError
+from distriage.past.answer import LikelyDuplicate, likely_duplicates
 from distriage.past.build import known
-from distriage.past.index import Known
+from distriage.past.index import Known, PastIndex
+from distriage.past.issue import PastIssue
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord, Verdict
 from distriage_serving.logs import log
+from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge
 from distriage_serving.settings import Settings
@@ -35,12 +38,14 @@ if TYPE_CHECKING:
 
 LOADING_RETRY_AFTER_S: Final = 2
 T = TypeVar("T")
+Read = tuple[Verdict, Known | None]  # with what a look-up among past issues needs, where one is asked for
 
 
 class Engine:
     """Classifies reports for all requests.
 
     Attributes:
+        past: The past issues that the server knows.
         load_error: Why the model could not be loaded; None if it was, or is being.
     """
 
@@ -61,6 +66,7 @@ class Engine:
         self._metrics = metrics
         self._load = load or partial(Classifier, settings.model, threads=settings.threads, own=settings.own)
         self._bundle: Bundle | None = None
+        self.past = PastIndexes(settings.past)
         self.load_error: Exception | None = None
         self._on_load_error = on_load_error
 
@@ -110,7 +116,7 @@ class Engine:
     async def judge(self) -> LaneJudge | None:
         """Wait for the model, and return what the bot's workers ask; None: it could not be loaded."""
         await asyncio.wait({self._loading})
-        return None if self._bundle is None else LaneJudge(self._plain, self._bundle)
+        return None if self._bundle is None else LaneJudge(self._plain, self._bundle, self.past)
 
     async def close(self) -> None:
         """Finish what is queued and end the processes."""
@@ -129,9 +135,18 @@ class Engine:
         return self._bundle
 
     async def classify(
-        self, reports: Sequence[IssueReport], mode: Mode, *, explain: bool, similar: bool = False
+        self,
+        reports: Sequence[IssueReport],
+        mode: Mode,
+        *,
+        explain: bool,
+        similar: bool = False,
+        past: PastIndex | None = None,
     ) -> list[Verdict | FailedRecord]:
         """Classify reports that `check_report` has let pass.
+
+        Args:
+            past: Where to look for likely duplicates; None: nowhere.
 
         Returns:
             One verdict a report, in order; a `FailedRecord` in place of a report that takes too long to read.
@@ -147,9 +162,12 @@ class Engine:
             )
         _ = self.bundle
         lane, name = (self._explained, "explain") if explain else (self._plain, "plain")
-        futures = self._submit(lane, name, _classify, [(report, mode, explain, similar) for report in reports])
+        pieces = [(report, mode, explain, similar, past is not None) for report in reports]
+        futures = self._submit(lane, name, _classify, pieces)
         # All are awaited, so that no failure is left over for the event loop to print.
         answers = await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
+        if past is not None:
+            answers = await asyncio.to_thread(lambda: [_with_duplicates(answer, past) for answer in answers])
         return [self._counted(report, answer) for report, answer in zip(reports, answers, strict=True)]
 
     async def known(self, report: IssueReport, filed_at: float) -> Known:
@@ -176,10 +194,10 @@ class Engine:
         except ClosedError:
             raise unavailable("shutting-down", "the server is shutting down", 1) from None
 
-    def _counted(self, report: IssueReport, answer: Verdict | BaseException) -> Verdict | FailedRecord:
-        if isinstance(answer, Verdict):
-            self._metrics.decided(answer)
-            return answer
+    def _counted(self, report: IssueReport, answer: Read | BaseException) -> Verdict | FailedRecord:
+        if not isinstance(answer, BaseException):
+            self._metrics.decided(answer[0])
+            return answer[0]
         self._metrics.reports.labels("failed").inc()
         if isinstance(answer, InputError):
             log(logging.WARNING, "report_given_up", reason=str(answer))
@@ -195,10 +213,12 @@ class LaneJudge:
 
     Attributes:
         bundle: Of the model.
+        past: The past issues that it knows.
     """
 
     lane: Lane
     bundle: Bundle
+    past: PastIndexes
 
     def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
         """Classify a report and decide it as configured; see `judge`.
@@ -214,9 +234,21 @@ class LaneJudge:
         """The same, with what a second reader could be asked about; see `judging.doubt`."""
         return self.lane.call(_doubt, report, config, axes)
 
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
+        """See `Judge`."""
+        index = self.past.index(PastIssue(report.id, "").place, self.bundle.manifest.name)
+        return None if index is None else likely_duplicates(index, self.lane.call(_known, report, filed_at))
 
-def _classify(model: Model, report: IssueReport, mode: Mode, explain: bool, similar: bool) -> Verdict:
-    return model.classifier.classify(report, mode, explain=explain, similar=similar)
+
+def _classify(model: Model, report: IssueReport, mode: Mode, explain: bool, similar: bool, past: bool) -> Read:
+    verdict = model.classifier.classify(report, mode, explain=explain, similar=similar)
+    return verdict, known(model.classifier, report) if past else None
+
+
+def _with_duplicates(answer: Read | BaseException, past: PastIndex) -> Read | BaseException:
+    if isinstance(answer, BaseException) or answer[1] is None:
+        return answer
+    return answer[0].model_copy(update={"duplicates": likely_duplicates(past, answer[1])}), None
 
 
 def _known(model: Model, report: IssueReport, filed_at: float) -> Known:

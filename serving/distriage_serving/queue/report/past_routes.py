@@ -14,7 +14,7 @@ from distriage.reading import check_report
 from distriage.types import IssueReport
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.pages import PageRoute, show
-from distriage_serving.queue.report.past import PastIndexes, PastView, nearest
+from distriage_serving.queue.report.past import PastView, nearest
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Issue
 
@@ -32,8 +32,8 @@ async def past(request: Request, owner: str, name: str, number: int) -> Response
 def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, PastIndex | None]:
     visit = Visit(request)
     issue, _ = visit.issue(repository, number)
-    indexes: PastIndexes = request.app.state.past
-    return visit, issue, indexes.index(issue.repository)
+    engine = visit.engine
+    return visit, issue, engine.past.index(issue.repository, engine.bundle.manifest.name)
 
 
 async def _known(visit: Visit, issue: Issue) -> Known | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.errors import InputError
+from distriage.past.index import PastIndex
 from distriage.reading import MAX_REPORT_BYTES, check_report
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord, Verdict
@@ -70,6 +73,13 @@ class _Options(_Body):
     similar: bool = Field(
         default=False,
         description="Also name the known issues that are most similar, with the labels that their threads led to.",
+    )
+    duplicates: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/[A-Za-z0-9_.-]{1,100}$",
+        description="Also name the past issue of this repository that is likely the same. An `id` such as "
+        "`owner/repo#12` looks among earlier issues only.",
+        examples=["owner/repo"],
     )
 
 
@@ -132,7 +142,11 @@ async def classify(request: Request) -> Response:
         raise of_validation(error, _TAGS) from None
     fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
     request.scope["distriage.log"].update(
-        reports=len(fields), mode=asked.mode.value, explain=asked.explain, similar=asked.similar
+        reports=len(fields),
+        mode=asked.mode.value,
+        explain=asked.explain,
+        similar=asked.similar,
+        duplicates=asked.duplicates is not None,
     )
     limit = settings.max_explained_reports if asked.explain else settings.max_reports
     if len(fields) > limit:
@@ -143,20 +157,33 @@ async def classify(request: Request) -> Response:
     reports = [item.report() for item in fields]
     faults = {place: fault for place, report in enumerate(reports) if (fault := _fault(report)) is not None}
     metrics.reports.labels("refused").inc(len(faults))
+    past = await run_in_threadpool(_past, engine, asked.duplicates) if asked.duplicates is not None else None
+    ask = partial(engine.classify, mode=asked.mode, explain=asked.explain, similar=asked.similar, past=past)
     if isinstance(asked, ClassifyReport):
         if faults:
             raise _refused(faults[0])
-        (verdict,) = await engine.classify(reports, asked.mode, explain=asked.explain, similar=asked.similar)
+        (verdict,) = await ask(reports)
         if isinstance(verdict, FailedRecord):
             raise _refused(verdict.error)
         return Response(verdict.model_dump_json(), media_type=JSON)
     good = [report for place, report in enumerate(reports) if place not in faults]
-    verdicts = iter(await engine.classify(good, asked.mode, explain=asked.explain, similar=asked.similar))
+    verdicts = iter(await ask(good))
     answers = [
         FailedRecord(id=report.id, error=faults[place]) if place in faults else next(verdicts)
         for place, report in enumerate(reports)
     ]
     return Response(BatchAnswer(verdicts=answers).model_dump_json(), media_type=JSON)
+
+
+def _past(engine: Engine, repository: str) -> PastIndex:
+    model = engine.bundle.manifest.name
+    index = engine.past.index(repository, model)
+    if index is None:
+        what = f"this server has no index of the past issues of {repository} made with its model {model}"
+        raise ProblemError(
+            422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["duplicates"]), detail=what)]
+        )
+    return index
 
 
 def _check_headers(headers: Headers) -> None:

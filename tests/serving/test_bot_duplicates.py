@@ -1,0 +1,47 @@
+"""The bot names a likely duplicate: in its one comment, and only where the repository asks for it."""
+
+# ruff: noqa: F811  # fixtures
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.types import IssueReport
+from distriage_serving.past.indexes import PastIndexes
+from distriage_serving.web.engine import LaneJudge
+from distriage_serving.web.lane import Lane
+
+from support import past_index
+from support.bot import CONFIG, Bot, bot, github, make, store  # noqa: F401
+
+NEW = "owner/repo#9"
+
+
+@pytest.fixture
+def knowing(bot: Bot, shipped_bundle: Path, tmp_path: Path) -> Iterator[Bot]:
+    """The bot with the shipped model in its lane and an index of the repository's past issues."""
+    past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
+    load = partial(Classifier, shipped_bundle, threads=1)
+    lane = Lane(load, processes=1, capacity=8, deadline_s=100.0)
+    bot.worker._judge = LaneJudge(lane, lane.start(), PastIndexes(tmp_path))
+    bot.github.open(NEW, past_index.TITLE, past_index.BODY)
+    yield bot
+    lane.close()
+
+
+def test_a_likely_duplicate_is_named_where_the_configuration_says_so(knowing: Bot) -> None:
+    knowing.deliver("issues", knowing.github.payload("opened", NEW))
+    knowing.settle()
+    assert not any("comments" in path for _, path in knowing.writes())
+    knowing.github.files["owner/repo/.github/distriage.yml"] = f"{CONFIG}name-duplicates: true\n"
+    knowing.deliver("issues", knowing.github.payload("reopened", NEW))
+    knowing.settle()
+    assert [path for _, path in knowing.writes() if "comments" in path] == ["/repos/owner/repo/issues/9/comments"]
+    assert "/Owner/Repo/issues/1)" in str(knowing.github.written[-1].body)
+    judge = knowing.worker._judge
+    assert judge.duplicates(IssueReport("It hangs", "", "owner/other#1"), 0.0) is None
+    assert judge.duplicates(IssueReport("Docs", "", NEW), past_index.FILED_AT) == []
