@@ -36,8 +36,9 @@ class HttpSettings(BaseSettings):
     own: str | None = Field(
         default=None,
         min_length=1,
-        description="A folder that `distriage learn` wrote: verdicts name that repository's own labels in `own`, "
-        "except of issues whose id names another repository.",
+        description="A folder that `distriage learn` wrote, or that holds several such as `OWNER/REPO`: verdicts of a "
+        "repository's issues name its own labels in `own`, and the App sets those that are sure. Read anew when it "
+        "changes. With one repository alone, reports whose id names none get its labels too.",
     )
     threads: int | None = Field(
         default=None, ge=1, le=1024, description="Threads of one pass of the model; default: one per core."

@@ -26,6 +26,7 @@ from distriage.types import AxisScores, IssueReport, Mode, Prediction
 
 if TYPE_CHECKING:
     from distriage.own.labels import OwnLabels
+    from distriage.own.shelf import OwnShelf
     from distriage.similar import Neighbour, Similar
     from distriage.verdict import Findings, Verdict
 
@@ -92,7 +93,7 @@ class Classifier:
     Attributes:
         bundle: The verified bundle.
         gate: Its domain gate, where it has one.
-        own: A repository's own labels, which every verdict names then.
+        own: A repository's own labels, which every verdict names then; a server puts a shelf of several here.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Classifier:
         sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
         gated = DOMAIN in self.bundle.manifest.files
         self.gate = DomainGate(self.bundle.path / DOMAIN, sizes) if gated else None
-        self.own: OwnLabels | None = None
+        self.own: OwnLabels | OwnShelf | None = None
         if own is not None:
             from distriage.own.labels import OwnLabels  # few need it
 
@@ -179,7 +180,7 @@ class Classifier:
 
         known = _as_read(report)
         prediction = self.predict(known)
-        own = self.own if self.own is not None and self.own.answers(known.report.id) else None
+        own = self.own.of(known.report.id) if self.own is not None else None
         return Findings(
             self.bundle,
             known,

@@ -1,4 +1,4 @@
-"""What a person decided about one axis of an issue. Pure.
+"""What a person decided about one axis of an issue, or about one of the repository's own labels. Pure.
 
 `distriage reviews export` writes one JSON object a line, and training reads it.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+OWN_AXIS = "own:"  # and a label of the repository's own: what stands for the axis in a review of it
 
 _OneLine = Annotated[str, Field(min_length=1, pattern=r"^[^\r\n]+$")]
 
@@ -20,6 +22,7 @@ class ReviewRecord(BaseModel):
         url: The issue's page.
         title, body: As Distriage knew them last.
         created: When the issue was filed; None where that is not known.
+        axis: One of the model's, or `own:` and a label of the repository's own.
         label: What the person says is right; None: only that the model's label is not.
         predicted_label, probability: What the model had said; None where it had said nothing.
         model: The bundle that had said it; empty where none had.
@@ -44,3 +47,13 @@ class ReviewRecord(BaseModel):
     who: _OneLine
     how: Literal["queue", "command", "label", "unlabel"]
     at: AwareDatetime
+
+
+def own_axis(label: str) -> str:
+    """What stands for the axis in a review of one of the repository's own labels."""
+    return f"{OWN_AXIS}{label}"
+
+
+def own_label(axis: str) -> str | None:
+    """The label that a review's axis names; None: it is an axis of the model's."""
+    return axis.removeprefix(OWN_AXIS) if axis.startswith(OWN_AXIS) else None

@@ -50,8 +50,9 @@ def test_compose_yaml_is_as_compose_reads_it() -> None:
         assert services[name]["read_only"] and services[name]["cap_drop"] == ["ALL"]
 
 
-def test_kubernetes_yaml_is_as_kubernetes_reads_it() -> None:
-    checked(BIN / "kubernetes-validate", "--strict", "deploy/kubernetes.yaml")
+@pytest.mark.parametrize("name", ["kubernetes", "relearn"])
+def test_kubernetes_yaml_is_as_kubernetes_reads_it(name: str) -> None:
+    checked(BIN / "kubernetes-validate", "--strict", f"deploy/{name}.yaml")
 
 
 def test_action_yml_is_as_github_reads_it() -> None:

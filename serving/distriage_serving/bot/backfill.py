@@ -178,6 +178,7 @@ class Backfill:
                 for axis, meant in names.meanings(label)
                 if axis in stored.verdict.axes and meant in {None, stored.verdict.axes[axis].label}
             ]
+            said += [own.probability for own in stored.verdict.own or () if own.label == label]
             title = " ".join(issue.title.split())
             yield Proposal(issue.number, title, issue.url, label, max((p for p in said if p is not None), default=None))
 

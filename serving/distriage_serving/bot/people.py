@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from distriage.feedback import own_label
 from distriage.verdict import AxisVerdict
 from distriage_serving.github.issue import LabelEvent, ReadIssue
 from distriage_serving.planning.names import Names
@@ -93,7 +94,7 @@ def with_decisions(state: IssueState, reviews: Iterable[Review], names: Names) -
     Args:
         reviews: All of the issue, undone ones too, by time. The last that holds on an axis counts; a label set or taken
             off by hand overrules what was decided before it.
-        names: Says which axes are labelled; nothing else is handed to the plan.
+        names: Says which axes are labelled; they and own labels are handed to the plan.
     """
     decided: dict[str, str | None] = {}
     withdrawn: dict[str, set[str]] = {}
@@ -107,6 +108,6 @@ def with_decisions(state: IssueState, reviews: Iterable[Review], names: Names) -
             withdrawn.setdefault(review.axis, set()).add(review.label)
     return replace(
         state,
-        decided={axis: label for axis, label in decided.items() if axis in names.axes},
+        decided={axis: label for axis, label in decided.items() if axis in names.axes or own_label(axis) is not None},
         withdrawn={axis: frozenset(labels) for axis, labels in withdrawn.items()},
     )

@@ -7,7 +7,6 @@ import threading
 from functools import partial
 
 from distriage.bundle import find_bundle
-from distriage.classifier import Classifier
 from distriage.errors import ConfigError
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App, load_key, private_key
@@ -19,6 +18,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import Lane
+from distriage_serving.web.model_process import load_classifier
 
 
 class Workers:
@@ -79,7 +79,7 @@ def run_worker(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: workers.stop.set())
         lane = Lane(
-            partial(Classifier, settings.model, threads=settings.threads, own=settings.own),
+            partial(load_classifier, settings.model, settings.threads, settings.own, settings.log_level),
             processes=settings.processes,
             capacity=settings.queue_reports,
             deadline_s=settings.report_timeout_s,

@@ -21,6 +21,7 @@ from distriage_serving.github.issue import ReadIssue, read_issue
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
+from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.second_reading import TwoReaders, is_awaited
@@ -81,7 +82,8 @@ def triage(
         verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
     with store.transaction():
         store.save_issue(_row(issue))
-        plan = make_plan(verdict, _state(store, issue, verdict, names), names)
+        state = _state(store, issue, verdict, names)
+        plan = with_own_labels(make_plan(verdict, state, names), verdict, state, names)
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
@@ -170,6 +172,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         before is not None
         and before.digest == digest
         and before.verdict.axes == verdict.axes
+        and before.verdict.own == verdict.own
         and before.verdict.second_reading == verdict.second_reading
         and before.model == verdict.model
     ):

@@ -48,6 +48,9 @@ def backfill(
         Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every label to review.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="With --dry-run: the same as a table.")] = None,
+    own: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Also set the own labels that `distriage learn` learned.")
+    ] = None,
     database: DatabaseOption = None,
     model: ModelOption = None,
 ) -> None:
@@ -72,7 +75,7 @@ def backfill(
             )
         with open_store(database, must_exist=False) as store:
             client = Client(token, max_wait_s=math.inf, before_write=paced(store))
-            work = Backfill(client, store, LocalJudge(Classifier(model)), Console(highlight=False))
+            work = Backfill(client, store, LocalJudge(Classifier(model, own=own)), Console(highlight=False))
             begun = time.monotonic()
             try:
                 work.run(repository, options)

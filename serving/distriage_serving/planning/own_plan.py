@@ -1,35 +1,54 @@
 """A plan with the repository's own labels that the verdict gives. Pure.
 
-They are added, never taken off. Nothing is created: a label that the repository no longer has is left out.
+What a person decided in the queue holds: a label that she refuses is not added, and taken off where Distriage set it.
+Nothing is created: a label that the repository no longer has is left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from distriage.feedback import own_axis, own_label
 from distriage.verdict import Verdict
 from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 
 def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Names) -> Plan:
-    """Add the own labels that reach their thresholds, unless the issue is left alone or a person took one off."""
+    """Add the own labels that reach their thresholds, unless the issue is left alone or a person says otherwise."""
     if any(item.what == "issue" for item in plan.left_out):
         return plan
     there = {name.casefold() for name in (*plan.labels, *state.labels)}
     known = {name.casefold() for name in state.repository_labels}
     removed = {name.casefold() for name in state.removed}
     labels, left_out = list(plan.labels), list(plan.left_out)
-    for own in verdict.own or ():
-        name = own.label.casefold()
-        if not own.applied or name in there:
+    decided = {label: right for axis, right in state.decided.items() if (label := own_label(axis)) is not None}
+    applied = [own.label for own in verdict.own or () if own.applied]
+    for label in dict.fromkeys([*applied, *(label for label, right in decided.items() if right is not None)]):
+        name = label.casefold()
+        if name in there:
             continue
-        if names.meanings(own.label):
-            left_out.append(LeftOut(own.label, "an own label that the configuration gives to an axis, which decides"))
+        if names.meanings(label):
+            left_out.append(LeftOut(label, "an own label that the configuration gives to an axis, which decides"))
+        elif label in decided and decided[label] is None:
+            left_out.append(LeftOut(label, "a person says that it is not right"))
         elif name in removed:
-            left_out.append(LeftOut(own.label, "a person took it off this issue"))
+            left_out.append(LeftOut(label, "a person took it off this issue"))
         elif name not in known:
-            left_out.append(LeftOut(own.label, "an own label that the repository no longer has"))
+            left_out.append(LeftOut(label, "an own label that the repository no longer has"))
         else:
-            labels.append(own.label)
-    return replace(plan, labels=tuple(labels), left_out=tuple(left_out))
+            labels.append(label)
+    wrong = [
+        name
+        for name in sorted(state.labels_by_us)
+        if not names.meanings(name) and _is_wrong(name, decided, applied, state)
+    ]
+    return replace(plan, labels=tuple(labels), take_off=(*plan.take_off, *wrong), left_out=tuple(left_out))
+
+
+def _is_wrong(name: str, decided: Mapping[str, str | None], applied: Collection[str], state: IssueState) -> bool:
+    """Whether a person refused a label that Distriage set, or took back the decision that it was set for."""
+    if name in decided:
+        return decided[name] is None
+    return own_axis(name) in state.withdrawn and name not in applied

@@ -35,7 +35,8 @@ class IssueState:
         touched: Names that anybody but Distriage ever put on the issue or took off.
         rewritten: The report is another one than that which Distriage labelled.
         comment_deleted: Some comment on the issue was deleted.
-        decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them.
+        decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
+            label has an axis to itself; see `distriage.feedback.own_axis`.
         withdrawn: Axis -> labels of such decisions that no longer hold.
     """
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeVar
 
+from distriage.feedback import own_axis, own_label
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
+from distriage.verdict import Verdict
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, default_choice
 from distriage_serving.queue.sessions import Session
 from distriage_serving.store import Review, Store, StoredVerdict, triage_job
@@ -53,7 +55,8 @@ def read_target(key: str) -> Target:
 def read_choices(
     fields: Mapping[str, Sequence[str]], stored: StoredVerdict, taxonomy: Taxonomy
 ) -> dict[str, str | None]:
-    """Axis -> label, None: none of them; axes that are left open, or do not apply to what was chosen, are absent.
+    """Axis -> label, None: none of them; axes that are left open, or do not apply to what was chosen, are absent. An
+    own label has an axis to itself.
 
     Raises:
         ProblemError: a label that its axis does not have (400).
@@ -68,18 +71,32 @@ def read_choices(
         if value != NONE and value not in taxonomy.axes[axis_id].label_ids:
             raise ProblemError(400, "bad-request", f"axis.{axis_id}: {value[:80]!r} is no label of this axis")
         choices[axis_id] = None if value == NONE else value
+    choices |= _own_choices(fields, stored)
 
     def applies(axis_id: str) -> bool:
-        other, wanted = taxonomy.axes[axis_id].requires or ("", None)
+        axis = taxonomy.axes.get(axis_id)
+        other, wanted = (axis.requires if axis is not None else None) or ("", None)
         said = stored.verdict.axes.get(other)
         return wanted is None or choices.get(other, said.label if said is not None else wanted) == wanted
 
     return {axis_id: label for axis_id, label in choices.items() if applies(axis_id)}
 
 
+def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> dict[str, str | None]:
+    """What the boxes of own labels say: those that are ticked are right, those that were ticked before are not. A box
+    that was never ticked says nothing.
+    """
+    ticked, before = set(fields.get("own", ())), set(fields.get("own-before", ()))
+    labels = [own.label for own in stored.verdict.own or () if own.label in ticked | before]
+    return {own_axis(label): label if label in ticked else None for label in labels}
+
+
 def accepted(stored: StoredVerdict) -> dict[str, str | None]:
-    """What accepting a verdict as it is says: the labels that are at least likely."""
-    return {axis: said.label for axis, said in stored.verdict.axes.items() if default_choice(said) != OPEN}
+    """What accepting a verdict as it is says: the labels that are at least likely, and the own ones that are given."""
+    return {
+        **{axis: said.label for axis, said in stored.verdict.axes.items() if default_choice(said) != OPEN},
+        **{own_axis(own.label): own.label for own in stored.verdict.own or () if own.applied},
+    }
 
 
 def dismissed(stored: StoredVerdict) -> dict[str, str | None]:
@@ -93,6 +110,15 @@ def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
         if start:
             time.sleep(PAUSE_S)
         yield items[start : start + PIECE]
+
+
+def _predicted(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
+    """What the model said on an axis, and how surely; of an own label, whether it is given."""
+    label = own_label(axis)
+    if label is None:
+        return verdict.axes[axis].label, verdict.axes[axis].probability
+    own = next((own for own in verdict.own or () if own.label == label), None)
+    return (label if own is not None and own.applied else None), (own.probability if own is not None else None)
 
 
 class Decisions:
@@ -135,13 +161,14 @@ class Decisions:
                 who=self._session.who,
                 how="queue",
                 at=now,
-                predicted_label=stored.verdict.axes[axis].label,
-                probability=stored.verdict.axes[axis].probability,
+                predicted_label=predicted,
+                probability=probability,
                 model=stored.model,
                 verdict_id=stored.id,
             )
             for stored, choices in decided
             for axis, label in choices.items()
+            for predicted, probability in [_predicted(stored.verdict, axis)]
         ]
 
     def last(self) -> list[Review]:

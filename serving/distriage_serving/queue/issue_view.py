@@ -1,4 +1,5 @@
-"""What an issue's page shows beside the report: axes with the labels to choose from, decisions, similar issues.
+"""What an issue's page shows beside the report: axes with the labels to choose from, own labels, decisions, similar
+issues.
 Pure.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from distriage.feedback import own_axis, own_label
 from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
@@ -136,6 +138,32 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OwnChoice:
+    """One of the repository's own labels, as a box to tick.
+
+    Attributes:
+        reviewed: Who decided it, and whether the heads were right; empty: nobody did.
+    """
+
+    label: str
+    percent: str
+    ticked: bool
+    reviewed: str
+
+
+def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[OwnChoice]:
+    """The own labels that a verdict names; those are ticked that are given, or that a person confirmed."""
+    found = []
+    for own in (verdict.own or ()) if verdict is not None else ():
+        person = standing.get(own_axis(own.label))
+        ticked = own.applied if person is None else person.label is not None
+        right = "right" if ticked == own.applied else "corrected"
+        who = "" if person is None else f"{right}: {person.who}"
+        found.append(OwnChoice(own.label, percent(own.probability), ticked, who))
+    return found
+
+
 def outside_domain(verdict: Verdict | None) -> str:
     """What to say of a report that the model's domain does not hold; else empty."""
     return "" if verdict is None or verdict.in_domain else f"{OUT_OF_DOMAIN.capitalize()}."
@@ -186,9 +214,12 @@ def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> l
     """The newest decision first; what one person said at one time is one decision."""
     groups: dict[tuple[float, str, str, bool], list[str]] = {}
     for item in reviews:
-        name = taxonomy.axes[item.axis].name if item.axis in taxonomy.axes else item.axis
+        own = own_label(item.axis)
+        name = taxonomy.axes[item.axis].name if item.axis in taxonomy.axes else own or item.axis
         label = (
-            "none"
+            ("wrong" if item.label is None else "right")
+            if own is not None
+            else "none"
             if item.label is None
             else display_name(taxonomy, item.axis, item.label)
             if item.axis in taxonomy.axes

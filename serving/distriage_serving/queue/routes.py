@@ -24,6 +24,7 @@ from distriage_serving.queue.issue_view import (
     view_axes,
     view_differential,
     view_history,
+    view_own,
     view_similar,
 )
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, make_row, moment, read_filters
@@ -207,6 +208,7 @@ def _issue_page(
         filed=moment(issue.created_at),
         verdict_id=stored.id if stored is not None else 0,
         axes=view_axes(verdict, visit.taxonomy, standing) if verdict is not None else [],
+        own=view_own(verdict, standing),
         other=OTHER,
         snooze_days=closing.DAYS,
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,

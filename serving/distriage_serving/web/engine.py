@@ -30,7 +30,7 @@ from distriage_serving.planning.judging import doubt, judge
 from distriage_serving.settings import Settings
 from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
 from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import Model, ModelError
+from distriage_serving.web.model_process import Model, ModelError, load_classifier
 from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ class Engine:
         """
         self._settings = settings
         self._metrics = metrics
-        self._load = load or partial(Classifier, settings.model, threads=settings.threads, own=settings.own)
+        self._load = load or partial(
+            load_classifier, settings.model, settings.threads, settings.own, settings.log_level
+        )
         self._bundle: Bundle | None = None
         self.past = PastIndexes(settings.past)
         self.load_error: Exception | None = None

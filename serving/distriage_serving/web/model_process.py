@@ -7,6 +7,7 @@ machine no less than on an idle one, and in a process whose parent died.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -20,7 +21,9 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, DistriageError, InputError
+from distriage.own.shelf import OwnShelf
 from distriage.similar import Similar
+from distriage_serving.logs import configure_logging, log
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,6 +33,24 @@ WALL_FACTOR: Final = 12  # a process that neither computes nor answers is ended 
 # load.
 _CONTEXT: Final = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["distriage_serving.planning.judging", "distriage.similar"])
+
+
+def load_classifier(model: str | None, threads: int | None, own: str | None, log_level: str) -> Classifier:
+    """Load the model, and the heads of own labels; those that are put into their folder later are taken up with the
+    next report.
+
+    Raises:
+        BundleError: the model or the heads cannot be loaded.
+    """
+    classifier = Classifier(model, threads=threads)
+    if own is not None:
+        configure_logging(log_level)  # of the model's process, which nobody else does
+        classifier.own = OwnShelf(Path(own), classifier.bundle, _keep_heads)
+    return classifier
+
+
+def _keep_heads(error: BundleError) -> None:
+    log(logging.ERROR, "own_labels_refused", reason=str(error))
 
 
 @dataclass(frozen=True, slots=True)

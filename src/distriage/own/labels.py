@@ -26,7 +26,7 @@ from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 from distriage.validation import first_fault
 
-OWN_FORMAT = 1
+OWN_FORMAT = 2
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
@@ -66,6 +66,7 @@ class OwnManifest(_Strict):
     Attributes:
         model, model_sha256: Of the bundle that read the issues: its name, and the checksum of its graph.
         precision, confidence: What a threshold promises, and how surely.
+        until: When the newest of the issues was filed, Unix time in seconds.
         features: What the heads read, in words.
         left_out: Label -> why it was not learned.
     """
@@ -75,6 +76,7 @@ class OwnManifest(_Strict):
     model: str
     model_sha256: str
     created: str
+    until: float = Field(allow_inf_nan=False)
     issues: int
     precision: float = Field(gt=0, lt=1)
     confidence: float = Field(gt=0, lt=1)
@@ -99,7 +101,7 @@ class OwnLabels:
         Raises:
             BundleError: a file is missing, damaged or of another model.
         """
-        self.manifest = _read_manifest(folder / MANIFEST)
+        self.manifest = read_manifest(folder / MANIFEST)
         graph = bundle.manifest.files["model.onnx"].sha256
         if self.manifest.model_sha256 != graph:
             raise BundleError(
@@ -147,10 +149,10 @@ class OwnLabels:
         if not (scales.scale > 0).all():
             raise ValueError("scale is out of range")
 
-    def answers(self, identifier: str) -> bool:
-        """Whether a report may be of their repository; `owner/repo#12` may name another one."""
-        named = _ISSUE.fullmatch(identifier)
-        return named is None or named[1].casefold() == self.manifest.repository.casefold()
+    def of(self, identifier: str) -> OwnLabels | None:
+        """These, if a report may be of their repository; `owner/repo#12` may name another one."""
+        repository = repository_of(identifier)
+        return self if repository is None or repository == self.manifest.repository.casefold() else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
         """Those to give and the likeliest of the others, `SHOWN` at least; the likeliest first.
@@ -158,7 +160,7 @@ class OwnLabels:
         Args:
             prediction: What the model says of the report.
         """
-        probabilities = self._probabilities(reading_of(report, prediction))
+        probabilities = self.probabilities(reading_of(report, prediction))
         found = [
             OwnLabel(
                 label=head.name,
@@ -170,7 +172,8 @@ class OwnLabels:
         ranked = sorted(found, key=lambda item: -item.probability)
         return [item for place, item in enumerate(ranked) if place < SHOWN or item.applied]
 
-    def _probabilities(self, reading: Reading) -> Floats:
+    def probabilities(self, reading: Reading) -> Floats:
+        """Of all labels, in the manifest's order."""
         columns, values = self._scales.words(reading)
         scores = self._words[:, columns].astype(np.float64) @ values + self._bias
         dense = self._scales.dense(reading)
@@ -179,7 +182,18 @@ class OwnLabels:
         return np.asarray(1 / (1 + np.exp(-np.clip(self._slope * scores + self._shift, -50, 50))))
 
 
-def _read_manifest(file: Path) -> OwnManifest:
+def repository_of(identifier: str) -> str | None:
+    """`owner/repo` of a report named `owner/repo#12`, in lower case; None: it is named otherwise."""
+    named = _ISSUE.fullmatch(identifier)
+    return None if named is None else named[1].casefold()
+
+
+def read_manifest(file: Path) -> OwnManifest:
+    """What stands in an `own.json`.
+
+    Raises:
+        BundleError: it is missing or damaged.
+    """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

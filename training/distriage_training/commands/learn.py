@@ -17,6 +17,9 @@ from distriage.history import History, load_history, read_history
 from distriage.references import REPOSITORY
 
 if TYPE_CHECKING:
+    from distriage.bundle import Bundle
+    from distriage.own.labels import OwnLabels
+    from distriage_training.learn.compare import Comparison
     from distriage_training.learn.run import Result
 
 
@@ -46,15 +49,27 @@ def learn(
     cache: Annotated[
         Path | None, typer.Option(help="What was fetched; default: OWNER-REPO.history.jsonl. Delete it to fetch anew.")
     ] = None,
+    reviews: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What people said of own labels, from `distriage reviews export`."),
+    ] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Heads learned before, such as those in --output: worse ones are not written."
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
     """Learn a repository's own labels from its past issues: a folder for `classify --own`, and a page that says how
-    often each label is right. Writes nothing to GitHub.
+    often each label is right. Writes nothing to GitHub. With --previous the exit code is 1 where the new heads are
+    worse.
     """
     with needs_extra("learn"):
         from distriage.classifier import Classifier
         from distriage_training.learn.examples import Wishes, check_wishes, usable
-        from distriage_training.learn.run import PAGE, learn_and_measure, read_issues, write
+        from distriage_training.learn.reviews import read_own_reviews, with_reviews
+        from distriage_training.learn.run import PAGE, compare_with, learn_and_measure, read_issues, write
         from distriage_training.learn.thresholds import Promise
 
         if (repository is None) == (issues is None):
@@ -76,13 +91,25 @@ def learn(
             else:
                 name = repository or ""
                 history = _fetch(name, cache, limit, lambda done: progress("fetching", done, limit))
+            before = _previous(previous, name, classifier.bundle) if previous is not None else None
             newest = history.issues[-limit:] if limit is not None else history.issues
-            past, wishes = usable(newest), Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
+            reviewed = with_reviews(newest, read_own_reviews(reviews, name) if reviews is not None else ())
+            past, wishes = usable(reviewed.issues), Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
             check_wishes(past.kept, wishes)
             readings = read_issues(classifier, past.kept, progress)
             result = learn_and_measure(past, wishes, readings, promise, progress)
-        write(output, name, classifier, result, promise)
+            compared = compare_with(before, result, wishes, readings, promise) if before is not None else None
+        refused = compared is not None and bool(compared.worse)
+        if not refused:
+            write(output, name, classifier, result, promise)
+        if reviews is not None:
+            unknown = f", {reviewed.unknown} of other issues" if reviewed.unknown else ""
+            typer.echo(f"{reviewed.reviews} reviews of own labels{unknown}; issues changed by them: {reviewed.changed}")
         _say(result)
+        if before is not None and compared is not None:
+            _say_compared(before, compared)
+        if refused:
+            raise typer.Exit(1)
         typer.echo(f"written: {output} (see {PAGE} in it)")
 
 
@@ -93,6 +120,52 @@ def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Cal
         raise InputError(f"{repository!r}: expected owner/repo")
     kept = cache or Path(f"{repository.replace('/', '-')}.history.jsonl")
     return read_history(Client(token_of_environment(), max_wait_s=math.inf), repository, kept, limit, progress)
+
+
+def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None:
+    """Earlier heads to hold new ones against; None: there are none that this model can use."""
+    from distriage.own.labels import MANIFEST, OwnLabels, read_manifest
+
+    if not folder.exists():
+        typer.echo(f"nothing to compare with: {folder} is not there yet")
+        return None
+    manifest = read_manifest(folder / MANIFEST)
+    if manifest.repository.casefold() != repository.casefold():
+        raise InputError(f"--previous {folder}: learned from {manifest.repository}; expected heads of {repository}")
+    if manifest.model_sha256 != bundle.manifest.files["model.onnx"].sha256:
+        typer.echo(f"nothing to compare with: {folder} was learned with {manifest.model}, another model")
+        return None
+    return OwnLabels(folder, bundle)
+
+
+def _say_compared(before: OwnLabels, compared: Comparison) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from distriage.render import printable
+
+    typer.echo(
+        f"compared with the heads of {before.manifest.created}, on {compared.issues} issues that neither has seen:"
+    )
+    if compared.rows:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name in ("label", "issues", "F1 before", "now", "difference, 95 %", "right before", "now", ""):
+            table.add_column(name, justify="left" if name in {"label", ""} else "right", no_wrap=True)
+        for row in compared.rows:
+            low, high = row.interval
+            given = ("-" if not count else f"{right} of {count}" for right, count in (row.given_before, row.given_now))
+            table.add_row(
+                Text(printable(row.label)),
+                str(row.issues),
+                f"{row.before:.3f}",
+                f"{row.now:.3f}",
+                f"{low:+.3f} to {high:+.3f}",
+                *given,
+                row.outcome,
+            )
+        Console(width=120).print(table)
+    worse = ", ".join(map(printable, compared.worse))
+    typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label")
 
 
 def _say(result: Result) -> None:

@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from distriage.errors import CorpusError
-from distriage.feedback import ReviewRecord
+from distriage.feedback import ReviewRecord, own_label
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 from distriage_training.corpus.records import BUG_AXES, FEEDBACK, Annotation, read_annotations, thread_key
@@ -64,6 +64,8 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             raise CorpusError(f"{place}: {'.'.join(map(str, first['loc'])) or 'review'}: {first['msg']}") from None
+        if own_label(review.axis) is not None:  # of a repository's own labels: for `distriage learn`
+            continue
         if review.axis not in taxonomy.axes:
             raise CorpusError(f"{place}: axis: unknown axis {review.axis!r}; known: {', '.join(taxonomy.axes)}")
         if review.label is not None and review.label not in taxonomy.axes[review.axis].label_ids:

@@ -15,8 +15,9 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.own.features import Reading, reading_of
-from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnManifest
+from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest
 from distriage.recipe.text import prepare
+from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
 from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
 from distriage_training.learn.measure import Figures, measure
@@ -56,7 +57,8 @@ def read_issues(classifier: Classifier, issues: Sequence[PastIssue], progress: P
 
 def truth_of(issues: Sequence[PastIssue], labels: Labels) -> Bools:
     """Which label each issue has, [issues, labels]."""
-    return np.array([[label in issue.labels for label in labels.names] for issue in issues], np.bool_)
+    rows = [[label in issue.labels for label in labels.names] for issue in issues]
+    return np.array(rows, np.bool_).reshape(len(rows), len(labels.names))
 
 
 def learn_and_measure(
@@ -85,8 +87,25 @@ def learn_and_measure(
     return Result(issues, labels, final, tuple(figures for _, figures in ordered))
 
 
+def compare_with(
+    previous: OwnLabels, result: Result, wishes: Wishes, readings: list[Reading], promise: Promise
+) -> Comparison:
+    """Hold what was learned against earlier heads, on issues that neither has seen: learned without them once more.
+
+    Raises:
+        InputError: no label can be learned without them.
+    """
+    issues = result.issues.kept
+    first = held_out(issues, previous)
+    if first == len(issues):
+        return Comparison(0, ())
+    early = choose(issues[:first], wishes)
+    learned = learn(result.final.heads.kind, readings[:first], truth_of(issues[:first], early), promise)
+    return compare(previous, learned, early.names, readings[first:], truth_of(issues[first:], early))
+
+
 def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:
-    """Write the folder: heads, page and figures.
+    """Write the folder: heads, page and figures; heads that are there are replaced at once.
 
     Raises:
         InputError: it cannot be written.
@@ -99,6 +118,7 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
         model=bundle.name,
         model_sha256=bundle.files["model.onnx"].sha256,
         created=datetime.now(UTC).strftime("%Y-%m-%d"),
+        until=result.issues.kept[-1].created_at,
         issues=len(truth),
         precision=promise.precision,
         confidence=promise.confidence,
@@ -111,8 +131,9 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
     scales = {name: getattr(final.heads.scales, name) for name in ("centre", "mean", "scale")}
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        arrays, manifest_file = (folder / f".new-{name}" for name in (ARRAYS, MANIFEST))
         np.savez_compressed(
-            folder / ARRAYS,
+            arrays,
             allow_pickle=False,
             buckets=final.heads.scales.buckets.astype(np.int32),
             idf=final.heads.scales.idf.astype(np.float32),
@@ -124,7 +145,9 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
         (folder / PAGE).write_text(page, encoding="utf-8")
         document = figures_json(repository, result, promise)
         (folder / FIGURES).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        (folder / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        manifest_file.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        arrays.replace(folder / ARRAYS)
+        manifest_file.replace(folder / MANIFEST)  # the last: a server looks at it to know that all is there
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
 

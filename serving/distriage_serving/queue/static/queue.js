@@ -63,7 +63,7 @@
 
   function showChoices() {
     if (!verdict) return;
-    let changed = false;
+    let changed = all("[data-own] input").some((box) => box.checked !== box.defaultChecked);
     for (const axis of axes) {
       const radio = one("input:checked", axis);
       if (!radio) continue;

@@ -1,0 +1,89 @@
+"""Heads of several repositories, read anew when a file of theirs changes. Reads only.
+
+`distriage learn` puts `own.json` in its place last and at once, so whoever sees a new one finds what belongs to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from distriage.bundle import Bundle
+from distriage.errors import BundleError
+from distriage.own.labels import MANIFEST, OwnLabels, repository_of
+
+PLACES = (MANIFEST, f"*/{MANIFEST}", f"*/*/{MANIFEST}")  # the folder itself, NAME, OWNER/REPO
+
+Stamp = tuple[int, int, int]  # inode, size and time of the last change, in ns
+
+
+class OwnShelf:
+    """The heads below one folder. Safe to share between threads: what is known is replaced whole.
+
+    Attributes:
+        heads: Repository in lower case -> its heads.
+    """
+
+    def __init__(self, folder: Path, bundle: Bundle, on_problem: Callable[[BundleError], None]) -> None:
+        """Read what is there; there may be nothing yet.
+
+        Args:
+            bundle: Of the model that will read the reports.
+            on_problem: Told of heads that were put there later and cannot be used; those before them stay.
+
+        Raises:
+            BundleError: the folder is missing, or heads in it are damaged or of another model.
+        """
+        if not folder.is_dir():
+            raise BundleError(
+                f"{folder}: no such folder; expected one that `distriage learn` wrote, or that holds such"
+            )
+        self._folder, self._bundle, self._on_problem = folder, bundle, on_problem
+        self._stamps: dict[Path, Stamp] = {}
+        self._read: dict[Path, OwnLabels] = {}
+        self.heads: dict[str, OwnLabels] = {}
+        self._look(_raise)
+
+    def of(self, identifier: str) -> OwnLabels | None:
+        """The heads for a report: those of the repository in `owner/repo#12`; of a report that is named otherwise, the
+        only ones that there are.
+        """
+        self._look(self._on_problem)
+        heads, repository = self.heads, repository_of(identifier)
+        if repository is not None:
+            return heads.get(repository)
+        return next(iter(heads.values())) if len(heads) == 1 else None
+
+    def _look(self, on_problem: Callable[[BundleError], None]) -> None:
+        stamps = _stamps(self._folder)
+        if stamps == self._stamps:
+            return
+        read = {}
+        for file, stamp in stamps.items():
+            try:
+                known = (
+                    self._read.get(file) if self._stamps.get(file) == stamp else OwnLabels(file.parent, self._bundle)
+                )
+            except BundleError as error:
+                on_problem(error)
+                known = self._read.get(file)
+            if known is not None:
+                read[file] = known
+        self._stamps, self._read = stamps, read
+        self.heads = {labels.manifest.repository.casefold(): labels for labels in read.values()}
+
+
+def _stamps(folder: Path) -> dict[Path, Stamp]:
+    found = {}
+    for place in PLACES:
+        for file in sorted(folder.glob(place)):
+            try:
+                status = file.stat()
+            except OSError:  # taken away since
+                continue
+            found[file] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return found
+
+
+def _raise(error: BundleError) -> None:
+    raise error

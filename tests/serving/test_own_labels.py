@@ -1,0 +1,210 @@
+# ruff: noqa: F401, F811  # fixtures
+"""A repository's own labels in the App: set, judged in the queue, handed to `learn`, read anew when learned again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier
+from distriage.errors import BundleError
+from distriage.own.answer import OwnLabel
+from distriage.own.shelf import OwnShelf
+from distriage.references import IssueReference
+from distriage.taxonomy import default_taxonomy
+from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.github.app_auth import App
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.planning.names import resolve
+from distriage_serving.planning.own_plan import with_own_labels
+from distriage_serving.planning.types import IssueState, Plan
+from distriage_serving.store import Job, Review, triage_job
+from distriage_serving.web.model_process import load_classifier
+
+from support.app_key import APP_ID, app_key
+from support.bot import ISSUE, Bot, bot, github, make, store
+from support.command_line import Command
+from support.github import INSTALLATION, GitHub
+from support.past_issues import WORDS
+from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.server import running
+from support.verdicts import make_verdict
+
+PLACE = IssueReference("owner/repo", 1)
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def planned(applied: bool, **state: object) -> Plan:
+    verdict = make_verdict().model_copy(update={"own": [OwnLabel(label="docs", probability=0.9, applied=applied)]})
+    known = IssueState(issue=PLACE, title="t", author="a", repository_labels=frozenset({"Docs"}), **state)  # type: ignore[arg-type]
+    return with_own_labels(Plan(PLACE), verdict, known, resolve(RepositoryConfig(), default_taxonomy()))
+
+
+def test_a_person_says_which_own_labels_are_right() -> None:
+    assert planned(True).labels == ("docs",) and planned(False).labels == ()
+    assert planned(False, decided={"own:docs": "docs"}).labels == ("docs",)
+    refused = planned(True, decided={"own:docs": None})
+    assert refused.labels == refused.take_off == () and "a person says" in refused.left_out[0].why
+    assert planned(True, decided={"own:docs": "docs"}, removed=frozenset({"docs"})).labels == ()
+    assert "no longer has" in planned(False, decided={"own:gone": "gone"}).left_out[0].why
+
+
+def test_only_what_distriage_set_is_taken_off() -> None:
+    on_it = frozenset({"docs"})
+    ours = {"labels": on_it, "labels_by_us": on_it}
+    assert planned(True, decided={"own:docs": None}, **ours).take_off == ("docs",)
+    assert planned(True, decided={"own:docs": None}, labels=on_it).take_off == ()
+    assert planned(True, **ours).take_off == planned(False, **ours).take_off == ()
+    undone = {"withdrawn": {"own:docs": frozenset({"docs"})}}
+    assert planned(False, **undone, **ours).take_off == ("docs",)
+    assert planned(True, **undone, **ours).take_off == ()
+
+
+# ---------------------------------------------------------------- the bot
+
+
+def test_the_app_sets_own_labels_and_takes_off_what_a_person_refuses(
+    bot: Bot, keyword_bundle: Path, own_labels: Path
+) -> None:
+    bot.github.define("owner/repo", "docs", "speed")
+    bot.github.open(ISSUE, WORDS["docs"], WORDS["docs"])
+    judge = LocalJudge(Classifier(keyword_bundle, threads=1, own=own_labels))
+    app = App(APP_ID, app_key(), bot.github.url)
+    bot.worker = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == ["docs"]
+    for label, right in (("docs", None), ("speed", "speed")):
+        review = Review(
+            repository="owner/repo", number=1, axis=f"own:{label}", label=right, who="x", how="queue", at=bot.clock()
+        )
+        bot.store.add_reviews(review)
+    bot.store.put_job(triage_job(PLACE, INSTALLATION))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == ["speed"]
+
+
+# ---------------------------------------------------------------- the queue
+
+
+@pytest.fixture(scope="module")
+def site(keyword_bundle: Path, own_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    with queue(Classifier(keyword_bundle, threads=1, own=own_labels), tmp_path_factory.mktemp("queue")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def admin(site: Queue) -> Iterator[httpx.Client]:
+    with visitor(site) as client:
+        log_in(client)
+        yield client
+
+
+def boxes(page: httpx.Response) -> dict[str, bool]:
+    """Own label -> whether its box is ticked."""
+    found = re.findall(r'<input type="checkbox" name="own" value="([^"]+)"( checked)?>', page.text)
+    return {label: bool(ticked) for label, ticked in found}
+
+
+def test_own_labels_are_judged_by_boxes_and_exported(site: Queue, admin: httpx.Client, command: Command) -> None:
+    verdict_id = site.add(1, WORDS["docs"], WORDS["docs"])
+    page = admin.get("/queue/owner/repo/1")
+    assert boxes(page) == {"docs": True, "crash": False, "speed": False}
+    assert re.findall(r'name="own-before" value="(\w+)"', page.text) == ["docs"]
+    sent = {
+        "csrf": csrf(page),
+        "action": "accept",
+        "verdict": str(verdict_id),
+        "own-before": "docs",
+        "own": ["speed", "x<y"],
+    }
+    assert admin.post("/queue/owner/repo/1", data=sent).status_code == 303
+    assert site.standing(1) == {"own:docs": None, "own:speed": "speed"} and site.status(1) == "corrected"
+    page = admin.get("/queue/owner/repo/1")
+    assert boxes(page) == {"docs": False, "crash": False, "speed": True}
+    (who,) = {row.who for row in site.store.reviews(issue=PLACE)}
+    assert "docs: wrong; speed: right" in page.text and f"corrected: {who}" in page.text
+    exported = command("reviews", "export", "--database", f"sqlite:///{site.file}")
+    records = {item["axis"]: item for item in map(json.loads, exported.out.splitlines())}
+    assert {axis: (item["predicted_label"], item["label"]) for axis, item in records.items()} == {
+        "own:docs": ("docs", None),
+        "own:speed": (None, "speed"),
+    }
+    assert records["own:docs"]["id"] == "Owner/Repo#1" and records["own:docs"]["probability"] > 0.8
+
+
+def test_accepting_many_confirms_the_own_labels_that_are_given(site: Queue, admin: httpx.Client) -> None:
+    verdict_id = site.add(2, WORDS["speed"], WORDS["speed"])
+    data = {"csrf": csrf(admin.get("/queue")), "action": "accept", "issue": f"owner/repo#2@{verdict_id}"}
+    assert admin.post("/queue/bulk", data=data).status_code == 303
+    assert site.standing(2)["own:speed"] == "speed" and "own:docs" not in site.standing(2)
+
+
+# ---------------------------------------------------------------- read anew
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, own_labels: Path) -> Path:
+    """A folder with the heads of two repositories."""
+    shutil.copytree(own_labels, tmp_path / "shelf" / "owner" / "repo")
+    rename(Path(shutil.copytree(own_labels, tmp_path / "shelf" / "another")), "a/b", "guide")
+    return tmp_path / "shelf"
+
+
+def rename(folder: Path, repository: str, docs: str) -> None:
+    """Heads of another repository, which calls `docs` otherwise; put there as `distriage learn` does."""
+    manifest = json.loads((folder / "own.json").read_text())
+    manifest["repository"] = repository
+    for head in manifest["labels"]:
+        head["name"] = docs if head["name"] in {"docs", "guide", "manual"} else head["name"]
+    (folder / ".new").write_text(json.dumps(manifest))
+    (folder / ".new").replace(folder / "own.json")
+
+
+def test_each_repository_has_its_heads(shelf: Path, keyword_bundle: Path) -> None:
+    heads = OwnShelf(shelf, Bundle(keyword_bundle), pytest.fail)
+    assert set(heads.heads) == {"owner/repo", "a/b"}
+    assert heads.of("A/B#3") is heads.heads["a/b"] and heads.of("c/d#3") is None
+    assert heads.of("report.md") is None, "nobody knows of which repository it is"
+    shutil.rmtree(shelf / "another")
+    assert heads.of("a/b#3") is None and heads.of("report.md") is heads.heads["owner/repo"]
+
+
+def test_heads_that_cannot_be_used_leave_those_before_them(shelf: Path, keyword_bundle: Path) -> None:
+    problems: list[BundleError] = []
+    heads = OwnShelf(shelf, Bundle(keyword_bundle), problems.append)
+    before = heads.of("a/b#1")
+    (shelf / "another" / "own.json").write_text("{}")
+    assert heads.of("a/b#1") is before and heads.of("a/b#1") is before
+    assert len(problems) == 1 and str(shelf / "another" / "own.json") in str(problems[0])
+    with pytest.raises(BundleError, match=r"own\.json"):
+        OwnShelf(shelf, Bundle(keyword_bundle), pytest.fail)
+    with pytest.raises(BundleError, match="no such folder"):
+        OwnShelf(shelf / "none", Bundle(keyword_bundle), pytest.fail)
+
+
+def test_a_server_reads_the_heads_anew_when_they_change(shelf: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with running(partial(load_classifier, str(keyword_bundle), 1, str(tmp_path / "empty"), "INFO")) as server:
+
+        def own() -> list[str] | None:
+            report = {"id": "a/b#7", "title": WORDS["docs"], "body": WORDS["docs"]}
+            labels = server.client.post("/v1/classify", json=report).json()["own"]
+            return None if labels is None else [label["label"] for label in labels if label["applied"]]
+
+        assert own() is None, "nothing is learned yet"
+        (shelf / "another").rename(tmp_path / "empty" / "another")
+        assert own() == ["guide"]
+        rename(tmp_path / "empty" / "another", "a/b", "manual")
+        assert own() == ["manual"]
