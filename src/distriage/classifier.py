@@ -225,7 +225,8 @@ class Classifier:
             return Prediction(manifest.name, scores, vector=vector)
         ids, counts = np.asarray(given["feature_ids"][0]), np.asarray(given["feature_counts"][0])
         domain = self.gate.probability(ids, counts, len(report.filed), logits)
-        return Prediction(manifest.name, scores, domain, domain >= self.gate.threshold, vector)
+        passes, surely = domain >= self.gate.threshold, domain >= self.gate.sure_threshold
+        return Prediction(manifest.name, scores, domain, passes, surely, vector)
 
     def _run(self, given: Mapping[str, NDArray[np.int64] | Array]) -> tuple[dict[str, Array], Array]:
         """Axis -> logits [labels] of one encoded report, and its vector [width], empty where the graph gives none."""

@@ -11,7 +11,9 @@ domain.npz  format     []                      `DOMAIN_FORMAT`
             weights    [VIEWS * HASH_BUCKETS]  int8, in steps of `weight_step` [VIEWS]
             bias       [VIEWS]                 float64
             mean, scale, coefficients [`features`] float64: of the second regression, over standardized features
-            intercept, threshold []            float64; `threshold` is the least probability of a report that belongs
+            intercept              []            float64
+            threshold              []            float64, the least probability of a report that belongs
+            sure_threshold         []            float64, the same for `precise`
 """
 
 from __future__ import annotations
@@ -71,6 +73,7 @@ class DomainGate:
 
     Attributes:
         threshold: The least probability of a report that belongs.
+        sure_threshold: The same for `precise`.
     """
 
     def __init__(self, file: Path, axes: Mapping[str, int]) -> None:
@@ -102,7 +105,8 @@ class DomainGate:
         self._mean, self._scale, self._coefficients = (
             np.asarray(arrays[name], np.float64) for name in ("mean", "scale", "coefficients")
         )
-        self._intercept, self.threshold = float(arrays["intercept"]), float(arrays["threshold"])
+        self._intercept = float(arrays["intercept"])
+        self.threshold, self.sure_threshold = float(arrays["threshold"]), float(arrays["sure_threshold"])
         features = VIEWS + 2 + PER_AXIS * len(self._axes)
         for name, values, shape in (
             ("idf", self._idf, (VIEWS * HASH_BUCKETS,)),
@@ -114,8 +118,8 @@ class DomainGate:
         ):
             if values.shape != shape or not np.isfinite(values).all():
                 raise ValueError(f"{name} does not fit")
-        if not (self._scale > 0).all() or not 0 <= self.threshold <= 1:
-            raise ValueError("scale or threshold is out of range")
+        if not (self._scale > 0).all() or not 0 <= self.threshold <= self.sure_threshold <= 1:
+            raise ValueError("scale or thresholds are out of range")
 
     def word_scores(self, ids: Ints, counts: Floats) -> Floats:
         """What the words say, [VIEWS], in nats of log-odds."""

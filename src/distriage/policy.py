@@ -20,8 +20,9 @@ PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
 OUT_OF_DOMAIN = "this does not read like a report about distributed deep learning; no labels"
+PERHAPS_OUT_OF_DOMAIN = "this may not be about distributed deep learning; precise gives no labels"
 TOO_THIN = "the report says too little for anybody to know; ask for what is missing"
-SILENCES = frozenset({OUT_OF_DOMAIN, TOO_THIN})  # reasons that no probability overrules
+SILENCES = frozenset({OUT_OF_DOMAIN, PERHAPS_OUT_OF_DOMAIN, TOO_THIN})  # reasons that no probability overrules
 
 
 def decide(
@@ -48,12 +49,14 @@ def decide(
     """
     decisions = {}
     for axis in taxonomy.axes.values():
+        own_mode = (own_modes or {}).get(axis.id, mode)
         silence = None
         if not prediction.in_domain and axis.id not in taxonomy.roots:
             silence = OUT_OF_DOMAIN
+        elif own_mode is Mode.PRECISE and not prediction.surely_in_domain and axis.id not in taxonomy.roots:
+            silence = PERHAPS_OUT_OF_DOMAIN
         elif thin and axis.needs_detail:
             silence = TOO_THIN
-        own_mode = (own_modes or {}).get(axis.id, mode)
         decisions[axis.id] = _decide_axis(axis, prediction, calibration[axis.id], own_mode, silence)
     return decisions
 

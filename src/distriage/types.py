@@ -75,6 +75,7 @@ class Prediction:
         scores: Axis id -> scores.
         domain_probability: Of the report being about what the model was trained on; None: the bundle has no gate.
         in_domain: Whether that is enough; true where the bundle has no gate.
+        surely_in_domain: Whether it is enough for `precise`; true where the bundle has no gate.
         vector: The encoder's mean vector [width], from the same pass; empty where the graph gives none.
     """
 
@@ -82,6 +83,7 @@ class Prediction:
     scores: Mapping[str, AxisScores]
     domain_probability: float | None = None
     in_domain: bool = True
+    surely_in_domain: bool = True
     vector: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
 
 

@@ -89,8 +89,8 @@ def test_a_report_gets_the_same_answer_alone_and_among_others(gated: Classifier)
         ({"idf": np.ones(7, np.uint8)}, "broadcast"),
         ({"mean": np.zeros(3)}, "mean does not fit"),
         ({"coefficients": np.full(7, np.nan)}, "coefficients does not fit"),
-        ({"scale": np.zeros(7)}, "scale or threshold is out of range"),
-        ({"threshold": np.asarray(1.5)}, "scale or threshold is out of range"),
+        ({"scale": np.zeros(7)}, "scale or thresholds are out of range"),
+        ({"threshold": np.asarray(1.5)}, "scale or thresholds are out of range"),
     ],
 )
 def test_a_gate_that_does_not_fit_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

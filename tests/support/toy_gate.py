@@ -38,6 +38,7 @@ def arrays(weights: Mapping[str, int], axes: tuple[str, ...] = ("kind",)) -> dic
         "coefficients": np.asarray([1.0] * VIEWS + [0.0] * (features - VIEWS)),
         "intercept": np.asarray(1.0),
         "threshold": np.asarray(0.5),
+        "sure_threshold": np.asarray(0.5),
     }
 
 

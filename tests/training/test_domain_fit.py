@@ -42,13 +42,18 @@ def test_the_gate_that_is_written_says_what_the_fitted_one_says(tmp_path: Path) 
     known, others = records(KNOWN, 120, "a/known"), records(OTHER, 140, "b/other")
     folds = repository_folds([record.group for record in others])
     validation = reports(known[:60])
-    gate = fit_gate(feature_matrix(known[60:]), validation, feature_matrix(others), folds, reports(others[:90]))
+    labelled = np.ones((60, 2), bool)
+    labelled[:, 1] = np.arange(60) < 20
+    gate = fit_gate(
+        feature_matrix(known[60:]), validation, labelled, feature_matrix(others), folds, reports(others[:90])
+    )
     assert (gate.probabilities(validation) >= gate.threshold).mean() >= 0.95
     assert (gate.probabilities(reports(others)) >= gate.threshold).mean() < 0.05
     gate.write(tmp_path / "domain.npz", ["kind"])
     assert (tmp_path / "domain.npz").stat().st_size <= 1 << 20
     runtime = DomainGate(tmp_path / "domain.npz", {"kind": 2})
-    assert runtime.threshold == gate.threshold
+    assert (runtime.threshold, runtime.sure_threshold) == (gate.threshold, gate.sure_threshold)
+    assert gate.threshold <= gate.sure_threshold
     mixed = [*known[:9], *others[:9]]
     for record, expected in zip(mixed, gate.probabilities(reports(mixed)), strict=True):
         report = prepare(record.title, record.body)

@@ -435,11 +435,8 @@ def test_calibrating_a_bundle_anew_gives_what_its_export_gave(tiny_bundle: Path,
     assert Bundle(folder).manifest.axes == exported.axes
 
 
-def test_reports_of_mixed_groups_count_where_they_are_distributed() -> None:
-    def record(group: str, distributed: str) -> Record:
-        return Record("o/r#1", "", "", {"distributed": distributed}, "validation", "", "raw", group)
-
+def test_reports_of_groups_that_the_model_is_not_for_do_not_calibrate() -> None:
     config = load_config(CONFIG)
-    mixed = config.model_copy(update={"domain": config.domain.model_copy(update={"mixed_groups": ["other"]})})
-    records = [record("ray", "false"), record("other", "true"), record("other", "false")]
-    assert in_domain(records, mixed) == records[:2] and in_domain(records, config) == records
+    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["ray"]})})
+    records = [Record("o/r#1", "", "", {}, "validation", "", "raw", group) for group in ("ray", "other")]
+    assert in_domain(records, bounded) == records[:1] and in_domain(records, config) == records

@@ -160,13 +160,13 @@ class DomainConfig(_Strict):
         reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. None:
             no gate.
         repositories: Which of their repositories are foreign; their training records are left out.
-        mixed_groups: Groups of validation reports, such as the framework `other`, that hold other software too. Only
-            those of them that are distributed say what the gate must let pass, and when a label is right often enough.
+        groups: The groups, such as frameworks, that the model is for; empty: all. Validation reports of others neither
+            say what the gate must let pass nor when a label is right often enough: some are of other software.
     """
 
     reports: list[ConfigPath] = []
     repositories: list[str] = []
-    mixed_groups: list[str] = []
+    groups: list[str] = []
 
 
 class Config(_Strict):

@@ -104,9 +104,9 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
 
 
 def in_domain(records: Sequence[Record], config: Config) -> list[Record]:
-    """Those that are of the domain for sure; see `DomainConfig.mixed_groups`."""
-    mixed = set(config.domain.mixed_groups)
-    return [record for record in records if record.group not in mixed or record.labels.get("distributed") == "true"]
+    """Those of the groups that the model is for; see `DomainConfig.groups`."""
+    groups = set(config.domain.groups)
+    return [record for record in records if not groups or record.group in groups]
 
 
 def _check_weights(config: Config, taxonomy: Taxonomy) -> None:

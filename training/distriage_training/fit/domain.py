@@ -22,7 +22,7 @@ from distriage.domain import DOMAIN_FORMAT, Floats
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 FOLDS = 5  # of repositories
-KEPT = 0.99  # share of the validation bugs that pass
+LOST = 0.01  # share of the validation bugs that may lose labels to the gate, in each mode
 WORDS_C = 10.0  # scikit-learn's inverse regularization, as in the sparse head
 
 
@@ -64,7 +64,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Both regressions and the threshold."""
+    """Both regressions, and the thresholds of `balanced` and `precise`."""
 
     words: Words
     mean: Floats
@@ -72,6 +72,7 @@ class Gate:
     coefficients: Floats
     intercept: float
     threshold: float
+    sure_threshold: float
 
     def probabilities(self, reports: Reports) -> Floats:
         """Probability of each report to belong, [n]."""
@@ -94,6 +95,7 @@ class Gate:
             coefficients=self.coefficients,
             intercept=np.asarray(self.intercept),
             threshold=np.asarray(self.threshold),
+            sure_threshold=np.asarray(self.sure_threshold),
         )
 
 
@@ -108,13 +110,19 @@ def repository_folds(repositories: Sequence[str]) -> NDArray[np.int64]:
 
 
 def fit_gate(
-    known: csr_matrix, validation: Reports, foreign: csr_matrix, folds: NDArray[np.int64], sample: Reports
+    known: csr_matrix,
+    validation: Reports,
+    labelled: NDArray[np.bool_],
+    foreign: csr_matrix,
+    folds: NDArray[np.int64],
+    sample: Reports,
 ) -> Gate:
-    """Fit both regressions and set the threshold that lets `KEPT` of the validation reports pass.
+    """Fit both regressions and set the thresholds that cost at most `LOST` of the validation reports their labels.
 
     Args:
         known: N-grams of the training reports.
         validation: Bugs that the gate has to let pass.
+        labelled: Whether each gets a label without a gate in `balanced` and in `precise`, [n, 2].
         foreign: N-grams of the reports of other software.
         folds: Of each, by repository. The first rows are those of `sample`.
         sample: The foreign reports that the classifier has read.
@@ -124,13 +132,14 @@ def fit_gate(
     for fold in np.unique(drawn):
         held = drawn == fold
         strange[held] = fit_words(known, foreign[folds != fold]).scores(sample.counts[held])
-    return join(fit_words(known, foreign), validation, strange, sample.shape)
+    return join(fit_words(known, foreign), validation, labelled, strange, sample.shape)
 
 
-def join(words: Words, validation: Reports, strange: Floats, shape: Floats) -> Gate:
-    """Fit the second regression and set the threshold.
+def join(words: Words, validation: Reports, labelled: NDArray[np.bool_], strange: Floats, shape: Floats) -> Gate:
+    """Fit the second regression and set the thresholds.
 
     Args:
+        labelled: See `fit_gate`.
         strange: Scores of the foreign reports by regressions over words that did not see their repository, [n, VIEWS].
         shape: `shape_features` of the same reports.
     """
@@ -139,14 +148,21 @@ def join(words: Words, validation: Reports, strange: Floats, shape: Floats) -> G
     belongs = np.arange(len(features)) < known
     mean, scale = features.mean(0), np.maximum(features.std(0), 1e-6)
     standard = (features - mean) / scale
-    # The threshold is set on validation reports that the second regression has not seen.
+    # The thresholds are set on validation reports that the second regression has not seen.
     parts = np.random.default_rng(0).integers(0, FOLDS, known)
     unseen = np.zeros(known)
     for part in range(FOLDS):
         held = np.concatenate([parts == part, np.zeros(len(shape), bool)])
         unseen[parts == part] = _probability(standard[held], *_fit_second(standard[~held], belongs[~held]))
-    threshold = np.sort(unseen)[int(known * (1 - KEPT))]
-    return Gate(words, mean, scale, *_fit_second(standard, belongs), threshold=float(threshold))
+    threshold, sure = (_threshold(unseen, labelled[:, mode]) for mode in (0, 1))
+    coefficients, intercept = _fit_second(standard, belongs)
+    return Gate(words, mean, scale, coefficients, intercept, threshold, max(threshold, sure))
+
+
+def _threshold(probabilities: Floats, labelled: NDArray[np.bool_]) -> float:
+    """The highest below which at most `LOST` of the reports lose a label; a report without one has none to lose."""
+    at_stake = np.sort(probabilities[labelled])
+    return float(at_stake[min(int(LOST * len(probabilities)), len(at_stake) - 1)]) if len(at_stake) else 0.0
 
 
 def fit_words(known: csr_matrix, foreign: csr_matrix) -> Words:

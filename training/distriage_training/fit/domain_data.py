@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from scipy.sparse import csr_matrix
 
 from distriage.classifier import Classifier
 from distriage.domain import shape_features
+from distriage.policy import decide
 from distriage.recipe.text import prepare
+from distriage.types import Mode, Outcome, Prediction
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import read_foreign
 from distriage_training.corpus.load import Splits, in_domain
@@ -21,6 +23,7 @@ from distriage_training.corpus.records import Record
 from distriage_training.fit.domain import Gate, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
 
+MODES = (Mode.BALANCED, Mode.PRECISE)
 SAMPLE = 150  # foreign reports of a repository that the classifier reads; the words are learnt from all
 
 
@@ -31,6 +34,7 @@ class DomainData:
     Attributes:
         known: N-grams of the training reports; those of no thread and those of foreign repositories are left out.
         bugs: The validation bugs, `validation` as the gate sees them.
+        labelled: Whether each gets a label without a gate in each of `MODES`, [n, 2].
         others: The reports of other software, those that the classifier has read first; `folds` by repository.
         sample: The first of `others`, as the gate sees them.
     """
@@ -38,6 +42,7 @@ class DomainData:
     known: csr_matrix
     bugs: Sequence[Record]
     validation: Reports
+    labelled: NDArray[np.bool_]
     others: Sequence[Record]
     foreign: csr_matrix
     folds: NDArray[np.int64]
@@ -47,7 +52,14 @@ class DomainData:
         """Fit the gate, on request without one fold of repositories."""
         kept = self.folds != without
         read = kept[: len(self.sample.shape)]
-        return fit_gate(self.known, self.validation, self.foreign[kept], self.folds[kept], self.sample.rows(read))
+        return fit_gate(
+            self.known,
+            self.validation,
+            self.labelled,
+            self.foreign[kept],
+            self.folds[kept],
+            self.sample.rows(read),
+        )
 
 
 def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> DomainData:
@@ -76,10 +88,27 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
         known=feature_matrix(known),
         bugs=bugs,
         validation=_as_seen(classifier, bugs, feature_matrix(bugs)),
+        labelled=labelled(classifier, bugs),
         others=others,
         foreign=counts,
         folds=repository_folds([record.group for record in others]),
         sample=_as_seen(classifier, [record for record in others if not place[record.id]], counts),
+    )
+
+
+def labelled(classifier: Classifier, records: Sequence[Record]) -> NDArray[np.bool_]:
+    """Whether a failure axis, or `distributed` as true, is applied without a gate in each of `MODES`, [n, 2]."""
+    predictions = classifier.predict_inputs([prepare(record.title, record.body) for record in records])
+    return np.array([[_is_labelled(classifier, each, mode) for mode in MODES] for each in predictions]).reshape(-1, 2)
+
+
+def _is_labelled(classifier: Classifier, prediction: Prediction, mode: Mode) -> bool:
+    bundle = classifier.bundle
+    ungated = replace(prediction, in_domain=True, surely_in_domain=True)
+    decisions = decide(ungated, bundle.manifest.axes, bundle.taxonomy, mode)
+    return any(
+        decision.outcome is Outcome.APPLY and axis not in bundle.taxonomy.roots and decision.label != "false"
+        for axis, decision in decisions.items()
     )
 
 
