@@ -17,6 +17,7 @@ import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
 from distriage_serving.bot.webhook import webhook_router
+from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.queue.pages import error_page, go_to, is_browser
 from distriage_serving.queue.routes import add_queue
 from distriage_serving.settings import Settings
@@ -62,7 +63,7 @@ def create_app(
     """
     metrics = Metrics()
     paths: set[str] = set()
-    engine = Engine(settings, metrics, load, on_load_error)
+    engine = Engine(settings, metrics, load, on_load_error, PastIndexes(settings.past, store))
     workers = Workers(settings, store) if settings.has_bot and store is not None else None
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from distriage.bundle import Bundle, find_bundle
 from distriage.errors import ConfigError
 from distriage.past.answer import LikelyDuplicate
+from distriage.past.index import Known
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
@@ -73,6 +74,10 @@ class TwoReaders:
     ) -> tuple[Verdict, Question | None]:
         """See `Judge`."""
         return self._judge.doubt(report, config, axes)
+
+    def known(self, report: IssueReport, filed_at: float) -> Known:
+        """See `Judge`."""
+        return self._judge.known(report, filed_at)
 
     def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
         """See `Judge`."""

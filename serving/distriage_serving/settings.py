@@ -56,8 +56,8 @@ class Settings(HttpSettings):
     past: Path | None = Field(
         default=None,
         description="A folder with an index of each repository's past issues, `owner--name.npz` in lower case, as "
-        "`distriage similar index` writes them: the queue names those that are like an issue, and bot and HTTP those "
-        "that are likely the same.",
+        "`distriage similar index` writes them, where `backfill --past` keeps none in the database: the queue names "
+        "those that are like an issue, and bot and HTTP those that are likely the same.",
     )
     admin_token: SecretStr | None = Field(
         default=None,

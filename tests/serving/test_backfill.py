@@ -214,3 +214,28 @@ def test_writes_keep_below_the_limits(tmp_path: Path) -> None:
             before_write()
             clock.now += 0.01
     assert len(waits) == 2 and all(55 < seconds <= 60 for seconds in waits)
+
+
+# ---------------------------------------------------------------- past issues
+
+
+def past(tmp_path: Path) -> dict[int, tuple[str, str]]:
+    with Store.open(f"sqlite:///{tmp_path / 'a.db'}") as store:
+        return {
+            row.number: (row.state, row.title) for row in store.past_rows(REPOSITORY, 0) if row.fingerprint is not None
+        }
+
+
+def test_past_keeps_all_issues_once_and_writes_nothing(double: GitHub, run: Backfill, tmp_path: Path) -> None:
+    double.page_items = 2
+    done = run("--past")
+    assert (done.code, double.written) == (0, [])
+    assert done.out == "Owner/Repo: 5 past issues are kept, 5 of them read now\n"
+    assert past(tmp_path)[6] == ("closed", HANG) and sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
+    double.issues[f"{REPOSITORY}#1"].update(state="closed", updated_at="2025-01-01T00:00:00Z")
+    double.issues[f"{REPOSITORY}#2"].update(title="Another title", updated_at="2025-01-01T00:00:00Z")
+    del double.issues[f"{REPOSITORY}#3"]
+    assert run("--past").out == "Owner/Repo: 4 past issues are kept, 1 of them read now\n"
+    assert sorted(past(tmp_path)) == [1, 2, 4, 6]
+    assert past(tmp_path)[1][0] == "closed" and past(tmp_path)[2][1] == "Another title"
+    assert_one_line(run("--past", "--dry-run"), "--past keeps all issues and writes nothing to GitHub")

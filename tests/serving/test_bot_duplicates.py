@@ -16,7 +16,7 @@ from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import Lane
 
 from support import past_index
-from support.bot import CONFIG, Bot, bot, github, make, store  # noqa: F401
+from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
 
 NEW = "owner/repo#9"
 
@@ -45,3 +45,27 @@ def test_a_likely_duplicate_is_named_where_the_configuration_says_so(knowing: Bo
     judge = knowing.worker._judge
     assert judge.duplicates(IssueReport("It hangs", "", "owner/other#1"), 0.0) is None
     assert judge.duplicates(IssueReport("Docs", "", NEW), past_index.FILED_AT) == []
+
+
+def past(bot: Bot) -> tuple[str, str, str] | None:
+    (row,) = bot.store.past_rows("owner/repo", 0)
+    return None if row.fingerprint is None else (row.title, row.state, row.closed_by)
+
+
+def test_what_happens_to_an_issue_happens_to_the_past_issue(bot: Bot) -> None:
+    bot.issue("opened")
+    assert bot.store.past_rows("owner/repo", 0) == []
+    bot.store.begin_past("owner/repo", "toy")
+    bot.issue("reopened")
+    assert past(bot) == (TITLE, "open", "")
+    bot.github.issues[ISSUE].update(title="It still hangs", updated_at="2024-05-02T00:00:00Z")
+    bot.issue("edited")
+    assert past(bot) == ("It still hangs", "open", "")
+    bot.github.issues[ISSUE].update(state="closed", state_reason="not_planned", updated_at="2024-05-03T00:00:00Z")
+    bot.issue("closed", OTHER_BOT)
+    assert past(bot) == ("It still hangs", "closed", "not_planned")
+    bot.github.issues[ISSUE].update(state="open", state_reason="reopened", updated_at="2024-05-04T00:00:00Z")
+    bot.issue("reopened")
+    assert past(bot) == ("It still hangs", "open", "")
+    bot.issue("transferred")
+    assert past(bot) is None

@@ -24,6 +24,7 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.settings import Settings
+from distriage_serving.store import Store
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.problem import MEDIA_TYPE, Problem
@@ -182,6 +183,17 @@ def test_duplicates_are_looked_up_in_a_repository_s_past_issues(shipped_bundle: 
         others = [{"title": "Docs: a typo"}, {"title": " "}, {**new, "id": "owner/repo#1"}, new]
         batch = post(server.client, {"reports": others, "duplicates": "owner/repo"}).json()["verdicts"]
         assert [len(verdict.get("duplicates", "failed")) for verdict in batch] == [0, len("failed"), 0, 1]
+
+
+@pytest.mark.parametrize("keys", [{}, {"api_keys": [KEY]}], ids=["none", "one"])
+def test_past_issues_in_the_database_are_looked_at_only_where_keys_are_set(
+    keyword_bundle: Path, sqlite_store: Store, keys: dict[str, Any]
+) -> None:
+    sqlite_store.begin_past("owner/repo", "toy")
+    asked = {**REPORTS[0], "duplicates": "owner/repo"}
+    with running(partial(Classifier, keyword_bundle, threads=1), store=sqlite_store, **keys) as server:
+        answer = post(server.client, asked, Authorization=f"Bearer {KEY}")
+    assert (answer.status_code, answer.json().get("duplicates")) == ((200, []) if keys else (422, None))
 
 
 @pytest.mark.parametrize("repository", ["owner/other", "../../etc/passwd", "", 1])

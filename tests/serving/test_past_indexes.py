@@ -3,10 +3,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from distriage.classifier import Classifier
-from distriage_serving.past.indexes import PastIndexes
+import pytest
 
-from support.past_index import write_asked_before
+from distriage.classifier import Classifier
+from distriage.past.build import known
+from distriage.past.packed import pack
+from distriage.references import IssueReference
+from distriage.types import IssueReport
+from distriage_serving.past.indexes import ANEW_AT, PastIndexes
+from distriage_serving.past.keeping import KnowingJudge, keep_issue
+from distriage_serving.store import Issue, PastRow, PastState, Store
+
+from support.databases import NOW
+from support.past_index import BODY, TITLE, write_asked_before
 
 
 def test_an_index_is_read_anew_once_it_changed_and_a_broken_one_is_none(shipped_bundle: Path, tmp_path: Path) -> None:
@@ -26,3 +35,86 @@ def test_an_index_is_read_anew_once_it_changed_and_a_broken_one_is_none(shipped_
 def test_an_index_of_another_model_is_none(shipped_bundle: Path, tmp_path: Path) -> None:
     write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
     assert PastIndexes(tmp_path).index("owner/repo", "another") is None
+
+
+# ---------------------------------------------------------------- of the issues in the store
+
+
+def put(store: Store, classifier: Classifier, number: int, title: str, after_s: float = 0.0) -> None:
+    read = known(classifier, IssueReport(title, title))
+    values = {"title": title, "url": "", "state": "open", "closed_by": "", "filed_at": NOW, "digest": title}
+    row = PastRow(repository="o/r", number=number, updated_at=NOW + after_s, fingerprint=pack(read), **values)
+    store.put_past(classifier.bundle.manifest.name, row)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_an_index_follows_what_changes_in_the_store(
+    sqlite_store: Store, keyword_classifier: Classifier, few: bool
+) -> None:
+    store, model = sqlite_store, keyword_classifier.bundle.manifest.name
+    indexes = PastIndexes(None, store)
+    assert indexes.index("o/r", model) is None and not indexes.has("O/R")
+    store.begin_past("O/R", model)
+    count = 2 if few else 4 * ANEW_AT  # a small index is made anew, a large one updated
+    for number in range(1, count + 1):
+        put(store, keyword_classifier, number, f"Question number {number} about memory")
+    first = indexes.index("O/R", model)
+    assert first is not None and len(first.issues) == count and indexes.has("O/R")
+    assert indexes.index("o/r", model) is first and indexes.index("o/r", "another") is None
+
+    def found(text: str) -> list[str]:
+        index = indexes.index("o/r", model)
+        assert index is not None
+        return [match.issue.id for match in index.find(known(keyword_classifier, IssueReport(text, text)), 1)]
+
+    put(store, keyword_classifier, 99, "Watchdog barks at the ring")
+    assert found("Watchdog barks at the ring") == ["o/r#99"]
+    put(store, keyword_classifier, 99, "Checkpoint lost its way", 1.0)
+    assert found("Checkpoint lost its way") == ["o/r#99"]
+    store.set_past_states(PastState(IssueReference("o/r", 99), "deleted", NOW))
+    assert found("Checkpoint lost its way") != ["o/r#99"]
+    latest = indexes.index("o/r", model)
+    assert latest is not None and len(latest.issues) == count
+    assert (latest.idf is first.idf) != few
+
+
+def test_another_model_s_issues_are_left_behind(sqlite_store: Store, keyword_classifier: Classifier) -> None:
+    store, model = sqlite_store, keyword_classifier.bundle.manifest.name
+    indexes = PastIndexes(None, store)
+    store.begin_past("o/r", model)
+    put(store, keyword_classifier, 1, "Old")
+    assert indexes.index("o/r", model) is not None
+    store.begin_past("o/r", "another")
+    store.begin_past("o/r", model)
+    index = indexes.index("o/r", model)
+    assert index is not None and list(index.issues) == []
+
+
+def test_an_issue_is_kept_and_the_next_one_like_it_is_told(sqlite_store: Store, shipped_bundle: Path) -> None:
+    classifier = Classifier(shipped_bundle, threads=1)
+    judge = KnowingJudge(classifier, PastIndexes(None, sqlite_store))
+    new, report = {"author": "a", "created_at": NOW, "updated_at": NOW}, IssueReport(TITLE, BODY, "o/r#9")
+    past = [
+        Issue(
+            repository="o/r",
+            number=number,
+            title=title,
+            body=body,
+            url=f"https://github.com/o/r/issues/{number}",
+            **new,
+        )
+        for number, (title, body) in enumerate([(TITLE, BODY), ("Docs: a dead link", "See LoRA.")], 1)
+    ]
+    for issue in past:
+        keep_issue(sqlite_store, judge, issue)
+    assert judge.duplicates(report, NOW) is None  # nobody asked to keep them
+    sqlite_store.begin_past("o/r", classifier.bundle.manifest.name)
+    for issue in past:
+        keep_issue(sqlite_store, judge, issue)
+    found = judge.duplicates(report, NOW + 86400)
+    assert found is not None and [(item.id, item.state) for item in found] == [("o/r#1", "open")]
+    past[0].state = "closed"
+    keep_issue(sqlite_store, judge, past[0])
+    found = judge.duplicates(report, NOW + 86400)
+    assert found is not None and [(item.id, item.state) for item in found] == [("o/r#1", "closed")]
+    assert judge.duplicates(IssueReport(TITLE, BODY, "o/r#1"), NOW) == []

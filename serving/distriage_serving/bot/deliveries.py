@@ -63,11 +63,13 @@ class Became:
 
     Attributes:
         updated_at: The issue's, Unix time in seconds.
+        reason: GitHub's for closing it; empty where unknown.
     """
 
     issue: IssueReference
     state: Lifecycle
     updated_at: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,9 @@ def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) ->
         return Ignored("it is a pull request")
     by_bot = _is_bot(payload.get("sender"))
     if isinstance(action, str) and action in _STATES and (by_bot or action not in _AT_ONCE):
-        return Became(issue, _STATES[action], _time(details.get("updated_at")))
+        reason = details.get("state_reason")
+        told = reason if action == "closed" and isinstance(reason, str) else ""
+        return Became(issue, _STATES[action], _time(details.get("updated_at")), told)
     if by_bot:
         return Ignored("a bot caused it")
     if _is_bot(details.get("user")):

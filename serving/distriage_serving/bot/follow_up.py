@@ -37,8 +37,8 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
             store.put_job(command_job(issue, installation_id, argument))
         case Check(pull, argument):
             store.put_job(check_job(pull, installation_id, argument))
-        case Became(issue, state, updated_at):
-            store.set_state(issue, state, updated_at)
+        case Became(issue, state, updated_at, reason):
+            store.set_state(issue, state, updated_at, reason)
         case Access(got, lost):
             for name in got:
                 store.save_repository(name, display_name=name, installation_id=installation_id, enabled=True)

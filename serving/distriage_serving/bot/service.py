@@ -84,7 +84,7 @@ def run_worker(settings: Settings) -> None:
             capacity=settings.queue_reports,
             deadline_s=settings.report_timeout_s,
         )
-        workers.start(LaneJudge(lane, lane.start(), PastIndexes(settings.past)), max(1, settings.workers))
+        workers.start(LaneJudge(lane, lane.start(), PastIndexes(settings.past, store)), max(1, settings.workers))
         workers.stop.wait()
         workers.close()
         lane.close()

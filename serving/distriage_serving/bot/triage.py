@@ -18,6 +18,7 @@ from distriage_serving.bot.people import observe, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, last_config
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue
+from distriage_serving.past.keeping import keep_issue
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
@@ -78,6 +79,7 @@ def triage(
     )
     names = resolve(current.config, taxonomy)
     verdict = judge(issue.report, current.config)
+    keep_issue(store, judge, _row(issue))
     if current.config.name_duplicates:
         verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
     with store.transaction():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -44,6 +45,13 @@ def backfill(
         bool,
         typer.Option("--again", help="Also revisit issues already processed, after a change of the configuration."),
     ] = False,
+    past: Annotated[
+        bool,
+        typer.Option(
+            "--past",
+            help="Keep all issues, open and closed, as past issues, among which duplicates are found; label nothing.",
+        ),
+    ] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every label to review.")
     ] = None,
@@ -58,24 +66,36 @@ def backfill(
     with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage.github import Client, token_of_environment
-        from distriage_serving.bot.backfill import Backfill, BackfillOptions, State, paced
+        from distriage_serving.bot.backfill import Backfill, BackfillOptions, State, list_issues, paced
         from distriage_serving.commands.proposals import as_csv, as_page, estimate
-        from distriage_serving.planning.judging import LocalJudge
+        from distriage_serving.past.indexes import PastIndexes
+        from distriage_serving.past.keeping import KnowingJudge, keep_all
 
         check_repository(repository)
         if state not in get_args(State):
             raise InputError(f"--state {state!r}: expected one of {', '.join(get_args(State))}")
         if (html or csv) and not dry_run:
             raise InputError("--html and --csv show what a dry run proposes; expected --dry-run")
+        if past and (dry_run or since or again or comments or own or state != "open"):
+            raise InputError("--past keeps all issues and writes nothing to GitHub; expected it without other options")
         options = BackfillOptions(dry_run, _day(since), state, comments, again)  # type: ignore[arg-type]
         token = token_of_environment()
         if not token:
             raise InputError(
-                "GITHUB_TOKEN is not set; expected a token with issues: write and contents: read (for --dry-run: read)"
+                "GITHUB_TOKEN is not set; expected a token with issues: write and contents: read (for --dry-run and "
+                "--past: read)"
             )
         with open_store(database, must_exist=False) as store:
-            client = Client(token, max_wait_s=math.inf, before_write=paced(store))
-            work = Backfill(client, store, LocalJudge(Classifier(model, own=own)), Console(highlight=False))
+            client, classifier = (
+                Client(token, max_wait_s=math.inf, before_write=paced(store)),
+                Classifier(model, own=own),
+            )
+            if past:
+                items = list_issues(client, repository, BackfillOptions(state="all"))
+                _print_kept(keep_all(store, classifier, repository, items), repository)
+                return
+            judge = KnowingJudge(classifier, PastIndexes(None, store))
+            work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:
                 work.run(repository, options)
@@ -87,6 +107,14 @@ def backfill(
                     work.console.print(said, markup=False, soft_wrap=True)
                 _write(html, as_page(repository, work.report.proposals, said))
                 _write(csv, as_csv(work.report.proposals))
+
+
+def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
+    issues = read = 0
+    for seen, new in chunks:
+        issues, read = issues + seen, read + new
+        typer.echo(f"{issues:,} issues, {read:,} of them read", err=True)
+    typer.echo(f"{repository}: {issues:,} past issues are kept, {read:,} of them read now")
 
 
 def _write(file: Path | None, text: str) -> None:

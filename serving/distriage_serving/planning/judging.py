@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.past.answer import LikelyDuplicate
+from distriage.past.build import known
+from distriage.past.index import Known
 from distriage.policy import SILENCES
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import AxisVerdict, Findings, Verdict
@@ -35,6 +37,13 @@ class Judge(Protocol):
     def doubt(
         self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
     ) -> tuple[Verdict, Question | None]: ...
+
+    def known(self, report: IssueReport, filed_at: float) -> Known:
+        """What a look-up among past issues needs of a report.
+
+        Raises:
+            InputError: the report cannot be read.
+        """
 
     def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
         """The past issues that are likely the same as an issue; None: those of its repository are not known.
@@ -64,6 +73,10 @@ class LocalJudge:
     ) -> tuple[Verdict, Question | None]:
         """See `doubt`."""
         return doubt(self.classifier, report, config, axes)
+
+    def known(self, report: IssueReport, filed_at: float) -> Known:
+        """See `Judge`."""
+        return known(self.classifier, report, filed_at)
 
     def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:  # noqa: ARG002
         """See `Judge`: past issues are not known here."""

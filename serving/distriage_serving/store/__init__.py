@@ -26,6 +26,7 @@ from distriage_serving.store.jobs import (
 )
 from distriage_serving.store.pace import Pace
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
+from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.readings import Reading, Readings
 from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews
@@ -68,6 +69,8 @@ __all__ = [
     "LoginSession",
     "NewJob",
     "Page",
+    "PastRow",
+    "PastState",
     "Reading",
     "Repository",
     "Review",
@@ -91,5 +94,5 @@ __all__ = [
 ]
 
 
-class Store(WorkStore, Issues, Reviews, Acts, Repositories, LoginSessions, Pace, Readings):
+class Store(WorkStore, Issues, Reviews, Acts, Repositories, LoginSessions, Pace, Readings, PastIssues):
     """All of it; `Store.open` makes one. Any thread may use it."""

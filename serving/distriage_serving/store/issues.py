@@ -13,6 +13,7 @@ from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
+from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import priority, unread_priority
 from distriage_serving.store.reviews import update_status
 from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict, VerdictAxis, report_digest
@@ -63,12 +64,13 @@ class Issues(Database):
                 )
             )
 
-    def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float) -> bool:
-        """Note what became of an issue on GitHub.
+    def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float, reason: str = "") -> bool:
+        """Note what became of an issue on GitHub, also where it is one of the past issues only.
 
         Args:
             updated_at: The issue's, as the event says. An event that is older than what is stored changes nothing,
                 unless the issue is gone: that is for good.
+            reason: GitHub's for closing it; empty where unknown.
 
         Returns:
             False: the issue is not known, or more recent things are known of it.
@@ -78,8 +80,9 @@ class Issues(Database):
             this = this.where(Issue.updated_at <= updated_at, Issue.state.in_(("open", "closed")))
         newest = case((Issue.updated_at > updated_at, Issue.updated_at), else_=updated_at)
         with self._session(writes=True) as session:
-            changed = this.values(state=state, updated_at=newest).returning(Issue.number)
-            return session.scalar(changed) is not None
+            changed = session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number))
+            note_past_state(session, PastState(reference, state, updated_at, reason))
+            return changed is not None
 
     def hold(self, reference: IssueReference, *, held: bool) -> None:
         """Note whether an issue's labels wait until the repository's configuration is repaired."""

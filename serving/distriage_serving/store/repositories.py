@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.acts import Act
 from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.past import move_past
 from distriage_serving.store.reviews import update_status
 from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
 
@@ -49,7 +50,7 @@ class Repositories(Database):
             session.execute(gone if names is None else gone.where(Repository.name.in_(list(names))))
 
     def rename_repository(self, old: str, new: str) -> bool:
-        """Move a repository's issues, verdicts, reviews, acts and waiting jobs.
+        """Move a repository's issues, verdicts, reviews, acts, past issues and waiting jobs.
 
         What is known under the new name already is kept; work that is under way ends under the old name.
 
@@ -70,6 +71,7 @@ class Repositories(Database):
             numbers = _move_issues(session, before, after)
             _move_reviews(session, before, after)
             session.execute(update(Act).where(Act.repository == before).values(repository=after))
+            move_past(session, before, after)
             _move_work(session, before, after, self.clock())
             update_status(session, [(after, number) for number in numbers])
         return True

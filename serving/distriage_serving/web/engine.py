@@ -19,12 +19,11 @@ from distriage.errors import InputError
 from distriage.past.answer import LikelyDuplicate, likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import Known, PastIndex
-from distriage.past.issue import PastIssue
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord, Verdict
 from distriage_serving.logs import log
-from distriage_serving.past.indexes import PastIndexes
+from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge
 from distriage_serving.settings import Settings
@@ -55,12 +54,14 @@ class Engine:
         metrics: Metrics,
         load: Callable[[], Classifier] | None = None,
         on_load_error: Callable[[], None] = lambda: None,
+        past: PastIndexes | None = None,
     ) -> None:
         """Start nothing yet.
 
         Args:
             load: Makes the classifier, in a process; can be pickled; default: from the settings.
             on_load_error: Called in the event loop when that fails.
+            past: Default: the files that the settings name.
         """
         self._settings = settings
         self._metrics = metrics
@@ -68,7 +69,7 @@ class Engine:
             load_classifier, settings.model, settings.threads, settings.own, settings.log_level
         )
         self._bundle: Bundle | None = None
-        self.past = PastIndexes(settings.past)
+        self.past = past or PastIndexes(settings.past)
         self.load_error: Exception | None = None
         self._on_load_error = on_load_error
 
@@ -236,10 +237,13 @@ class LaneJudge:
         """The same, with what a second reader could be asked about; see `judging.doubt`."""
         return self.lane.call(_doubt, report, config, axes)
 
+    def known(self, report: IssueReport, filed_at: float) -> Known:
+        """See `Judge`."""
+        return self.lane.call(_known, report, filed_at)
+
     def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
         """See `Judge`."""
-        index = self.past.index(PastIssue(report.id, "").place, self.bundle.manifest.name)
-        return None if index is None else likely_duplicates(index, self.lane.call(_known, report, filed_at))
+        return find_duplicates(self.past, self, report, filed_at)
 
 
 def _classify(model: Model, report: IssueReport, mode: Mode, explain: bool, similar: bool, past: bool) -> Read:

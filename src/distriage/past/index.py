@@ -63,6 +63,15 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Postings:
+    """Which issue has which bucket, with its weight; an element each."""
+
+    columns: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A past issue that is near.
 
@@ -233,28 +242,37 @@ def make_index(
     Args:
         features: Of each, as `all_features` gives them.
         vectors: Of each; all empty where the model gives none.
-        model: Its name.
     """
     frequency = np.zeros(BUCKETS, np.int64)
     for buckets, _ in features:
         frequency[np.asarray(buckets, np.int64)] += 1
     idf = (np.log((1 + len(issues)) / (1 + frequency)) + 1).astype(np.float32)
-    kept = [_heaviest(*tfidf(one, idf)) for one in features]
-    columns = np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)])
-    rows = np.repeat(np.arange(len(kept), dtype=np.uint32), [len(buckets) for buckets, _ in kept])
-    weights = np.concatenate([values for _, values in kept] or [np.zeros(0, np.float32)])
-    order = np.argsort(columns, kind="stable")
     has_vectors = all(vector.size for vector in vectors) and len(issues) > 0
+    matrix = np.array([unit(vector) for vector in vectors], np.float32) if has_vectors else np.zeros((0, 0), np.float32)
+    return assemble(model, issues, idf, postings(features, idf), matrix)
+
+
+def postings(features: Sequence[Features], idf: Floats) -> Postings:
+    """Of issues, numbered from 0; the heaviest of each."""
+    kept = [_heaviest(*tfidf(one, idf)) for one in features]
+    return Postings(
+        np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)]),
+        np.repeat(np.arange(len(kept), dtype=np.uint32), [len(buckets) for buckets, _ in kept]),
+        np.concatenate([values for _, values in kept] or [np.zeros(0, np.float32)]),
+    )
+
+
+def assemble(model: str, issues: Sequence[PastIssue], idf: Floats, found: Postings, vectors: Floats) -> PastIndex:
+    """The index of issues, whose rows are numbered in their order; vectors of length 1."""
+    order = np.argsort(found.columns, kind="stable")
     return PastIndex(
         model=model,
         issues=list(issues),
         idf=idf,
-        starts=np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=BUCKETS))]).astype(np.int64),
-        rows=rows[order],
-        weights=weights[order].astype(np.float16),
-        vectors=np.array([unit(vector) for vector in vectors], np.float32)
-        if has_vectors
-        else np.zeros((0, 0), np.float32),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(found.columns, minlength=BUCKETS))]).astype(np.int64),
+        rows=found.rows[order],
+        weights=found.weights[order].astype(np.float16),
+        vectors=vectors,
         filed_at=np.array([issue.filed_at for issue in issues]),
     )
 

@@ -74,12 +74,25 @@ def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
         for item in items:
             if not isinstance(item, dict) or not isinstance(item.get("title"), str):
                 raise InputError(f"{record.place}: an issue without `title`; expected a string")
-            if "pull_request" in item:
-                continue
-            report = IssueReport(item["title"], _text(item, "body"), _id(item, repository, record.place))
-            size = len(report.title) + len(report.body)
-            if report.title.strip() and size <= MAX_REPORT_BYTES:
-                yield _issue(item, report), report
+            if (found := read_item(item, repository, record.place)) is not None:
+                yield found
+
+
+def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[PastIssue, IssueReport] | None:
+    """An issue with a `title`, as above; None: it is a pull request, or has no text that can be read.
+
+    Args:
+        repository: Where the item does not name it.
+        place: Of the item, for messages.
+
+    Raises:
+        InputError: it has no id and no number.
+    """
+    if "pull_request" in item:
+        return None
+    report = IssueReport(item["title"], _text(item, "body"), _id(item, repository, place))
+    size = len(report.title) + len(report.body)
+    return (_issue(item, report), report) if report.title.strip() and size <= MAX_REPORT_BYTES else None
 
 
 def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:

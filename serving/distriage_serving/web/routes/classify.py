@@ -18,9 +18,10 @@ from distriage.reading import MAX_REPORT_BYTES, check_report
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord, Verdict
 from distriage_serving.settings import Settings
+from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer
+from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
 
 JSON: Final = "application/json"
 MAX_ID_CHARS: Final = 200
@@ -157,7 +158,9 @@ async def classify(request: Request) -> Response:
     reports = [item.report() for item in fields]
     faults = {place: fault for place, report in enumerate(reports) if (fault := _fault(report)) is not None}
     metrics.reports.labels("refused").inc(len(faults))
-    past = await run_in_threadpool(_past, engine, asked.duplicates) if asked.duplicates is not None else None
+    past = None
+    if asked.duplicates is not None:
+        past = await run_in_threadpool(_past, engine, asked.duplicates, bool(settings.api_keys))
     ask = partial(engine.classify, mode=asked.mode, explain=asked.explain, similar=asked.similar, past=past)
     if isinstance(asked, ClassifyReport):
         if faults:
@@ -175,9 +178,12 @@ async def classify(request: Request) -> Response:
     return Response(BatchAnswer(verdicts=answers).model_dump_json(), media_type=JSON)
 
 
-def _past(engine: Engine, repository: str) -> PastIndex:
+def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
     model = engine.bundle.manifest.name
-    index = engine.past.index(repository, model)
+    try:
+        index = engine.past.index(repository, model, only_files=not has_keys)
+    except UnavailableError:
+        raise unavailable("not-ready", "the database cannot be reached", 5) from None
     if index is None:
         what = f"this server has no index of the past issues of {repository} made with its model {model}"
         raise ProblemError(

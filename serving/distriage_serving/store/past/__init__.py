@@ -1,0 +1,190 @@
+"""The past issues of repositories: what an index of them is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Index, and_, case, delete, or_, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from distriage.references import IssueReference
+from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.schema import Base, Lifecycle, Name
+
+PAGE_ROWS: Final = 1000
+
+
+class PastRepository(Base):
+    """A repository whose past issues are kept.
+
+    Attributes:
+        model: By which they were read.
+        revision: Grows with every change.
+        begun_at_revision: What was read at an earlier revision holds no longer.
+    """
+
+    __tablename__ = "past_repositories"
+
+    name: Mapped[Name] = mapped_column(primary_key=True)
+    model: Mapped[str]
+    revision: Mapped[int] = mapped_column(default=1)
+    begun_at_revision: Mapped[int] = mapped_column(default=1)
+
+
+class PastRow(Base):
+    """An issue as the index has it. Of one that is gone only the number is left.
+
+    Attributes:
+        state: `open` or `closed`.
+        closed_by: GitHub's reason; empty where it is open or none is known.
+        updated_at: The issue's on GitHub.
+        digest: Of title and body.
+        fingerprint: See `distriage.past.packed`; None: the issue is gone.
+        revision: Of the repository, when the row was last changed; filled in by the store.
+    """
+
+    __tablename__ = "past_issues"
+    __table_args__ = (Index("past_issues_revision", "repository", "revision"),)
+
+    repository: Mapped[Name] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    title: Mapped[str] = mapped_column(repr=False)
+    url: Mapped[str]
+    state: Mapped[str]
+    closed_by: Mapped[str]
+    filed_at: Mapped[float]
+    updated_at: Mapped[float]
+    digest: Mapped[str]
+    fingerprint: Mapped[bytes | None] = mapped_column(repr=False)
+    revision: Mapped[int] = mapped_column(default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """What became of an issue; `reason` is GitHub's for closing it, empty where unknown."""
+
+    issue: IssueReference
+    state: Lifecycle
+    updated_at: float
+    reason: str = ""
+
+
+class PastIssues(Database):
+    """The store's part for past issues."""
+
+    def begin_past(self, repository: str, model: str) -> None:
+        """Keep the past issues of a repository from now on; what another model read is dropped."""
+        with self._session(writes=True) as session:
+            new = insert(session, PastRepository).values(values_of(PastRepository(name=repository, model=model)))
+            session.execute(new.on_conflict_do_nothing())
+            this = update(PastRepository).where(PastRepository.name == repository, PastRepository.model != model)
+            more = PastRepository.revision + 1
+            changed = this.values(model=model, revision=more, begun_at_revision=more).returning(PastRepository.name)
+            if session.scalar(changed.execution_options(synchronize_session=False)) is not None:
+                dropped = delete(PastRow).where(PastRow.repository == repository)
+                session.execute(dropped.execution_options(synchronize_session=False))
+
+    def past_repository(self, name: str) -> PastRepository | None:
+        """The repository; None: its past issues are not kept."""
+        with self._session(writes=False) as session:
+            return session.scalar(select(PastRepository).where(PastRepository.name == name))
+
+    def past_digests(self, repository: str, number: int | None = None) -> dict[int, str]:
+        """Number -> digest of the past issues of a repository, or of one of them; none that are gone."""
+        wanted = select(PastRow.number, PastRow.digest)
+        wanted = wanted.where(PastRow.repository == repository, PastRow.fingerprint.is_not(None))
+        if number is not None:
+            wanted = wanted.where(PastRow.number == number)
+        with self._session(writes=False) as session:
+            return {row.number: row.digest for row in session.execute(wanted)}
+
+    def past_rows(self, repository: str, since: int, after: int = 0) -> list[PastRow]:
+        """A page of the rows that changed after a revision, by number.
+
+        Args:
+            after: The last number of the page before.
+        """
+        wanted = select(PastRow).where(PastRow.repository == repository, PastRow.revision > since)
+        wanted = wanted.where(PastRow.number > after).order_by(PastRow.number).limit(PAGE_ROWS)
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted))
+
+    def put_past(self, model: str, *rows: PastRow) -> None:
+        """Keep issues of one repository as they are; a view older than the one that is kept changes nothing, nor does
+        anything where the repository's past issues are not kept.
+
+        Args:
+            model: By which they were read; unless it is the repository's, nothing is kept.
+        """
+        if not rows:
+            return
+        with self._session(writes=True) as session:
+            revision = _next_revision(session, rows[0].repository, model)
+            for row in rows if revision is not None else ():
+                new = insert(session, PastRow).values({**values_of(row), "revision": revision})
+                newer = PastRow.updated_at < new.excluded.updated_at
+                same = and_(PastRow.updated_at == new.excluded.updated_at, PastRow.fingerprint.is_not(None))
+                changes: dict[str, Any] = {
+                    name: new.excluded[name] for name in values_of(row) if name not in {"repository", "number"}
+                }
+                untold = and_(new.excluded.state == "closed", new.excluded.closed_by == "")
+                changes["closed_by"] = case((untold, PastRow.closed_by), else_=new.excluded.closed_by)
+                key = [PastRow.repository, PastRow.number]
+                session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
+
+    def set_past_states(self, *states: PastState) -> None:
+        """Note what became of issues of one repository."""
+        with self._session(writes=True) as session:
+            revision = _next_revision(session, states[0].issue.repository) if states else None
+            for told in states if revision is not None else ():
+                note_past_state(session, told, revision)
+
+
+def note_past_state(session: Session, told: PastState, revision: int | None = None) -> None:
+    """Note what became of an issue, if it is kept; what is older than what is known changes nothing, unless the issue
+    is gone.
+
+    Args:
+        revision: Of the change; None: one of its own.
+    """
+    this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
+    known = session.execute(select(PastRow.state, PastRow.closed_by, PastRow.updated_at).where(*this)).first()
+    if known is None:
+        return
+    changed = update(PastRow).where(*this).execution_options(synchronize_session=False)
+    values: dict[str, object] = {"updated_at": max(told.updated_at, known.updated_at)}
+    if told.state not in {"open", "closed"}:
+        values |= {"title": "", "url": "", "closed_by": "", "digest": "", "fingerprint": None}
+    else:
+        changed = changed.where(PastRow.updated_at <= told.updated_at, PastRow.fingerprint.is_not(None))
+        reason = told.reason or known.closed_by if told.state == "closed" else ""
+        if (told.state, reason) != (known.state, known.closed_by):
+            values |= {"state": told.state, "closed_by": reason}
+    if len(values) > 1:
+        values["revision"] = revision or _next_revision(session, told.issue.repository)
+    session.execute(changed.values(values))
+
+
+def move_past(session: Session, before: str, after: str) -> None:
+    """The repository has another name; what is kept under that name already stays."""
+    taken = session.scalar(select(PastRepository.name).where(PastRepository.name == after)) is not None
+    for name in (PastRepository.name, PastRow.repository):
+        if taken:
+            session.execute(delete(name.class_).where(name == before).execution_options(synchronize_session=False))
+        else:
+            moved = update(name.class_).where(name == before).values({name: after})
+            session.execute(moved.execution_options(synchronize_session=False))
+
+
+def _next_revision(session: Session, repository: str, model: str | None = None) -> int | None:
+    """Taken before any row is changed, so that writers of one repository come one after the other.
+
+    Args:
+        model: None: whatever it is.
+    """
+    more = update(PastRepository).where(PastRepository.name == repository)
+    if model is not None:
+        more = more.where(PastRepository.model == model)
+    more = more.values(revision=PastRepository.revision + 1).execution_options(synchronize_session=False)
+    return session.scalar(more.returning(PastRepository.revision))

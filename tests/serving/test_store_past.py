@@ -1,0 +1,93 @@
+"""The past issues in the store, on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from distriage.references import IssueReference
+from distriage_serving.store import PastRow, PastState, Store
+
+from support.databases import NOW
+
+PLACE = "Owner/Repo"
+
+
+def row(number: int, **changes: Any) -> PastRow:
+    values = {"title": "T", "url": "u", "state": "open", "closed_by": "", "filed_at": NOW, "updated_at": NOW}
+    return PastRow(repository=PLACE, number=number, **{**values, "digest": "d", "fingerprint": b"\0\xff", **changes})
+
+
+def told(number: int, state: Any, after_s: float, reason: str = "") -> PastState:
+    return PastState(IssueReference(PLACE, number), state, NOW + after_s, reason)
+
+
+def revision(store: Store, name: str = PLACE) -> int:
+    known = store.past_repository(name)
+    assert known is not None
+    return known.revision
+
+
+def kept(store: Store, number: int) -> tuple[str, str]:
+    (found,) = [row for row in store.past_rows(PLACE, 0) if row.number == number]
+    return found.state, found.closed_by
+
+
+def test_what_changed_since_a_revision_is_found(store: Store) -> None:
+    store.put_past("m", row(1))
+    assert store.past_repository(PLACE) is None and store.past_rows(PLACE, 0) == []  # nobody asked to keep them
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1), row(2))
+    store.put_past("another", row(3))
+    first = revision(store)
+    assert store.past_digests(PLACE) == {1: "d", 2: "d"} and store.past_digests(PLACE, 2) == {2: "d"}
+    assert store.past_rows("owner/repo", 0)[0].fingerprint == b"\0\xff"
+    assert [item.number for item in store.past_rows(PLACE, 0, 1)] == [2]
+    store.put_past("m", row(2, title="New", digest="e", updated_at=NOW + 1))
+    assert [(item.number, item.title) for item in store.past_rows(PLACE, first)] == [(2, "New")]
+    assert store.past_rows(PLACE, revision(store)) == []
+
+
+def test_what_comes_late_changes_nothing_and_gone_is_gone(store: Store) -> None:
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1), row(2))
+    store.set_past_states(told(1, "closed", 10, "completed"), told(9, "closed", 10))
+    assert kept(store, 1) == ("closed", "completed") and kept(store, 2) == ("open", "")
+    before = revision(store)
+    store.put_past("m", row(1, updated_at=NOW + 5))  # as seen before it was closed
+    store.set_past_states(told(1, "open", 5))
+    assert kept(store, 1) == ("closed", "completed") and store.past_rows(PLACE, before) == []
+    store.put_past("m", row(1, state="closed", digest="e", updated_at=NOW + 20))  # edited; nobody says why it is closed
+    assert kept(store, 1) == ("closed", "completed") and store.past_digests(PLACE)[1] == "e"
+    store.set_past_states(told(1, "open", 30))
+    assert kept(store, 1) == ("open", "")
+    assert store.set_state(IssueReference(PLACE, 1), "deleted", NOW) is False  # not one of the queue's issues
+    (gone,) = [item for item in store.past_rows(PLACE, before) if item.number == 1]
+    assert (gone.title, gone.url, gone.digest, gone.fingerprint) == ("", "", "", None)
+    store.put_past("m", row(1, updated_at=NOW + 30))
+    store.set_past_states(told(1, "open", 40))
+    assert store.past_digests(PLACE) == {2: "d"}
+
+
+def test_another_model_begins_anew(store: Store) -> None:
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1))
+    store.begin_past(PLACE, "m")
+    assert store.past_digests(PLACE) == {1: "d"}
+    before = revision(store)
+    store.begin_past(PLACE, "n")
+    known = store.past_repository(PLACE)
+    assert known is not None and (known.model, store.past_rows(PLACE, 0)) == ("n", [])
+    assert known.begun_at_revision > before
+
+
+def test_past_issues_move_with_their_repository(store: Store) -> None:
+    store.save_repository(PLACE, enabled=True)
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(1))
+    assert store.rename_repository(PLACE, "New/Name")
+    assert store.past_repository(PLACE) is None and store.past_digests("new/name") == {1: "d"}
+    store.save_repository(PLACE, enabled=True)
+    store.begin_past(PLACE, "m")
+    store.put_past("m", row(2))
+    assert store.rename_repository(PLACE, "New/Name")
+    assert store.past_repository(PLACE) is None and store.past_digests("new/name") == {1: "d"}
