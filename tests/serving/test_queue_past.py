@@ -8,6 +8,8 @@ from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
 from distriage.types import IssueReport
+from distriage_serving.past.keeping import keep_issue
+from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.queue.report.past import nearest
 
 from support.queue_server import csrf, log_in, queue, visitor
@@ -50,6 +52,24 @@ def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
         assert "Marked as a duplicate of #1" in client.get("/queue").text
         assert client.get("/queue/no/such/9/past").status_code == 404
         assert "None is near" in client.get("/queue/owner/other/9/past").text
+
+
+def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifier: Classifier, tmp_path: Path) -> None:
+    with queue(keyword_classifier, tmp_path) as site, visitor(site) as client:
+        site.add(1, "NCCL timeout in all_reduce", "It hangs.")
+        site.add(9, "all_reduce: NCCL timeout", "It hangs.")
+        log_in(client)
+        assert "/past?" not in client.get("/queue/owner/repo/9").text
+        site.store.begin_past("owner/repo", "toy")
+        earlier = site.store.get_issue("owner/repo", 1)
+        assert earlier is not None
+        keep_issue(site.store, LocalJudge(keyword_classifier), earlier)
+        assert 'hx-get="/queue/owner/repo/9/past?' in client.get("/queue/owner/repo/9").text
+        part = client.get("/queue/owner/repo/9/past").text
+        assert "NCCL timeout in all_reduce" in part and "<span>open</span>" in part
+        site.store.set_state(earlier.reference, "closed", earlier.updated_at, "completed")
+        part = client.get("/queue/owner/repo/9/past").text
+        assert "<span>closed</span> <span>completed</span>" in part
 
 
 def test_what_is_likely_the_same_says_so() -> None:
