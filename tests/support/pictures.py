@@ -1,6 +1,7 @@
 """The pictures of README and docs, made from what the program shows.
 
-python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if playwright and chromium are there
+python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if playwright and chromium are there;
+                             path-*.png come with their page from `python -m support.whole_path`
 """
 
 from __future__ import annotations

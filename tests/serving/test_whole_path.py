@@ -1,0 +1,37 @@
+"""docs/whole-path.md: each command runs, in order, and prints what the page shows but for its figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
+
+from support.command_line import Command
+from support.whole_path import BODY, NEW, TITLE, TRACKER, plain, steps, walk
+
+
+@pytest.mark.slow
+def test_a_maintainer_goes_the_whole_way(shipped_bundle: Path, command: Command, tmp_path: Path) -> None:
+    del shipped_bundle  # the default model, which must be there
+    page = steps()
+    assert sum(line.startswith("distriage ") for step in page for line in step.commands) == 11
+    with walk(tmp_path) as her:
+        for step in page:
+            if step.commands[0].startswith("distriage reviews"):
+                before = her.own()
+            printed = [line for command_line in step.commands for line in her.run(command_line).splitlines()]
+            shown = {plain(line) for line in step.output.splitlines()} - {""}
+            assert bool(printed) == bool(shown) and (not shown or shown & set(map(plain, printed))), step.commands
+        past = her.page("/past")
+        after = her.own()
+        report = tmp_path / "new.md"
+        report.write_text(f"{TITLE}\n{BODY}", encoding="utf-8")
+        said = json.loads(command("classify", report, "--own", tmp_path / "own" / TRACKER, "--json").out)["own"]
+    assert "<span>#1</span>" in past, "the issue that says the same is named"
+    assert before != after == said, "the server reads the new heads"
+    for name in ("backtest.html", "review.html", f"own/{TRACKER}/report.html"):
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert f"`{TRACKER}#{NEW}`" in (tmp_path / "summary.md").read_text(encoding="utf-8")
