@@ -160,7 +160,7 @@ PREDICTABLE: dict[str, Callable[[GitHub, Path], dict[str, Any]]] = {
     "issue that was deleted": lambda d, _r: d.gone.add("owner/repo#1") or {},  # type: ignore[func-returns-value]
     "empty issue": lambda d, _r: d.open("owner/repo#1", " ", "") and {},
     "rate limit": lambda d, _r: d.troubles.append(Trouble("GET", faults.rate_limit(4_000_000_000), times=99)) or {},  # type: ignore[func-returns-value]
-    "unreachable GitHub": lambda d, _r: d.troubles.append(Trouble("", reset=True, times=99)) or {},  # type: ignore[func-returns-value]
+    "unreachable GitHub": lambda d, _r: d.troubles.append(Trouble("", reset=True, times=99)) or {"max_wait_s": 0.1},  # type: ignore[func-returns-value]
 }
 
 

@@ -23,7 +23,8 @@ from distriage_serving.store import Store
 from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY
 from support.github import GitHub
-from support.server import WAIT_S, served, until
+from support.server import served
+from support.waiting import WAIT_S, until
 
 SECRET = "a secret that only GitHub knows"
 ISSUE = "owner/repo#1"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import uuid
 from collections.abc import Iterator
 from functools import partial
@@ -11,19 +13,17 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage_serving.store import Delivery, Job, Store
+from distriage_serving.store.schema import Base
+from distriage_serving.web import guard
 from distriage_serving.web.problem import MEDIA_TYPE, Problem, ProblemError
-from distriage_serving.web.signature import Signature
+from distriage_serving.web.signature import HEADER, Signature
 
 from support.github import PERSON, GitHub
-from support.server import Running, running, until
+from support.server import Running, running
+from support.waiting import WAIT_S, until
 from support.webhook import BOT, post, sign
 
 ISSUE = "owner/repo#1"
-
-
-@pytest.fixture
-def store(sqlite_store: Store) -> Store:
-    return sqlite_store
 
 
 @pytest.fixture
@@ -33,12 +33,30 @@ def github(app_github: GitHub) -> GitHub:
     return app_github
 
 
+@pytest.fixture(scope="module")
+def shared(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Running]]:
+    """A server and its store, whose rows outlive a test."""
+    load, file = partial(Classifier, keyword_bundle, threads=1), tmp_path_factory.mktemp("store") / "store.db"
+    with (
+        Store.open(f"sqlite:///{file}") as opened,
+        running(load, store=opened, workers=0, max_body_bytes=2048, **BOT) as started,
+    ):
+        yield opened, started
+
+
 @pytest.fixture
-def server(store: Store, keyword_bundle: Path, github: GitHub) -> Iterator[Running]:  # noqa: ARG001
-    with running(
-        partial(Classifier, keyword_bundle, threads=1), store=store, workers=0, max_body_bytes=2048, **BOT
-    ) as started:
-        yield started
+def server(shared: tuple[Store, Running]) -> Running:
+    return shared[1]
+
+
+@pytest.fixture
+def store(shared: tuple[Store, Running]) -> Store:
+    """An empty one."""
+    store, _ = shared
+    with store._engine.begin() as connection:
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+    return store
 
 
 def body_of(github: GitHub, action: str = "opened", **more: Any) -> bytes:
@@ -95,6 +113,21 @@ def test_what_is_not_github_s_is_refused_and_reaches_nothing(
         store.list_work(Delivery) == []
         and b'distriage_reports_total{result="classified"}' not in server.client.get("/metrics").content
     )
+
+
+def test_after_a_refusal_the_connection_takes_the_next_request_at_once(
+    server: Running, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is still being sent has to be waited for."""
+    monkeypatch.setattr(guard, "LINGER_S", 10 * WAIT_S)
+    refused = f"POST /github/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n{HEADER}: {sign(b'other')}\r\n\r\n{{}}"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as connection:
+        connection.sendall(refused.encode() + b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answers = b""
+        while chunk := connection.recv(65536):
+            answers += chunk
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"401", b"200"]
+    assert store.list_work(Delivery) == []
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"text"', b"{", b"\xff{}", b"[" * 100_000, b'{"a": NaN'])

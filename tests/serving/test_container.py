@@ -24,7 +24,7 @@ from distriage_serving.web.guard import WEBHOOK
 
 from support import container
 from support.checkout import REPOSITORY
-from support.server import WAIT_S, until
+from support.waiting import WAIT_S, until
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent

@@ -11,10 +11,9 @@ import resource
 import socket
 import subprocess
 import threading
-import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,13 @@ from distriage_serving.web.problem import Problem
 
 from support.app_key import APP_ID, app_key_pem
 from support.queue_server import TOKEN
-from support.server import Running, running, served, until
+from support.server import Running, running, served
+from support.waiting import WAIT_S, until
 from support.webhook import BOT, SECRET, sign
 
 pytestmark = pytest.mark.slow
 SIZE = 24 << 20
+PATIENCE_S = 9.5  # GitHub's is 10. Who holds something open here does it for longer: a minute
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +50,15 @@ def process(
         "DISTRIAGE_GITHUB_WEBHOOK_SECRET": SECRET,
         "DISTRIAGE_ADMIN_TOKEN": TOKEN,
         "DISTRIAGE_WORKERS": "0",
+        "DISTRIAGE_HEAD_TIMEOUT_S": "60",
     }
     with served(keyword_bundle, folder / "log", **settings) as (started, port):
         resource.prlimit(started.pid, resource.RLIMIT_NOFILE, (1024, 1024))
         yield started, port, folder / "log"
 
 
-def deliver(port: int, timeout_s: float = 20) -> float:
-    """Send a signed delivery; seconds until it is accepted."""
+def deliver(port: int) -> None:
+    """Send a signed delivery, which is accepted before GitHub gives up."""
     body = json.dumps({"zen": str(uuid.uuid4())}).encode()
     headers = {
         "X-GitHub-Event": "ping",
@@ -64,12 +66,14 @@ def deliver(port: int, timeout_s: float = 20) -> float:
         "X-Hub-Signature-256": sign(body),
         "Content-Type": "application/json",
     }
-    started_s = time.monotonic()
-    answer = httpx.post(
-        f"http://127.0.0.1:{port}/github/webhook", content=body, headers=headers, trust_env=False, timeout=timeout_s
-    )
+    url = f"http://127.0.0.1:{port}/github/webhook"
+    answer = httpx.post(url, content=body, headers=headers, trust_env=False, timeout=PATIENCE_S)
     assert answer.status_code == 202, answer.text
-    return time.monotonic() - started_s
+
+
+def get(port: int, path: str) -> int:
+    """Status of the answer to a stranger's request."""
+    return httpx.get(f"http://127.0.0.1:{port}{path}", trust_env=False, timeout=PATIENCE_S).status_code
 
 
 def memory(process: subprocess.Popen[bytes], field: str) -> int:
@@ -111,7 +115,7 @@ def test_a_flood_of_large_deliveries_costs_little_memory(
         sender.join(120)
     risen = memory(server, "VmHWM") - before
     assert risen < 64 << 20, f"{risen:,}"
-    assert deliver(port) < 2
+    deliver(port)
 
 
 @contextmanager
@@ -121,7 +125,8 @@ def half_sent(port: int, number: int, text: bytes) -> Iterator[list[socket.socke
         connections = []
         for _ in range(number):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
-            connection.sendall(text)
+            with suppress(OSError):  # refused and closed meanwhile
+                connection.sendall(text)
             connections.append(connection)
         yield connections
 
@@ -130,18 +135,17 @@ def test_half_sent_heads_shut_nobody_out_and_write_no_log(process: tuple[subproc
     _, port, log = process
     size = log.stat().st_size
     with half_sent(port, 1100, b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "):
-        assert deliver(port) < 2
-        assert httpx.get(f"http://127.0.0.1:{port}/livez", trust_env=False, timeout=2).status_code == 200
-        assert httpx.get(f"http://127.0.0.1:{port}/login", trust_env=False, timeout=2).status_code == 200
+        deliver(port)
+        assert get(port, "/livez") == get(port, "/login") == 200
     assert log.stat().st_size - size < 10_000
 
 
-# ---------------------------------------------------------------- in this process, with short times
+# ---------------------------------------------------------------- in this process
 
 
 @pytest.fixture(scope="module")
 def server(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    options: dict[str, Any] = {"max_requests": 4, "head_timeout_s": 0.5, "body_timeout_s": 5, "max_connections": 40}
+    options: dict[str, Any] = {"max_requests": 4, "head_timeout_s": 60, "body_timeout_s": 60, "max_connections": 40}
     with (
         Store.open(f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}") as store,
         running(
@@ -158,10 +162,12 @@ def server(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def read_all(connection: socket.socket) -> bytes:
+    """All until the end, which may be a reset where the other side had not read everything."""
     answer = b""
-    connection.settimeout(30)
-    while chunk := connection.recv(65536):
-        answer += chunk
+    connection.settimeout(WAIT_S)
+    with suppress(ConnectionResetError):
+        while chunk := connection.recv(65536):
+            answer += chunk
     return answer
 
 
@@ -172,14 +178,19 @@ def problem_of(answer: bytes) -> Problem:
 
 
 @pytest.mark.parametrize("first", [b"", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"], ids=["new", "kept alive"])
-def test_a_head_that_does_not_arrive_in_time_is_given_up(server: Running, first: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+def test_a_head_that_does_not_arrive_in_time_is_given_up(
+    server: Running, monkeypatch: pytest.MonkeyPatch, first: bytes
+) -> None:
+    monkeypatch.setattr(server.waiting, "timeout_s", 0.5)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as connection:
         connection.sendall(first)
-        if first:
-            until(lambda: connection.recv(65536).endswith(b"}"))
-        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-        answer = read_all(connection)
-    assert answer.startswith(b"HTTP/1.1 408 ") and problem_of(answer).code == "head-timeout"
+        answer = connection.recv(65536) if first else b""
+        with suppress(OSError):  # on a busy machine it may be over by now
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        answer += read_all(connection)
+    *before, last = answer.split(b"HTTP/1.1 ")[1:]
+    assert [part[:3] for part in before] == ([b"200"] if first else [])
+    assert last.startswith(b"408 ") and problem_of(last).code == "head-timeout"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +218,7 @@ def test_slow_bodies_shut_out_neither_webhook_nor_queue_nor_login(server: Runnin
         half_sent(server.port, 8, slow % b"/v1/classify"),
         half_sent(server.port, 8, slow % b"/nothing"),
     ):
-        assert deliver(server.port) < 4
+        deliver(server.port)
         assert server.client.get("/queue", follow_redirects=True).status_code == 200
         token = server.client.get("/login").text.partition('name="csrf" value="')[2].partition('"')[0]
         form = {"csrf": token, "token": TOKEN}
@@ -223,8 +234,8 @@ def test_whoever_holds_most_bytes_gives_way(server: Running) -> None:
         until(lambda: server.client.get("/livez").status_code == 200)
         with half_sent(server.port, 1, sent) as [second]:
             until(lambda: _any_answer(greedy, second))
-        assert deliver(server.port) < 4
-    assert deliver(server.port) < 4
+        deliver(server.port)
+    deliver(server.port)
 
 
 def _any_answer(*connections: socket.socket) -> bool:
@@ -235,14 +246,15 @@ def _any_answer(*connections: socket.socket) -> bool:
                 return True
         except TimeoutError:
             continue
+        except ConnectionResetError:  # its answer was lost, since it was still sending
+            return True
     return False
 
 
 def test_newcomers_get_the_place_of_idle_connections(server: Running) -> None:
     with half_sent(server.port, 60, b"") as idle:
-        # Not by `server.client`: its kept connection is an idle one too, and may just be giving its place.
-        assert httpx.get(f"http://127.0.0.1:{server.port}/livez", trust_env=False, timeout=10).status_code == 200
-        idle[0].settimeout(5)
+        assert get(server.port, "/livez") == 200
+        idle[0].settimeout(PATIENCE_S)
         assert idle[0].recv(10) == b""  # without a word
 
 

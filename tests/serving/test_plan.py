@@ -265,9 +265,9 @@ def test_patterns(pattern: str, text: str, expected: bool) -> None:
 
 
 def test_no_pattern_hangs() -> None:
-    started = time.perf_counter()
+    started_s = time.thread_time()
     assert not matches("*a" * 100, "a" * 99 + "b" * 100_000)
-    assert time.perf_counter() - started < 2.0
+    assert time.thread_time() - started_s < 2.0
 
 
 # ---------------------------------------------------------------- comment

@@ -20,6 +20,7 @@ from distriage_serving.store import Job
 
 from support.queue_demo import log_in
 from support.queue_server import TOKEN, Queue, queue
+from support.waiting import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -259,9 +260,9 @@ def test_everything_needed_works_without_scripts(site: Queue, open_page: OpenPag
     page.get_by_role("link", name="Which lines carried the verdict?").click()
     expect(page.locator("[data-explained]")).to_be_visible()
     page.get_by_role("button", name="Accept").click()
-    assert site.status(61) == "accepted"
+    until(lambda: site.status(61) == "accepted")
     page.get_by_role("button", name="Undo").click()
-    assert site.status(61) == "open"
+    until(lambda: site.status(61) == "open")
 
 
 @pytest.mark.parametrize("path", ["/queue", "/queue/owner/repo/71", "/queue/charts"])

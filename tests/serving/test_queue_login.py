@@ -24,6 +24,7 @@ from distriage_serving.queue.attempts import Attempts
 from distriage_serving.settings import load_settings
 
 from support.command_line import Command, assert_one_line
+from support.databases import Clock
 from support.queue_server import REPOSITORIES, TOKEN, Queue, csrf, log_in, queue, visitor
 
 SECRET = "client-secret-of-the-tests"
@@ -40,8 +41,8 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def browser(site: Queue) -> Iterator[httpx.Client]:
-    site.server.app.state.attempts = Attempts()
+def browser(site: Queue, clock: Clock) -> Iterator[httpx.Client]:
+    site.server.app.state.attempts = Attempts(clock)
     with visitor(site) as client:
         yield client
 
@@ -424,9 +425,9 @@ def test_the_memory_of_failures_is_bounded() -> None:
     assert len(attempts._failed) == 10_000
 
 
-def test_after_some_wrong_tokens_even_the_right_one_has_to_wait(browser: httpx.Client) -> None:
+def test_after_some_wrong_tokens_even_the_right_one_has_to_wait(browser: httpx.Client, clock: Clock) -> None:
     answers = [log_in(browser, "x" * 16).status_code for _ in range(6)]
     refused = log_in(browser)
     assert answers == [403] * 6 and refused.status_code == 429 and "try again in" in refused.text
-    time.sleep(int(refused.headers["retry-after"]))
+    clock.now += int(refused.headers["retry-after"])
     assert log_in(browser).status_code == 303

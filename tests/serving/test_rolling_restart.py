@@ -22,7 +22,8 @@ from distriage_serving.store import Delivery, Job, Store
 from support.app_key import APP_ID, app_key_pem
 from support.databases import fresh_postgresql
 from support.github import GitHub
-from support.server import WAIT_S, served, until
+from support.server import served
+from support.waiting import WAIT_S, until
 from support.webhook import SECRET, sign
 
 ISSUES = 36  # 73 writes: one more than 80 a minute would have to wait

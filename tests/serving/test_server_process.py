@@ -15,7 +15,8 @@ from distriage.classifier import Classifier
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 
-from support.server import WAIT_S, served, until
+from support.server import served
+from support.waiting import WAIT_S, until
 
 
 def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(

@@ -53,6 +53,14 @@ def ignored_signals(_: Model) -> list[bool]:
     return [signal.getsignal(number) == signal.SIG_IGN for number in (signal.SIGINT, signal.SIGTERM)]
 
 
+def meet(_: Model, folder: Path, number: int, other: int) -> int:
+    """Wait until the work of another number is being done, too; the process's id."""
+    (folder / str(number)).touch()
+    while not (folder / str(other)).exists():
+        time.sleep(0.01)
+    return os.getpid()
+
+
 def process_id(_: Model) -> int:
     """Of the process."""
     return os.getpid()

@@ -20,7 +20,7 @@ from distriage.types import IssueReport
 from distriage_serving.store import Store
 
 from support.queue_demo import add_issue
-from support.server import Running, running
+from support.server import ANEW, Running, running
 
 TOKEN = "a-token-for-the-tests"
 REPOSITORIES = ("Owner/Repo", "owner/other")
@@ -113,7 +113,7 @@ def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Que
 
 def visitor(site: Queue) -> httpx.Client:
     """A browser, as far as these pages need one."""
-    return httpx.Client(base_url=site.url, headers={"Accept": "text/html"}, timeout=60, trust_env=False)
+    return httpx.Client(base_url=site.url, headers={"Accept": "text/html"}, timeout=60, trust_env=False, limits=ANEW)
 
 
 def csrf(page: httpx.Response) -> str:

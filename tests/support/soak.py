@@ -34,7 +34,8 @@ from support import keyword_model
 from support.app_key import APP_ID, app_key_pem
 from support.github import GitHub
 from support.queue_server import TOKEN, csrf, log_in
-from support.server import served, until
+from support.server import ANEW, served
+from support.waiting import until
 from support.webhook import SECRET, sign
 
 HOSTILE_BODIES = ("\n" * 65_000, "[a](" * 16_000, "```\n" * 16_000, '">\n' * 20_000, "\u0301" * 60_000, "9" * 65_000)
@@ -120,9 +121,9 @@ class Traffic:
 
     def decide(self) -> None:
         """A maintainer logs in, looks at the list and an issue, accepts, and logs out."""
-        # A connection a request: one that is kept may be ended by the server just when the next request is written.
-        headers = {"Accept": "text/html", "Connection": "close"}
-        with httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=60) as client:
+        # One that is kept may be ended by the server just when the next request is written.
+        headers = {"Accept": "text/html"}
+        with httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=60, limits=ANEW) as client:
             if log_in(client).status_code != 303:
                 self.refused["login"] += 1
                 return
@@ -172,7 +173,7 @@ class Traffic:
         self._send(self.random.choice(GARBAGE))
 
     def _guess(self) -> None:
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=60) as client:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=60, limits=ANEW) as client:
             log_in(client, "a wrong token of some length")
 
 

@@ -51,16 +51,25 @@ class Guard:
             await self._app(scope, receive, send)
             return
         kind = _kind(scope["path"])
+        whole = False
+
+        async def noted() -> Message:
+            nonlocal whole
+            message = await receive()
+            whole = not message.get("more_body", False)
+            return message
+
         try:
             signature = self._check_head(scope)
             with Body(self._arrivals, scope, kind, self._limit(scope), signature) as arriving:
-                body = await arriving.read(receive)
+                body = await arriving.read(noted)
                 if body is None:
                     return
                 self._metrics.received.inc(len(body))
                 await self._work(kind, scope, body, receive, send)
         except ProblemError as problem:
-            await _refuse(problem, scope, receive, send)
+            answer = problem.response(request_id_of(scope))
+            await answer(scope, receive, send if whole else _lingering(receive, send, problem.status))
 
     def _check_head(self, scope: Scope) -> Signature | None:
         headers = Headers(scope=scope)
@@ -157,8 +166,8 @@ async def _cancel(task: asyncio.Future[None]) -> None:
             await task
 
 
-async def _refuse(problem: ProblemError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer before the body has been read.
+def _lingering(receive: Receive, send: Send, status: int) -> Send:
+    """For an answer before the body has been read.
 
     A connection that is closed with data unread is reset, and the client may then never see the answer. So the answer
     goes out first, and for a while what the client is still sending is thrown away.
@@ -170,9 +179,9 @@ async def _refuse(problem: ProblemError, scope: Scope, receive: Receive, send: S
             return
         await send({**message, "more_body": True})
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0 if problem.status == 408 else LINGER_S):
+            async with asyncio.timeout(0 if status == 408 else LINGER_S):
                 while (await receive()).get("more_body", False):
                     pass
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    await problem.response(request_id_of(scope))(scope, receive, send_and_linger)
+    return send_and_linger
