@@ -29,7 +29,7 @@ from distriage.cli import main
 from support import keyword_model
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
-from support.databases import clock, database_url, postgresql_server, store  # noqa: F401  # fixtures
+from support.databases import clock, database_url, empty_store, postgresql_server, store  # noqa: F401  # fixtures
 from support.github import CLOSED_PORT, GitHub
 
 settings.register_profile(
@@ -37,6 +37,7 @@ settings.register_profile(
 )
 settings.load_profile("distriage")
 
+WAITING_WORKERS = 2
 LONGEST_FIRST = ("container", "slow", "browser")
 Once = Callable[[str, Callable[[Path], object]], Path]
 MARKS = {  # fixture -> marker
@@ -45,6 +46,11 @@ MARKS = {  # fixture -> marker
     "built": "container",
     "distributions": "container",
 }
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """More than there are cores, since many tests wait for servers."""
+    return len(os.sched_getaffinity(0)) + WAITING_WORKERS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

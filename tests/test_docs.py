@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -67,9 +69,15 @@ def test_commands_are_found_in_the_docs() -> None:
     assert {"classify", "serve", "train", "backtest", "inbox", "config", "corpus"} <= names and len(CALLS) > 40
 
 
+@cache
+def application() -> Any:
+    """The whole command line, which takes a moment to build."""
+    return typer.main.get_command(build_app())
+
+
 @pytest.mark.parametrize(("page", "arguments"), CALLS, ids=[f"{page}: {' '.join(call)[:60]}" for page, call in CALLS])
 def test_a_command_of_the_docs_exists_with_its_options(page: str, arguments: tuple[str, ...]) -> None:
-    command, rest = typer.main.get_command(build_app()), list(arguments)
+    command, rest = application(), list(arguments)
     while (known := getattr(command, "commands", None)) and rest and not rest[0].startswith("-"):
         assert rest[0] in known, f"{page}: no command {' '.join(arguments)}"
         command = known[rest.pop(0)]

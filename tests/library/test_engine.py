@@ -82,6 +82,7 @@ def test_records_are_read_only_a_little_ahead(settings: Settings) -> None:
     assert read <= 100 + 2 * (local.AHEAD + 1) * local.CHUNK
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_was_killed(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
     output, part = tmp_path / "out.jsonl", tmp_path / "out.jsonl.part"
     options = ("--model", keyword_bundle, "--workers", 1)
@@ -137,6 +138,7 @@ def members(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
     from pyarrow import parquet

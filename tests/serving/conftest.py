@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,9 +35,11 @@ def app_github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
 
 
 @pytest.fixture
-def sqlite_store() -> Iterator[Store]:
+def sqlite_store(empty_store: Path) -> Iterator[Store]:
     """SQLite in memory, for tests of what does not differ between databases and need not last."""
     from distriage_serving.store import Store
 
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as opened:
-        yield opened
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        shutil.copyfile(empty_store, f"{folder}/store.db")
+        with Store.open(f"sqlite:///{folder}/store.db") as opened:
+            yield opened

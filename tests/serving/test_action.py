@@ -239,6 +239,7 @@ def process(
     )
 
 
+@pytest.mark.slow
 def test_end_to_end(double: GitHub, runner: Path, keyword_bundle: Path) -> None:
     dry = process(runner, double, keyword_bundle, runner / "event.json", DISTRIAGE_DRY_RUN="true")
     assert (dry.returncode, dry.stderr, double.written) == (0, "", [])

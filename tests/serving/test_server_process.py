@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from distriage.classifier import Classifier
 from distriage.types import IssueReport
@@ -59,6 +60,7 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
     assert "zebra" not in log.read_text()
 
 
+@pytest.mark.slow
 def test_a_damaged_model_ends_in_one_line_and_exit_code_2(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "distriage", "serve", "--port", "0", "--model", str(tmp_path)],

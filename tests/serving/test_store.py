@@ -293,6 +293,7 @@ def test_a_worker_killed_in_the_middle_of_a_transaction_leaves_nothing_half_done
         assert [item.id for item in store.lease(Delivery, "b", 60)] == ["d1"]
 
 
+@pytest.mark.slow
 def test_two_processes_never_take_the_same_item(database_url: str) -> None:
     with Store.open(database_url) as store:
         with store.transaction():

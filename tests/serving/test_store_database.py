@@ -183,6 +183,7 @@ def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: st
         )
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
     code = f"from distriage_serving.store import Store; Store.open({database_url!r}).check()"
     workers = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]

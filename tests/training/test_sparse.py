@@ -149,6 +149,7 @@ def test_progress_names_each_axis(config: Config) -> None:
     assert seen == [f"{axis}, view {view} of 2" for view in (1, 2) for axis in TAXONOMY.axes]
 
 
+@pytest.mark.slow
 def test_many_labels_and_few_records_are_no_warning(config: Config) -> None:
     taxonomy = default_taxonomy()
     records = [
