@@ -1,79 +1,25 @@
+"""Reading `.github/distriage.yml`: what it says, and every mistake with its line."""
+
 from __future__ import annotations
 
 import json
-import re
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.taxonomy import default_taxonomy
-from distriage_serving.planning.config_file import dump_config, merge_configs, parse_config
+from distriage_serving.planning.config_file import dump_config, merge_configs
 from distriage_serving.planning.config_problems import RepositoryConfigError
 from distriage_serving.planning.configuration import (
     AxisConfig,
-    FamiliesConfig,
-    IgnoreConfig,
-    LabelConfig,
     RepositoryConfig,
     render_template,
 )
-from distriage_serving.planning.configuration_schema import config_schema
 from distriage_serving.planning.judging import required
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
 
-from support.checkout import REPOSITORY
-from support.command_line import Command, assert_one_line
-
-TAXONOMY = default_taxonomy()
-SCHEMA_FILE = REPOSITORY / "schemas" / "distriage-config.schema.json"
-COMPLETE = """
-mode: precise
-axes:
-  stage: true
-  symptom:
-    mode: balanced
-    prefix: "failure/"
-    color: d93f0b
-    labels:
-      runtime-hang: hang
-      setup-hang: hang
-      native-crash: false
-      device-out-of-memory: {name: OOM, color: "#FF0000", description: Out of memory, mode: best}
-    families:
-      labels:
-        memory: memory trouble
-  distributed:
-    color: 000000
-    labels:
-      true: distributed
-      false: false
-  fix: false
-needs-triage: needs-triage
-comment: |
-  Thank you.
-  {{ axes }} {{questions}} {{ labels }} {{ model }}
-ask-for-environment: true
-create-labels: false
-dry-run: true
-ignore:
-  authors: ["*[bot]", alice]
-  labels: [wontfix]
-  titles: ["[RFC]*"]
-"""
-
-
-def parse(text: str) -> RepositoryConfig:
-    return parse_config(text, "distriage.yml", TAXONOMY)
-
-
-def problems(text: str) -> list[str]:
-    with pytest.raises(RepositoryConfigError) as caught:
-        parse(text)
-    assert all("\n" not in str(problem) for problem in caught.value.problems)
-    return [str(problem) for problem in caught.value.problems]
+from support.configurations import COMPLETE, TAXONOMY, parse, problems
 
 
 def test_a_complete_configuration_says_what_it_says() -> None:
@@ -217,9 +163,6 @@ def test_reading_yaml_ends_in_data_or_in_an_error_with_a_line(text: str) -> None
         json.dumps(document.value)
 
 
-# ---------------------------------------------------------------- merging
-
-
 def test_the_repository_wins_over_the_organization_key_by_key() -> None:
     organization = parse(
         "mode: precise\naxes:\n  symptom: {prefix: x/, labels: {runtime-hang: hang, native-crash: no}}\n  "
@@ -252,9 +195,6 @@ def test_merging_over_nothing_changes_nothing() -> None:
     assert merge_configs(parse(COMPLETE), parse(""), TAXONOMY) == parse(COMPLETE)
 
 
-# ---------------------------------------------------------------- names, templates, patterns
-
-
 @pytest.mark.parametrize("axis", TAXONOMY.axes)
 def test_every_default_name_fits_into_a_label(axis: str) -> None:
     config = RepositoryConfig(axes={axis: AxisConfig()})
@@ -267,9 +207,6 @@ def test_a_value_is_never_taken_for_a_placeholder(value: str) -> None:
         render_template("<{{ axes }}>", {"axes": value + "{{ axes }}", "labels": "", "model": "", "questions": ""})
         == f"<{value}{{{{ axes }}}}>"
     )
-
-
-# ---------------------------------------------------------------- how sure
 
 
 def test_a_threshold_is_a_number_and_takes_the_place_of_a_mode() -> None:
@@ -286,146 +223,3 @@ def test_of_mode_and_threshold_the_repository_s_own_counts() -> None:
     with_threshold, with_mode = parse("axes: {symptom: {threshold: 0.8}}"), parse("axes: {symptom: {mode: precise}}")
     assert required(merge_configs(with_threshold, with_mode, TAXONOMY), "symptom", "runtime-hang") == "precise"
     assert required(merge_configs(with_mode, with_threshold, TAXONOMY), "symptom", "runtime-hang") == 0.8
-
-
-# ---------------------------------------------------------------- schema and command
-
-
-def test_the_published_schema_is_the_generated_one() -> None:
-    assert json.loads(SCHEMA_FILE.read_text(encoding="utf-8")) == config_schema(TAXONOMY), (
-        "distriage config schema > schemas/distriage-config.schema.json"
-    )
-
-
-def test_the_schema_is_valid_and_accepts_what_the_parser_accepts() -> None:
-    schema = config_schema(TAXONOMY)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    for text in (
-        COMPLETE,
-        "axes: {symptom: {families: true}}",
-        "{}",
-        "comment: true",
-        "needs-triage: {name: x, color: 'abcdef'}",
-        "only-listed: true",
-        "axes: {symptom: {only-listed: false}}",
-    ):
-        jsonschema.validate(read_yaml(text).value, schema, jsonschema.Draft202012Validator)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mod: x",
-        "mode: fast",
-        "axes: {symptomm: true}",
-        "axes: {stage: {labels: {hang: x}}}",
-        "axes: {symptom: {families: {labels: {memry: x}}}}",
-        "dry-run: 'yes'",
-        "ignore: {titles: ['']}",
-    ],
-)
-def test_the_schema_refuses_what_the_parser_refuses(text: str) -> None:
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(read_yaml(text).value, config_schema(TAXONOMY), jsonschema.Draft202012Validator)
-    assert problems(text)
-
-
-def test_check_says_valid(command: Command, tmp_path_factory: pytest.TempPathFactory) -> None:
-    file = tmp_path_factory.mktemp("config") / "distriage.yml"
-    file.write_text(COMPLETE, encoding="utf-8")
-    finished = command("config", "check", file)
-    assert (finished.code, finished.err) == (0, "")
-    first, *lines = finished.out.splitlines()
-    assert first.endswith("distriage.yml: valid")
-    assert "symptom: 33 labels may be set, 3 of them named here" not in lines
-    assert [line.partition(":")[0] for line in lines] == ["distributed", "stage", "symptom"]
-
-
-def test_check_says_how_many_labels_would_be_created(
-    command: Command, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Newcomer 2.5."""
-    file = tmp_path_factory.mktemp("config") / "distriage.yml"
-    file.write_text("axes: {symptom: {labels: {runtime-hang: C-hang, native-crash: false}}}\n", encoding="utf-8")
-    (line,) = command("config", "check", file).out.splitlines()[1:]
-    total = len(TAXONOMY.axes["symptom"].label_ids) - 1
-    assert line.startswith(
-        f"symptom: {total} labels may be set, 1 of them named here; the other {total - 1} are created"
-    )
-    file.write_text("only-listed: true\naxes: {symptom: {labels: {runtime-hang: C-hang}}}\n", encoding="utf-8")
-    (line,) = command("config", "check", file).out.splitlines()[1:]
-    assert line == "symptom: 1 label may be set, 1 of them named here"
-
-
-def test_check_ends_with_2_and_one_line_an_error(
-    command: Command, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    file = tmp_path_factory.mktemp("config") / "distriage.yml"
-    file.write_text("mod: x\n\nmode: fast\n", encoding="utf-8")
-    finished = command("config", "check", file)
-    assert (finished.code, finished.out) == (2, "")
-    assert [line.split(": ")[0] for line in finished.err.splitlines()] == [f"{file}:1", f"{file}:3"]
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    marked = command("config", "check", file).out.splitlines()
-    assert [line.startswith("::error title=Distriage,file=") for line in marked] == [True, True]
-    assert ",line=3::" in marked[1]
-
-
-def test_check_of_a_missing_or_binary_file_is_one_line(
-    command: Command, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("config")
-    assert_one_line(command("config", "check", folder / "none.yml"), "none.yml", "cannot be read")
-    (folder / "x.yml").write_bytes(b"\xff\xfe\x00")
-    assert_one_line(command("config", "check", folder / "x.yml"), "not valid UTF-8")
-
-
-def test_schema_command_prints_the_schema(command: Command) -> None:
-    assert json.loads(command("config", "schema").out) == config_schema(TAXONOMY)
-
-
-def test_label_config_needs_no_name() -> None:
-    assert LabelConfig() == LabelConfig(enabled=True, name=None)
-
-
-# ---------------------------------------------------------------- docs/configuration.md
-
-PAGE = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
-SECTIONS = {
-    "## Keys": RepositoryConfig,
-    "### An axis": AxisConfig,
-    "### A label": LabelConfig,
-    "### Issues to ignore": IgnoreConfig,
-}
-
-
-def rows(section: str) -> dict[str, list[str]]:
-    """Key -> cells of its row."""
-    text = PAGE.partition(f"\n{section}\n")[2].split("\n#")[0]
-    cells = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    return {row[0].strip("`"): row for row in cells}
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_key_has_its_row_with_an_example_that_is_valid(section: str) -> None:
-    model, found = SECTIONS[section], rows(section)
-    assert list(found) == [field.alias for field in model.model_fields.values()]
-    for key, (_, default, meaning, example) in found.items():
-        assert default and len(meaning) > 10
-        value = read_yaml(example.strip("`")).value
-        assert isinstance(value, dict) and list(value) == [key]
-        inside = {
-            RepositoryConfig: value,
-            AxisConfig: {"axes": {"symptom": value}},
-            LabelConfig: {"axes": {"symptom": {"labels": {"runtime-hang": value}}}},
-            IgnoreConfig: {"ignore": value},
-        }
-        RepositoryConfig.model_validate(inside[model])
-
-
-def test_the_page_s_example_is_valid_and_families_have_the_keys_that_it_says() -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert parse(example).axis("symptom") is not None
-    assert [field.alias for field in FamiliesConfig.model_fields.values()] == ["enabled", "prefix", "labels"]
-    assert "with `enabled`, `prefix` and `labels`" in PAGE

@@ -1,0 +1,145 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Many reports in one call of `distriage classify`, and reports from GitHub."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import faults
+from support.cli_reports import classify, document, lines, report, schema
+from support.command_line import Command, Finished, assert_one_line
+from support.github import CLOSED_PORT, GitHub
+
+
+def test_a_batch_gives_a_line_a_record_and_marks_the_bad_ones(
+    classify: Command, tmp_path: Path, schema: dict[str, Any]
+) -> None:
+    rows = [
+        '{"title": "it hangs", "id": "a/b#1"}',
+        "not json",
+        json.dumps({"title": "卡" * 400_000}, ensure_ascii=False),
+        '{"title": "hang \\ud83d", "body": "segfault"}',
+    ]
+    file = tmp_path / "reports.jsonl"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    answers = lines(classify(file), schema, "4 answers, 2 of them `error`: a record that cannot be read")
+    assert [answer["id"] for answer in answers] == ["a/b#1", f"{file}:2", f"{file}:3", f"{file}:4"]
+    assert [answer.get("error", "").removeprefix(f"{file}:") for answer in answers] == [
+        "",
+        "2: not valid JSON; expected an object with `title` and `body`",
+        "3: 1,200,000 bytes; at most 1,048,576 are read (GitHub itself stores 65,536 characters)",
+        "",
+    ]
+    assert answers[0]["axes"]["symptom"]["label"] == "hang"
+    assert answers[3]["axes"]["symptom"]["label"] == "crash"
+    assert document(classify(file, "--json"), schema) == answers
+
+
+def test_a_batch_of_many_keeps_its_order(classify: Command, tmp_path: Path, schema: dict[str, Any]) -> None:
+    file = tmp_path / "reports.jsonl"
+    words = ["hangs", "segfault", "exhausted"]
+    file.write_text(
+        "".join(
+            json.dumps({"title": f"it {words[i % 3]}", "id": str(i)}) + "\n" if i % 10 else "bad\n" for i in range(130)
+        ),
+        encoding="utf-8",
+    )
+    answers = lines(classify(file), schema, "130 answers, 13 of them `error`: a record that cannot be read")
+    assert len(answers) == 130
+    for i, answer in enumerate(answers):
+        if i % 10 == 0:
+            assert answer["id"] == f"{file}:{i + 1}" and "error" in answer
+        else:
+            assert (answer["id"], answer["axes"]["symptom"]["label"]) == (
+                str(i),
+                {"hangs": "hang", "segfault": "crash", "exhausted": "oom"}[words[i % 3]],
+            )
+
+
+def test_beside_a_batch_other_files_are_marked_too(
+    classify: Command, tmp_path: Path, report: Path, schema: dict[str, Any]
+) -> None:
+    file, empty, hollow = tmp_path / "reports.jsonl", tmp_path / "empty.md", tmp_path / "hollow.md"
+    file.write_text('{"title": "it hangs"}\n', encoding="utf-8")
+    empty.write_bytes(b"")
+    hollow.write_bytes(b"###\n")
+    summary = "5 answers, 3 of them `error`: a record that cannot be read"
+    answers = lines(classify(empty, report, hollow, file, tmp_path / "none.md"), schema, summary)
+    assert [answer.get("error", "-").removeprefix(str(tmp_path)) for answer in answers] == [
+        "/empty.md: empty; expected a report",
+        "-",
+        "/hollow.md: empty; expected a title or a body",
+        "-",
+        "/none.md: cannot be read: No such file or directory",
+    ]
+
+
+def test_an_empty_batch_gives_nothing(classify: Command, tmp_path: Path) -> None:
+    (tmp_path / "reports.jsonl").write_bytes(b"")
+    assert classify(tmp_path / "reports.jsonl") == Finished(0, "", "0 answers\n")
+    assert json.loads(classify(tmp_path / "reports.jsonl", "--json").out) == []
+
+
+def test_issues_are_read_from_github(classify: Command, github: GitHub, schema: dict[str, Any]) -> None:
+    github.add("owner/repo#12", "It hangs", "with a segfault, segfault")
+    github.add("owner/repo#13", "Memory exhausted", None)
+    answers = document(
+        classify("--issue", "owner/repo#12", "--issue", "https://github.com/owner/repo/issues/13", "--json"), schema
+    )
+    assert [(answer["id"], answer["title"], answer["axes"]["symptom"]["label"]) for answer in answers] == [
+        ("owner/repo#12", "It hangs", "crash"),
+        ("owner/repo#13", "Memory exhausted", "oom"),
+    ]
+    assert [request.path for request in github.requests] == [
+        "/repos/owner/repo/issues/12",
+        "/repos/owner/repo/issues/13",
+    ]
+
+
+def test_an_issue_can_come_beside_a_file(
+    classify: Command, github: GitHub, report: Path, schema: dict[str, Any]
+) -> None:
+    github.add("owner/repo#12", "It hangs")
+    assert [answer["id"] for answer in document(classify(report, "--issue", "owner/repo#12", "--json"), schema)] == [
+        str(report),
+        "owner/repo#12",
+    ]
+
+
+def test_a_private_issue_needs_the_token(classify: Command, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    github.add("owner/repo#12", "It hangs")
+    github.private.add("owner/repo#12")
+    assert_one_line(
+        classify("--issue", "owner/repo#12"),
+        "owner/repo#12: does not exist, or is private (no token was given; set GITHUB_TOKEN)",
+    )
+    monkeypatch.setenv("GITHUB_TOKEN", github.token)
+    assert classify("--issue", "owner/repo#12").out.startswith("It hangs\n")
+
+
+def test_what_github_refuses_is_one_line(classify: Command, github: GitHub) -> None:
+    github.gone.add("owner/repo#12")
+    assert_one_line(classify("--issue", "owner/repo#12"), "owner/repo#12: was deleted")
+    for fault, message in (
+        (
+            faults.rate_limit(int(time.time()) + 600),
+            "GitHub's rate limit is reached; it ends in ",
+        ),
+        (faults.secondary_limit(120), "GitHub's rate limit is reached; it ends in 120 s; with a token (GITHUB_TOKEN)"),
+        (faults.forbidden(), "owner/repo#12: GitHub refused (403)"),
+        (faults.bad_credentials(), "owner/repo#12: GitHub refused (401)"),
+        (faults.server_error(), "owner/repo#12: GitHub fails (500)"),
+        (faults.malformed(), "owner/repo#12: GitHub's answer is not JSON"),
+        (faults.dropped(), "owner/repo#12: GitHub cannot be reached at"),
+    ):
+        github.fail(fault)
+        assert_one_line(classify("--issue", "owner/repo#12"), message)
+
+
+def test_without_a_network_the_address_is_named(classify: Command) -> None:
+    assert_one_line(classify("--issue", "owner/repo#12"), f"owner/repo#12: GitHub cannot be reached at {CLOSED_PORT}: ")

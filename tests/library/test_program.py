@@ -1,0 +1,109 @@
+# ruff: noqa: F401, F811  # fixtures
+"""The installed program, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.cli import main
+
+from support.checkout import REPOSITORY
+from support.cli_reports import REPORT, document, schema
+from support.command_line import Finished, assert_one_line
+
+PROGRAM = Path(sys.executable).with_name("distriage")
+
+
+def program(*arguments: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        input=stdin.decode(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_the_program_classifies(keyword_bundle: Path, schema: dict[str, Any]) -> None:
+    done = program("classify", "--json", "--model", keyword_bundle, stdin=REPORT.encode())
+    assert document(Finished(done.returncode, done.stdout, done.stderr), schema)["axes"]["symptom"]["label"] == "hang"
+
+
+def test_the_program_ends_bad_input_in_one_line(keyword_bundle: Path, tmp_path: Path) -> None:
+    done = program("classify", tmp_path / "none.md", "--model", keyword_bundle)
+    assert_one_line(
+        Finished(done.returncode, done.stdout, done.stderr), "none.md: cannot be read: No such file or directory"
+    )
+
+
+def test_a_file_whose_name_is_not_utf8(keyword_bundle: Path, tmp_path: Path, schema: dict[str, Any]) -> None:
+    name = os.fsencode(tmp_path) + b"/r\xff.md"
+    try:
+        Path(os.fsdecode(name)).write_text(REPORT, encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    done = subprocess.run(
+        [PROGRAM, "classify", name, "--json", "--model", keyword_bundle],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert document(Finished(done.returncode, done.stdout, done.stderr), schema)["id"].endswith("/r?.md")
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(keyword_bundle: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reports.jsonl"
+    file.write_text('{"title": "it hangs"}\n' * 400, encoding="utf-8")
+    with subprocess.Popen(
+        [PROGRAM, "classify", file, "--model", keyword_bundle], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith(b"{")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode != 0
+
+
+def test_a_command_whose_extra_is_missing_says_what_to_type(tmp_path: Path) -> None:
+    """Blocks the import of torch, as in an installation without the extra; `test_install.py` tries the real one."""
+    code = (
+        "import sys; sys.modules['torch'] = None; from distriage.cli import main; sys.argv = "
+        "['distriage', 'train', sys.argv[1]]; main()"
+    )
+    config = REPOSITORY / "configs" / "tiny.toml"
+    done = subprocess.run(
+        [sys.executable, "-c", code, config], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert_one_line(
+        Finished(done.returncode, done.stdout, done.stderr),
+        "this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')",
+    )
+
+
+@pytest.mark.parametrize(
+    "module", ["distriage", "distriage.cli", "distriage.taxonomy", "distriage.recipe.text", "distriage.github"]
+)
+def test_imports_stay_light(module: str) -> None:
+    code = (
+        f"import sys, {module}; "
+        f"print(sorted({{'torch', 'transformers', 'onnxruntime', 'numpy', 'fastapi', 'sklearn'}} & "
+        f"set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_main_is_the_entry_point() -> None:
+    from importlib.metadata import entry_points
+
+    (point,) = entry_points(group="console_scripts", name="distriage")
+    assert point.load() is main

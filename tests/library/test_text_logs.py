@@ -1,0 +1,118 @@
+"""What is kept of logs, and what a report comes down to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from distriage.recipe.text import (
+    MAX_TITLE_CHARS,
+    prepare,
+)
+
+from support.fences import TRACEBACK, fenced
+
+
+def test_of_a_traceback_the_last_frames_stay() -> None:
+    report = prepare("crash", fenced(TRACEBACK))
+    assert report.errors == ("RuntimeError: CUDA error: an illegal memory access was encountered",)
+    assert report.prose.split("\n") == [
+        "u/project/train.py main engine.step()",
+        "deepspeed/runtime/engine.py step self._take_model_step(lr_kwargs)",
+        "runtime/zero/stage3.py step self.check_overflow()",
+    ]
+
+
+def test_the_same_line_from_many_ranks_is_read_once() -> None:
+    lines = [
+        f"[rank{rank}]: [2024-05-01 10:00:{rank:02d},123] [E ProcessGroupNCCL.cpp:475] Watchdog caught "
+        f"collective operation timeout, ran for 1800{rank} ms"
+        for rank in range(60)
+    ]
+    report = prepare("t", "\n".join(lines))
+    assert len(report.errors) == 1
+    assert report.errors[0].endswith("Watchdog caught collective operation timeout, ran for 18000 ms")
+    assert report.prose == ""
+
+
+def test_the_same_traceback_from_many_ranks_is_read_once() -> None:
+    many = "\n".join(f"[rank{rank}]: {line}" for rank in range(8) for line in TRACEBACK.splitlines())
+    once = prepare("t", fenced("\n".join(f"[rank0]: {line}" for line in TRACEBACK.splitlines())))
+    assert replace(prepare("t", fenced(many)), filed=once.filed) == once
+    assert len(once.errors) == 1
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[rank7]: ",
+        "[default0]:",
+        "2024-05-01 10:00:00,123 ",
+        "[2024-05-01T10:00:00Z] ",
+        "10:00:00.123 ",
+        "(RayTrainWorker pid=123, ip=10.0.0.1) ",
+        "node1:123:456 [0] ",
+        ">>> ",
+        "ERROR: ",
+        "[rank0]: 2024-05-01 10:00:00 ERROR ",
+    ],
+)
+def test_prefixes_of_launchers_and_loggers_go(prefix: str) -> None:
+    assert prepare("t", prefix + "ValueError: world size 6 is not divisible by 4").errors == (
+        "ValueError: world size 6 is not divisible by 4",
+    )
+
+
+def test_the_decisive_line_survives_behind_200_kilobytes_of_log() -> None:
+    noise = "\n".join(
+        f"[2024-05-01 10:{i // 60 % 60:02d}:{i % 60:02d}] [INFO] [engine.py:12:step] step={i} "
+        f"{'abcdefghij'[i % 10] * 9} loss=1.5"
+        for i in range(3200)
+    )
+    assert len(noise) > 200_000
+    line = "RuntimeError: Expected all tensors to be on the same device, cuda:0 and cuda:1"
+    assert prepare("stuck", f"{noise}\n{line}\n").errors == (line,)
+    assert prepare("stuck", f"{line}\n{noise}").errors == (line,)
+
+
+def test_error_lines_stand_right_behind_the_title() -> None:
+    report = prepare("Crash at start", "I did this and that.\n\n" + fenced(TRACEBACK))
+    assert report.text.split("\n")[:3] == ["Crash at start", report.errors[0], "I did this and that."]
+
+
+def test_a_wrappers_own_error_gives_way_to_the_root_cause() -> None:
+    wrappers = "\n".join(
+        f"subprocess.CalledProcessError: Command {chr(97 + i) * 60} returned non-zero exit status 1." for i in range(12)
+    )
+    report = prepare("t", f"{wrappers}\nModuleNotFoundError: No module named 'apex'")
+    assert "ModuleNotFoundError: No module named 'apex'" in report.errors
+    assert prepare("t", wrappers).errors[0].startswith("subprocess.CalledProcessError: Command aaa")
+
+
+def test_error_lines_keep_the_order_of_the_report() -> None:
+    report = prepare("t", "KeyError: 'first'\nit failed in between\nValueError: second")
+    assert report.errors == ("KeyError: 'first'", "ValueError: second")
+
+
+def test_without_a_log_the_failing_sentence_of_the_prose_is_the_error() -> None:
+    report = prepare("t", "I start two nodes.\nThe second one hangs for ever.\nThanks.")
+    assert report.errors == ("The second one hangs for ever.",)
+    assert report.prose == "I start two nodes.\nThanks."
+
+
+def test_chinese_reports_are_read() -> None:
+    report = prepare("训练卡住", "多机训练时 all_reduce 卡住\n报错：NCCL 超时\n两个节点，每个 8 张 A100")
+    assert report.title == "训练卡住"
+    assert report.errors == ("多机训练时 all_reduce 卡住", "报错：NCCL 超时")
+    assert report.prose == "两个节点，每个 8 张 A100"
+
+
+@pytest.mark.parametrize(("title", "body"), [("", ""), (" \n\t", "<!-- x -->"), ("\u200b", "```\n```")])
+def test_a_report_without_content_gives_nothing(title: str, body: str) -> None:
+    assert prepare(title, body).text == ""
+
+
+def test_a_title_is_one_line() -> None:
+    assert prepare("  two\nlines <!-- c -->\there ", "").title == "two lines here"
+    assert prepare("word " * 200, "").title == "word " * (MAX_TITLE_CHARS // 5)

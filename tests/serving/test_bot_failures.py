@@ -1,0 +1,265 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Issues that go away, limits, failures, and installations that end."""
+
+from __future__ import annotations
+
+# ruff: noqa: F401, F811  # fixtures
+from typing import Any
+
+import pytest
+
+from distriage.references import IssueReference
+from distriage_serving.bot import worker as worker_module
+from distriage_serving.logs import JsonFormatter
+from distriage_serving.store import Delivery, Job, Review, pace, triage_job
+
+from support import faults
+from support.bot import (
+    BODY,
+    COMMENTED,
+    CONFIG,
+    HANG,
+    ISSUE,
+    LEAK,
+    OOM,
+    OTHER_BOT,
+    STRANGER,
+    TITLE,
+    Bot,
+    Make,
+    bot,
+    github,
+    make,
+    store,
+)
+from support.faults import Fault, Trouble
+from support.github import INSTALLATION, PERSON
+
+
+@pytest.mark.parametrize(("how", "state"), [("gone", "deleted"), ("moved", "transferred"), ("absent", "deleted")])
+def test_an_issue_that_went_away_before_it_was_read_is_left_alone(bot: Bot, how: str, state: str) -> None:
+    bot.issue("opened")
+    bot.github.written.clear()
+    bot.deliver("issues", bot.github.payload("reopened", ISSUE))
+    if how == "gone":
+        bot.github.gone.add(ISSUE)
+    elif how == "moved":
+        bot.github.open("owner/elsewhere#7", TITLE, BODY)
+        bot.github.moved[ISSUE] = "owner/elsewhere#7"
+    else:
+        del bot.github.issues[ISSUE]
+    bot.settle()
+    kept = bot.store.get_issue("owner/repo", 1)
+    assert bot.writes() == [] and bot.job().state == "ignored" and kept is not None and kept.state == state
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_an_issue_that_goes_away_while_it_is_labelled_ends_quietly(bot: Bot, status: int) -> None:
+    bot.github.troubles.append(Trouble(r"^POST .*/issues/1/labels$", faults.status(status)))
+    bot.issue("opened")
+    assert bot.job().state == "done" and "deleted" in str(bot.job().last_error)
+
+
+def test_a_locked_issue_is_labelled_without_a_comment(bot: Bot) -> None:
+    bot.github.files["owner/repo/.github/distriage.yml"] = COMMENTED
+    bot.github.issues[ISSUE]["locked"] = True
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == [HANG] and bot.github.comments(ISSUE) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "state"), [("closed", "closed"), ("deleted", "deleted"), ("transferred", "transferred")]
+)
+def test_events_of_the_end_of_an_issue_are_noted(bot: Bot, action: str, state: str) -> None:
+    bot.issue("opened")
+    bot.issue(action)
+    kept = bot.store.get_issue("owner/repo", 1)
+    assert kept is not None and kept.state == state
+
+
+def test_a_rate_limit_defers_visibly_for_as_long_as_github_says_and_the_whole_installation_waits(bot: Bot) -> None:
+    bot.github.open("owner/repo#2", TITLE, BODY)
+    bot.github.troubles.append(Trouble(r"^POST .*/labels$", faults.secondary_limit(120)))
+    for reference in (ISSUE, "owner/repo#2"):
+        bot.deliver("issues", bot.github.payload("opened", reference))
+    while bot.worker.step():
+        pass
+    waiting = bot.store.list_work(Job, "waiting")
+    for job in waiting:
+        assert job.due_at is not None and job.due_at - bot.clock() > 110 and job.attempts == 0
+    assert {job.issue: job.last_error for job in waiting} == {
+        1: "GitHub's rate limit is reached; it ends in 120 s",
+        2: "GitHub asked this installation to wait",
+    }
+    assert len([path for _, path in bot.writes()]) == 1
+    bot.settle(130)
+    assert bot.github.labels(ISSUE) == bot.github.labels("owner/repo#2") == [HANG]
+
+
+def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pace.LIMITS == ((60, 80), (3600, 500))
+    monkeypatch.setattr(pace, "LIMITS", ((60, 4), (3600, 6)))
+    assert [bot.store.take_write(installation) for installation in (INSTALLATION, 2)] == [
+        None,
+        None,
+    ]  # by another worker
+    start = bot.clock()
+    for number in (1, 2, 3):
+        bot.github.open(f"owner/repo#{number}", TITLE, BODY)
+        bot.deliver("issues", bot.github.payload("opened", f"owner/repo#{number}"))
+    bot.settle(0)
+    (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
+    assert "paced" in str(job.last_error) and (job.due_at, job.attempts) == (start + 60, 0)
+    bot.settle(60)
+    assert bot.github.labels("owner/repo#3") == [HANG]
+    bot.github.open("owner/repo#4", TITLE, BODY)
+    bot.github.open("owner/repo#5", TITLE, BODY)
+    for number in (4, 5):
+        bot.deliver("issues", bot.github.payload("opened", f"owner/repo#{number}"))
+    bot.settle(100)
+    (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
+    assert job.due_at == start + 3600
+    bot.settle(3600)
+    assert bot.github.labels("owner/repo#5") == [HANG]
+
+
+FAULTS = [
+    Trouble(r"^GET .*/issues/1$", Fault(500), times=7),
+    Trouble(r"^POST .*/issues/1/labels$", Fault(502), after=True, times=7),
+    Trouble(r"^POST .*/issues/1/comments$", Fault(502), after=True),
+    Trouble(r"^POST .*/issues/1/comments$", reset=True, times=7),
+    Trouble(r"^POST .*/issues/1/comments$", after=True, reset=True),
+    Trouble(r"^POST .*/access_tokens$", Fault(500), times=7),
+    Trouble(r"^GET .*/timeline", Fault(401)),
+]
+
+
+@pytest.mark.parametrize(
+    "trouble", FAULTS, ids=lambda trouble: f"{trouble.request}-{trouble.fault.status if trouble.fault else 'reset'}"
+)
+def test_after_a_failure_it_is_done_later_and_once(
+    make: Make, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("distriage_serving.github.app_auth.MAX_WAIT_S", 0.0)  # every failure puts the job off
+    bot = make()
+    bot.github.files["owner/repo/.github/distriage.yml"] = COMMENTED
+    bot.github.troubles.append(
+        Trouble(trouble.request, trouble.fault, trouble.after, trouble.reset, times=trouble.times)
+    )
+    bot.issue("opened")
+    for _ in range(9):
+        bot.settle(4000)
+    assert bot.github.labels(ISSUE) == [HANG] and len(bot.github.comments(ISSUE)) == 1
+    assert bot.store.counts()["jobs"]["dead"] == 0
+
+
+def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("distriage_serving.github.app_auth.MAX_WAIT_S", 0.0)
+    bot = make()
+    bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", Fault(500), times=1000))
+    bot.issue("opened")
+    for _ in range(12):
+        bot.settle(5000)
+    (dead,) = bot.store.dead(Job)
+    assert "GitHub fails (500)" in str(dead.last_error) and bot.github.labels(ISSUE) == []
+    bot.github.troubles.clear()
+    assert bot.store.replay(Job, dead.id)
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [HANG] and bot.store.dead(Job) == []
+
+
+def test_an_error_that_nobody_foresaw_is_tried_again_and_keeps_the_report_s_text_to_itself(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def choke(*_: object) -> None:
+        raise ValueError(f"cannot digest {TITLE}")
+
+    monkeypatch.setattr(worker_module, "triage", choke)
+    bot.issue("opened")
+    (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
+    assert str(job.last_error).startswith("ValueError at test_bot_failures.py:") and TITLE not in str(
+        job.last_error
+    ) + "".join(map(JsonFormatter().format, caplog.records))
+    monkeypatch.undo()
+    bot.settle(4000)
+    assert bot.github.labels(ISSUE) == [HANG]
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing_more(make: Make) -> None:
+    bot = make(lease_s=30)
+    bot.deliver("issues", bot.github.payload("opened", ISSUE))
+    bot.worker.step()
+    (job,) = bot.store.lease(Job, "dead worker", 30)
+    bot.clock.now += 31
+    bot.settle()  # another one took over
+    assert bot.github.labels(ISSUE) == [HANG]
+    with pytest.raises(Exception, match="not leased"):
+        bot.store.finish(job)
+
+
+def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
+    repositories = [{"full_name": "Owner/Repo"}, {"full_name": "owner/other"}]
+    bot.deliver(
+        "installation", {"action": "created", "installation": {"id": INSTALLATION}, "repositories": repositories}
+    )
+    bot.settle()
+    assert [repository.name for repository in bot.store.list_repositories(enabled=True)] == [
+        "owner/other",
+        "owner/repo",
+    ]
+    removed = {
+        "action": "removed",
+        "installation": {"id": INSTALLATION},
+        "repositories_removed": [{"full_name": "Owner/Other"}],
+    }
+    bot.deliver("installation_repositories", removed)
+    bot.settle()
+    assert [repository.name for repository in bot.store.list_repositories(enabled=True)] == ["owner/repo"]
+    bot.github.installations.clear()
+    bot.deliver("installation", {"action": "deleted", "installation": {"id": INSTALLATION}})
+    bot.deliver("issues", bot.github.payload("opened", ISSUE))
+    bot.settle()
+    assert bot.store.list_repositories(enabled=True) == [] and bot.writes() == []
+    assert bot.store.counts()["jobs"]["dead"] == 0
+
+
+def pull_request(action: str = "opened", head: str = "b" * 40) -> dict[str, Any]:
+    return {
+        "action": action,
+        "pull_request": {"number": 5, "head": {"sha": head}, "base": {"sha": "a" * 40}},
+        "repository": {"full_name": "owner/repo"},
+        "installation": {"id": INSTALLATION},
+        "sender": PERSON,
+    }
+
+
+def test_a_pull_request_that_edits_the_configuration_gets_one_check_with_the_error_s_line(bot: Bot) -> None:
+    bot.github.versions = {"a" * 40: CONFIG, "b" * 40: "# new\naxes: {symtom: true}\n"}
+    for _ in range(2):
+        bot.deliver("pull_request", pull_request())
+        bot.settle()
+    (run,) = bot.github.check_runs["b" * 40]
+    assert (run["conclusion"], run["output"]["annotations"][0]["start_line"]) == ("failure", 2)
+    assert "did you mean `symptom`" in run["output"]["annotations"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("head", "conclusion"), [(CONFIG, None), (None, None), (COMMENTED, "success"), ("axes: [\n", "failure")]
+)
+def test_checks_say_what_is_so(bot: Bot, head: str | None, conclusion: str | None) -> None:
+    bot.github.versions = {"a" * 40: CONFIG, **({"b" * 40: head} if head is not None else {})}
+    bot.deliver("pull_request", pull_request("synchronize"))
+    bot.settle()
+    assert [run["conclusion"] for run in bot.github.check_runs.get("b" * 40, [])] == (
+        [conclusion] if conclusion else []
+    )
+
+
+def test_without_the_permission_the_check_is_left_out_quietly(bot: Bot) -> None:
+    bot.github.versions = {"a" * 40: CONFIG, "b" * 40: COMMENTED}
+    bot.github.troubles.append(Trouble("check-runs", faults.integration(), times=9))
+    bot.deliver("pull_request", pull_request())
+    bot.settle()
+    assert bot.job().state == "ignored" and bot.github.check_runs == {}

@@ -1,0 +1,123 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Commands in comments, and decisions in the queue."""
+
+from __future__ import annotations
+
+# ruff: noqa: F401, F811  # fixtures
+from typing import Any
+
+import pytest
+
+from distriage.references import IssueReference
+from distriage_serving.bot import worker as worker_module
+from distriage_serving.logs import JsonFormatter
+from distriage_serving.store import Delivery, Job, Review, pace, triage_job
+
+from support import faults
+from support.bot import (
+    BODY,
+    COMMENTED,
+    CONFIG,
+    HANG,
+    ISSUE,
+    LEAK,
+    OOM,
+    OTHER_BOT,
+    STRANGER,
+    TITLE,
+    Bot,
+    Make,
+    bot,
+    github,
+    make,
+    store,
+)
+from support.faults import Fault, Trouble
+from support.github import INSTALLATION, PERSON
+
+
+def test_wrong_with_the_right_label_replaces_ours_and_undo_brings_it_back(bot: Bot) -> None:
+    bot.issue("opened")
+    first = bot.say("Hm.\n/triage wrong symptom=oom")
+    assert bot.github.labels(ISSUE) == [OOM]
+    assert bot.reviews() == [("command", "oom", "maintainer", "hang")]
+    second = bot.say("/triage undo")
+    assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == []
+    assert bot.reviews(undone=True) == [("command", "oom", "maintainer", "hang")]
+    assert bot.github.reactions == {first["id"]: ["+1"], second["id"]: ["+1"]}
+    assert bot.github.comments(ISSUE) == ["Hm.\n/triage wrong symptom=oom", "/triage undo"]
+
+
+def test_wrong_without_a_label_takes_ours_off_for_good_but_nobody_else_s(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom")
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == []
+    bot.github.label(ISSUE, LEAK, PERSON)
+    bot.say("/triage wrong")
+    assert bot.github.labels(ISSUE) == [LEAK]
+    assert ("command", None, "maintainer", "hang") in bot.reviews()
+
+
+def test_undo_takes_back_one_decision_at_a_time(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom=oom fix=patch")
+    bot.say("/triage wrong symptom=leak")
+    bot.say("/triage undo")
+    assert bot.github.labels(ISSUE) == [OOM]
+    assert {verdict.axis for verdict in bot.store.reviews(issue=IssueReference("owner/repo", 1))} == {"symptom", "fix"}
+    bot.say("/triage undo")
+    assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == []
+    third = bot.say("/triage undo")
+    assert bot.github.reactions[third["id"]] == ["confused"]
+
+
+@pytest.mark.parametrize(
+    ("role", "may"),
+    [("triage", True), ("write", True), ("maintain", True), ("admin", True), ("read", False), (None, False)],
+)
+def test_only_people_who_may_label_issues_can_command(bot: Bot, role: str | None, may: bool) -> None:
+    bot.issue("opened")
+    if role is not None:
+        bot.github.roles["stranger"] = role
+    bot.say("/triage wrong symptom=oom", STRANGER)
+    assert bot.github.labels(ISSUE) == ([OOM] if may else [HANG])
+    assert bool(bot.github.reactions) == may and bool(bot.reviews()) == may
+
+
+def test_triage_looks_again(bot: Bot) -> None:
+    bot.github.files["owner/repo/.github/distriage.yml"] = "axes: {fix: true}\n"
+    bot.issue("opened")
+    bot.github.files["owner/repo/.github/distriage.yml"] = CONFIG
+    bot.say("/triage")
+    assert sorted(bot.github.labels(ISSUE)) == ["fix: tuning", HANG]
+
+
+def test_a_command_counts_on_a_locked_issue_too(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.troubles.append(Trouble(r"^POST .*/reactions$", faults.locked()))
+    bot.say("/triage wrong symptom=oom")
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_a_decision_in_the_queue_is_written_back_and_taken_back(bot: Bot) -> None:
+    bot.issue("opened")
+    decided = Review(
+        repository="owner/repo", number=1, axis="symptom", label="leak", who="queue-user", how="queue", at=bot.clock()
+    )
+    (verdict_id,) = bot.store.add_reviews(decided)
+    bot.store.put_job(triage_job(IssueReference("owner/repo", 1), INSTALLATION))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [LEAK]
+    bot.store.undo_reviews(verdict_id)
+    bot.store.put_job(triage_job(IssueReference("owner/repo", 1), INSTALLATION))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [HANG]
+
+
+def test_what_a_person_does_by_hand_after_a_command_holds(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom=oom")
+    bot.github.unlabel(ISSUE, OOM, PERSON)
+    bot.issue("unlabeled")
+    assert bot.github.labels(ISSUE) == []

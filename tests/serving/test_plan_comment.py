@@ -1,0 +1,204 @@
+"""What a plan says in its comment and in its summary."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distriage.past.answer import LikelyDuplicate
+from distriage.verdict import Candidate, Differential
+from distriage_serving.planning import markdown
+from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.names import resolve
+from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.summary import summary_of
+from distriage_serving.planning.types import OwnComment, Plan
+
+from support.plans import TAXONOMY, config, plan, state, why
+from support.verdicts import make_verdict
+
+
+def summary(made: Plan, **changes: Any) -> str:
+    return summary_of(made, make_verdict(), state(**changes), TAXONOMY)
+
+
+def test_the_comment_has_its_marker_first_and_asks_what_is_missing() -> None:
+    made = plan(make_verdict(missing=("torch", "nccl")), "ask-for-environment: true")
+    assert made.comment is not None
+    marker = Marker.read(made.comment.body)
+    assert marker == Marker("v1", made.comment.digest)
+    assert "- Which torch?\n- Which nccl?" in made.comment.body
+
+
+def test_nothing_to_say_is_no_comment() -> None:
+    assert plan(make_verdict(), "ask-for-environment: true").comment is None
+    assert plan(make_verdict(missing=("torch",))).comment is None
+
+
+def test_the_template_is_filled_and_the_questions_added() -> None:
+    made = plan(make_verdict(missing=("torch",)), "comment: 'Hello {{ labels }} {{ axes }}'\nask-for-environment: true")
+    assert made.comment is not None
+    for part in (
+        "Hello `stage: training-evaluation`, `symptom: runtime-hang`",
+        "- Symptom: `runtime-hang` (90%)",
+        "- Which torch?",
+    ):
+        assert part in made.comment.body
+
+
+def test_the_own_comment_is_edited_and_an_equal_one_left() -> None:
+    verdict = make_verdict(missing=("torch",))
+    first = plan(verdict, "ask-for-environment: true").comment
+    assert first is not None and first.replaces is None
+    assert plan(verdict, "ask-for-environment: true", own_comment=OwnComment(5, first.digest)).comment is None
+    edited = plan(make_verdict(), "ask-for-environment: true", own_comment=OwnComment(5, first.digest)).comment
+    assert edited is not None and edited.replaces == 5 and "Nothing" in edited.body
+
+
+def test_a_second_run_after_the_first_changes_nothing() -> None:
+    text = "comment: true\nneeds-triage: true"
+    first = plan(make_verdict(), text)
+    assert first.comment is not None
+    done = frozenset(first.labels)
+    second = plan(
+        make_verdict(),
+        text,
+        labels=done,
+        labels_by_us=done,
+        repository_labels=done,
+        own_comment=OwnComment(1, first.comment.digest),
+    )
+    assert (second.labels, second.create, second.comment) == ((), (), None)
+
+
+SAME = LikelyDuplicate(
+    id="owner/repo#7",
+    title="Hang @octocat #9 `x` <b> closes #3 [a](b)\nnext",
+    url="https://github.com/owner/repo/issues/7",
+    state="closed",
+    closed_by="completed",
+    probability=0.91,
+)
+REPEATED = make_verdict().model_copy(update={"duplicates": [SAME]})
+
+
+def test_a_likely_duplicate_is_in_the_comment_only_where_that_is_switched_on() -> None:
+    assert plan(REPEATED).comment is None and plan(make_verdict(), "name-duplicates: true").comment is None
+    made = plan(REPEATED, "name-duplicates: true").comment
+    assert made is not None
+    shown = (
+        "- [`owner/repo#7`](https://redirect.github.com/owner/repo/issues/7) "
+        "`Hang @octocat #9 ˋxˋ <b> closes #3 [a](b) next` (closed: `completed`)"
+    )
+    assert made.body.endswith(f"It reads like:\n\n{shown}")
+    without = re.sub(r"`[^`\n]*`", "", made.body.partition("\n")[2])
+    assert not re.search(r"[@#<]|//github", without), "it mentions, refers or leaves a trace"
+    assert f"**Likely the same issue** (91%)\n\n{shown}" in summary_of(plan(REPEATED), REPEATED, state(), TAXONOMY)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "https://ghe.example.org/o/r/issues/7", "javascript:x", "https://github.com/o/r/issues/7)![x](y"]
+)
+def test_what_is_no_page_of_github_com_is_not_linked(url: str) -> None:
+    item = SAME.model_copy(update={"url": url, "state": "open", "closed_by": "", "title": "A"})
+    assert markdown.duplicates([item]) == "- `owner/repo#7` `A` (open)"
+
+
+def test_the_comment_places_a_duplicate_where_its_template_says_and_takes_it_back() -> None:
+    made = plan(REPEATED, "comment: 'Look: {{ duplicates }} Bye duplicates'\nname-duplicates: true").comment
+    assert made is not None and made.body.endswith("Bye duplicates") and made.body.count("It reads like") == 1
+    asks = make_verdict(missing=("torch",)).model_copy(update={"duplicates": [SAME]})
+    both = plan(asks, "name-duplicates: true\nask-for-environment: true").comment
+    assert both is not None and both.body.index("It reads like") < both.body.index("Which torch?")
+    own, none = OwnComment(5, made.digest), make_verdict().model_copy(update={"duplicates": []})
+    assert plan(make_verdict(), "name-duplicates: true", own_comment=own).comment is None  # nobody looked
+    gone = plan(none, "name-duplicates: true", own_comment=own).comment
+    assert gone is not None and gone.replaces == 5 and "no longer holds" in gone.body
+
+
+def test_the_checks_stand_in_the_summary_and_where_the_comment_wants_them() -> None:
+    made = plan(make_verdict(), "comment: |\n  Try first:\n\n  {{ checks }}\n")
+    assert made.comment is not None and "Try first:\n\n1. Run `py-spy dump` on every rank." in made.comment.body
+    assert "**Check first**\n\n1. Run `py-spy dump` on every rank.\n" in summary(made)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [({"locked": True}, "locked"), ({"is_open": False}, "closed"), ({"comment_deleted": True}, "deleted")],
+)
+def test_no_comment_where_it_is_unwanted(changes: dict[str, Any], reason: str) -> None:
+    made = plan(make_verdict(missing=("torch",)), "ask-for-environment: true", **changes)
+    assert made.comment is None and reason in why(made, "comment")
+
+
+HOSTILE = [
+    "@octocat please look",
+    "closes #12 and octocat/repo#3 and GH-4",
+    "[link](javascript:alert(1)) <https://evil.example> www.evil.example",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "a | b \\| c \\\\| d",
+    "`` ` ``` @octocat",
+    "-->\n\n# heading\n::error::x\n<!-- distriage:v1 0000000000000000 -->",
+    "\u202edesrever \x1b[31m \ud800 \x00 \u2028 :+1: $x$",
+]
+anything = (
+    st.sampled_from(HOSTILE)
+    | st.text(st.characters(), max_size=80)
+    | st.text(alphabet="`|\\@#<>[]()!*_~:\n\r&-a ", max_size=60)
+)
+
+
+@given(anything)
+def test_code_is_one_span_on_one_line_whatever_stands_in_it(text: str) -> None:
+    shown = markdown.code(text)
+    if shown == "–":
+        return
+    assert shown[0] == shown[-1] == "`" and len(shown) > 2
+    inner = shown[1:-1]
+    assert not set("`|\n\r") & set(inner)
+    assert inner == inner.strip() and inner.isprintable() and len(inner) <= markdown.MAX_CHARS
+
+
+@given(anything)
+def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+    if text.isprintable() and not set("`|") & set(text) and text == " ".join(text.split()) and text:
+        assert markdown.code(text) == f"`{text}`"
+
+
+@given(title=anything, author=anything, label=anything, fact=anything)
+def test_nothing_of_others_stands_outside_of_code(title: str, author: str, label: str, fact: str) -> None:
+    calm = "x"
+    shapes = []
+    for values in ((title, author, label, fact), (calm, calm, calm, calm)):
+        verdict = make_verdict(missing=("torch",), environment={"torch": values[3] or calm})
+        verdict = verdict.model_copy(update={"model": values[0] or calm})
+        issue = state(title=values[0] or calm, author=values[1], labels=frozenset({values[2]}))
+        made = make_plan(verdict, issue, resolve(config("comment: true\nask-for-environment: true"), TAXONOMY))
+        summary = summary_of(made, verdict, issue, TAXONOMY)
+        assert made.comment is not None
+        shapes.append(
+            [re.sub(r"`[^`\n|]*`|–", "CODE", text) for text in (summary, made.comment.body.partition("\n")[2])]
+        )
+    assert shapes[0] == shapes[1], "the text changed more than the inside of a code span"
+
+
+def test_the_title_of_the_summary_is_the_report_s_as_text() -> None:
+    title = "<b>@octocat</b> | ` [x](y)"
+    shown = summary(plan(title=title), title=title)
+    assert "`<b>@octocat</b> ¦ ˋ [x](y)`" in shown
+    assert "| Symptom | `runtime-hang` | 0.90 |" in shown
+
+
+def test_the_summary_shows_the_causes_to_tell_apart() -> None:
+    causes = [Candidate(label="deadlock", probability=0.4, check="Compare the stacks of `a | b`.")]
+    unsure = make_verdict(cause="abstain").model_copy(
+        update={"differential": Differential(causes=causes, right_among=0.7)}
+    )
+    shown = summary_of(plan(unsure), unsure, state(), TAXONOMY)
+    assert "**Which cause** (the right one was among the three in 70% of held-out reports)" in shown
+    assert "- `deadlock` 0.40: Compare the stacks of `a | b`." in shown
+    assert "Which cause" not in summary(plan())

@@ -1,0 +1,89 @@
+# ruff: noqa: F401, F811  # fixtures
+"""For how long somebody is in the queue, and who ends that."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+
+from support.command_line import Command, assert_one_line
+from support.queue_login import GITHUB, OAuthGitHub, admin, begin, browser, oauth, site
+from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
+
+
+def copy_of(client: httpx.Client) -> httpx.Client:
+    """A browser with the same cookies."""
+    return httpx.Client(
+        base_url=client.base_url, cookies=dict(client.cookies), headers=client.headers, timeout=60, trust_env=False
+    )
+
+
+def test_a_cookie_copied_before_the_logout_is_worth_nothing_after_it(admin: httpx.Client) -> None:
+    with copy_of(admin) as thief:
+        assert thief.get("/queue").status_code == 200
+        admin.post("/logout", data={"csrf": csrf(admin.get("/queue"))})
+        assert thief.get("/queue").status_code == 303
+
+
+def test_the_database_holds_no_cookie_and_the_login_page_nothing_of_a_token(site: Queue, admin: httpx.Client) -> None:
+    (session, *_) = site.store.list_sessions()
+    assert admin.cookies["distriage_session"] not in repr(session) and session.id != admin.cookies["distriage_session"]
+    with visitor(site) as anonymous:
+        cookie = anonymous.get("/login").cookies["distriage_login"]
+    key = hashlib.sha256(f"distriage session\0{TOKEN}".encode()).digest()
+    payload, _, signature = cookie.rpartition(".")
+    for guess in (key, hashlib.sha256(b"login" + b"signer" + key).digest()):
+        assert base64.urlsafe_b64encode(hashlib.sha256(guess + payload.encode()).digest()).decode() != signature
+    first = site.store.shared_value("session-key", lambda: "another")
+    assert len(first) == 64 and first == site.store.shared_value("session-key", lambda: "another")
+
+
+def test_sessions_are_listed_and_ended_from_the_command_line(
+    site: Queue, admin: httpx.Client, command: Command
+) -> None:
+    database = f"sqlite:///{site.file}"
+    listed = command("sessions", "list", "--database", database).out.splitlines()
+    mine = next(line for line in listed if "admin:default" in line).split()[0]
+    assert command("sessions", "end", mine, "--database", database).out == "1 ended\n"
+    assert admin.get("/queue").status_code == 303
+    with visitor(site) as other:
+        log_in(other)
+        command("sessions", "end", "admin:default", "--database", database)
+        assert other.get("/queue").status_code == 303
+    assert_one_line(command("sessions", "end", "nobody", "--database", database), "nobody")
+    assert command("sessions", "end", "all", "--database", database).code == 0
+    assert command("sessions", "list", "--database", database).out == ""
+
+
+@pytest.mark.parametrize(("by_github", "hours"), [(True, 1), (False, 12)])
+def test_sessions_end_by_themselves(
+    keyword_classifier: Classifier, tmp_path: Path, oauth: OAuthGitHub, by_github: bool, hours: int
+) -> None:
+    with queue(keyword_classifier, tmp_path, **GITHUB) as opened, visitor(opened) as client:
+        opened.add(1, "hangs")
+        if by_github:
+            client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})
+        else:
+            log_in(client)
+        now = time.time()
+        opened.store.clock = lambda: now + hours * 3600 - 5
+        assert client.get("/queue").status_code == 200
+        opened.store.clock = lambda: now + hours * 3600 + 5
+        assert client.get("/queue").status_code == 303
+
+
+def test_another_token_ends_the_sessions_of_the_old_one(keyword_classifier: Classifier, tmp_path: Path) -> None:
+    with queue(keyword_classifier, tmp_path) as opened, visitor(opened) as client:
+        log_in(client)
+        cookies = dict(client.cookies)
+    for token, status in ((TOKEN[::-1], 303), (TOKEN, 200)):
+        with queue(keyword_classifier, tmp_path, admin_token=token) as opened, visitor(opened) as client:
+            client.cookies.update(cookies)
+            assert client.get("/queue").status_code == status

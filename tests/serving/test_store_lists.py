@@ -1,0 +1,198 @@
+"""Lists of issues: filters, orders, pages."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import event, select, text
+from sqlalchemy.orm import defer
+from sqlalchemy.orm.exc import DetachedInstanceError
+
+from distriage.errors import InputError
+from distriage_serving.store import (
+    Issue,
+    IssueFilter,
+    Sort,
+    Store,
+    StoredVerdict,
+)
+from distriage_serving.store.issues import WEEK_S
+from distriage_serving.store.paging import in_order
+from distriage_serving.store.schema import VerdictAxis
+
+from support.databases import NOW
+from support.stored_issues import TAXONOMY, issue, person, prediction
+from support.verdicts import axis_verdict, make_verdict
+
+DAY_S = 86400.0
+
+
+def test_filters_and_orders(store: Store) -> None:
+    store.save_issue(issue(1, created_at=NOW - 200 * DAY_S))
+    store.save_issue(issue(2))
+    store.save_issue(issue(3, state="closed"))
+    store.save_issue(issue(4, repository="other/repo", created_at=NOW - DAY_S))
+    store.save_verdict(prediction(1), TAXONOMY)
+    store.save_verdict(
+        prediction(2, "owner/repo", NOW, axis_verdict("stage", "inference"), symptom="suggest"), TAXONOMY
+    )
+
+    def numbers(filter: IssueFilter, sort: Sort = "priority") -> list[int]:  # noqa: A002
+        found = [item.number for item, _ in store.list_issues(filter, sort).items]
+        assert store.count_issues(filter) == len(found)
+        return found
+
+    assert numbers(IssueFilter()) == [1, 4, 2]
+    assert numbers(IssueFilter(), "newest") == [2, 4, 1]
+    assert numbers(IssueFilter(), "oldest") == [1, 4, 2]
+    assert numbers(IssueFilter(repositories=["Owner/REPO"])) == [1, 2]
+    assert numbers(IssueFilter(repositories=["owner/repo", "other/repo"])) == [1, 4, 2]
+    assert numbers(IssueFilter(repositories=[])) == []
+    assert numbers(IssueFilter(state=None)) == [1, 4, 3, 2]
+    assert numbers(IssueFilter(labels={"stage": "inference"})) == [2]
+    assert numbers(IssueFilter(labels={"stage": "inference", "kind": "question"})) == []
+    assert numbers(IssueFilter(outcome="suggest")) == [2]
+    assert numbers(IssueFilter(number=4)) == [4] and numbers(IssueFilter(number=3)) == []
+    store.add_reviews(person(number=2))
+    assert numbers(IssueFilter()) == [1, 4]
+    assert numbers(IssueFilter(status="accepted")) == [2]
+    [(first, said), *_] = store.list_issues().items
+    assert said is not None and said.verdict == make_verdict()
+    with pytest.raises(DetachedInstanceError):
+        _ = first.body
+
+
+def test_counts_by_week_take_the_latest_prediction_only(store: Store) -> None:
+    for number in (1, 2):
+        store.save_issue(issue(number))
+    store.save_verdict(prediction(1, "owner/repo", NOW - WEEK_S), TAXONOMY)
+    store.save_verdict(prediction(1, stage="suggest"), TAXONOMY)
+    store.save_verdict(prediction(2), TAXONOMY)
+    stage = [count for count in store.axis_counts(NOW - 2 * WEEK_S) if count.axis == "stage"]
+    assert [(count.label, count.outcome, count.count) for count in stage] == [
+        ("training-evaluation", "apply", 1),
+        ("training-evaluation", "suggest", 1),
+    ]
+    assert store.axis_counts(NOW + 1) == store.axis_counts(0, []) == []
+
+
+@pytest.fixture
+def many(store: Store) -> Iterator[Store]:
+    """10,000 issues in two repositories, each with a prediction of one axis."""
+    sure = make_verdict()
+    with store._session(writes=True) as session:
+        seen = {
+            "title": "t",
+            "body": "b",
+            "author": "a",
+            "url": "u",
+            "state": "open",
+            "labels": [],
+            "updated_at": NOW,
+            "digest": "d",
+        }
+        issues = [
+            {
+                "repository": f"o/r{n % 2}",
+                "number": n,
+                "created_at": NOW - n % 997,
+                "priority": n * 7919 % 1000 / 8,
+                "status": "open",
+                "verdict_id": n,
+                **seen,
+            }
+            for n in range(1, 10_001)
+        ]
+        session.execute(Issue.__table__.insert(), issues)
+        said = {
+            "model": "toy",
+            "taxonomy_version": "1",
+            "digest": "d",
+            "verdict": sure,
+            "plan": None,
+            "made_at": NOW,
+            "week_at": 0,
+        }
+        session.execute(
+            StoredVerdict.__table__.insert(),
+            [{"id": n, "repository": f"o/r{n % 2}", "number": n, **said} for n in range(1, 10_001)],
+        )
+        axes = [
+            {"verdict_id": n, "axis": "stage", "label": "inference", "probability": 0.5, "outcome": "apply"}
+            for n in range(1, 10_001)
+        ]
+        session.execute(VerdictAxis.__table__.insert(), axes)
+        session.execute(text("ANALYZE"))
+    yield store
+
+
+def test_paging_over_ten_thousand_issues_reads_an_index_and_misses_none(many: Store) -> None:
+    seen: list[tuple[float, str, int]] = []
+    after = None
+    while True:
+        page = many.list_issues(after=after, limit=2500)
+        seen += [(item.priority, item.repository, item.number) for item, _ in page.items]
+        after = page.next
+        if after is None:
+            break
+    assert len(seen) == len(set(seen)) == 10_000
+    assert [key[0] for key in seen] == sorted((key[0] for key in seen), reverse=True)
+    middle = many.list_issues(limit=5000).next
+    for sort, wanted, place in (
+        ("priority", IssueFilter(), None),
+        ("priority", IssueFilter(), middle),
+        ("newest", IssueFilter(), None),
+        ("oldest", IssueFilter(), None),
+        ("priority", IssueFilter(repositories=["o/r1"]), None),
+    ):
+        plan = explain(many, wanted, sort, place)
+        indexes = ["issues_created"] if sort != "priority" else ["issues_priority"]
+        indexes += ["issues_of_repository"] if wanted.repositories else []
+        assert any(index in plan for index in indexes), plan
+        assert "TEMP B-TREE" not in plan and "Sort" not in plan and "Seq Scan on issues" not in plan, plan
+
+
+def explain(store: Store, wanted: IssueFilter, sort: Sort, after: str | None) -> str:
+    """The plan of the statement that `list_issues` runs, as the database gives it."""
+    statements: list[tuple[str, object]] = []
+
+    def note(_c: object, _d: object, statement: str, parameters: object, *_: object) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(store._reading, "before_cursor_execute", note)
+    try:
+        store.list_issues(wanted, sort, after, 50)
+        event.remove(store._reading, "before_cursor_execute", note)
+        [(statement, parameters)] = [given for given in statements if given[0].startswith("SELECT")]
+        prefix = "EXPLAIN QUERY PLAN" if store._engine.dialect.name == "sqlite" else "EXPLAIN"
+        with store._session(writes=False) as session:
+            return "\n".join(
+                str(row) for row in session.connection().exec_driver_sql(f"{prefix} {statement}", parameters)
+            )
+    finally:
+        if event.contains(store._reading, "before_cursor_execute", note):
+            event.remove(store._reading, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "not base64 é",
+        "AAAA",
+        "e30",
+        ["oldest", 1.0, "o/r", 1],
+        ["priority", 1.0, "o/r"],
+        ["priority", "1", "o/r", 1],
+        ["priority", float("nan"), "o/r", 1],
+        ["priority", 1.0, "o/r", 2**63],
+        [[[]]],
+    ],
+    ids=str,
+)
+def test_a_cursor_that_no_page_gave_is_refused(place: object) -> None:
+    token = place if isinstance(place, str) else base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+    with pytest.raises(InputError, match="expected the `next` of a page sorted by 'priority'"):
+        in_order(select(Issue, StoredVerdict).options(defer(Issue.body)), "priority", token)

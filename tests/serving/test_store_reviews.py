@@ -1,0 +1,152 @@
+"""What people decided, and the repositories of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.references import IssueReference
+from distriage_serving.store import (
+    Job,
+    Lifecycle,
+    Store,
+    triage_job,
+)
+
+from support.databases import NOW, Clock
+from support.stored_issues import TAXONOMY, issue, person, prediction
+
+
+def test_the_status_follows_the_latest_review_on_each_axis(store: Store, clock: Clock) -> None:
+    store.save_issue(issue())
+
+    def status() -> str:
+        found = store.get_issue("owner/repo", 1)
+        assert found is not None
+        return found.status
+
+    [accepted] = store.add_reviews(person())
+    assert status() == "accepted"
+    [corrected] = store.add_reviews(person(label="setup-hang", at=NOW + 1))
+    assert status() == "corrected"
+    assert [verdict.id for verdict in store.undo_reviews(corrected)] == [corrected]
+    assert status() == "accepted"
+    assert store.undo_reviews(corrected) == []
+    dismissed = store.add_reviews(person(label=None, at=NOW + 2), person("kind", None, at=NOW + 2))
+    assert status() == "dismissed"
+    clock.now += 10
+    store.undo_reviews(accepted, *dismissed)
+    assert status() == "open"
+    assert store.reviews() == []
+    assert [(verdict.id, verdict.undone_at) for verdict in store.reviews(undone=True)] == [
+        (accepted, NOW + 10), (corrected, NOW), *((id_, NOW + 10) for id_ in dismissed)
+    ]  # fmt: skip
+
+
+def test_an_issue_stays_open_until_every_axis_that_matters_is_reviewed(store: Store) -> None:
+    """H4: taking one wrong label off is a review of that axis, not of the issue."""
+    store.save_issue(issue())
+    store.save_verdict(prediction(), TAXONOMY, ["stage", "symptom"])
+
+    def status() -> str:
+        found = store.get_issue("owner/repo", 1)
+        assert found is not None
+        return found.status
+
+    store.add_reviews(person("stage", None, how="unlabel"))
+    assert status() == "open"
+    [symptom] = store.add_reviews(person("symptom", how="label"))
+    assert status() == "corrected"
+    store.undo_reviews(symptom)
+    assert status() == "open"
+    store.add_reviews(person("symptom", None, how="unlabel", at=NOW + 1))
+    assert status() == "dismissed"
+    store.save_verdict(prediction(), TAXONOMY, ["stage", "symptom", "cause"])  # the repository labels one more
+    assert status() == "open"
+    store.add_reviews(person("kind", "bug", at=NOW + 2))  # who goes through it in the queue has looked at it all
+    assert status() == "corrected"
+
+
+def test_an_event_seen_twice_is_one_verdict(store: Store) -> None:
+    first = store.add_reviews(person(how="unlabel", label=None))
+    assert store.add_reviews(person(how="unlabel", label=None)) == first
+    assert store.add_reviews(person(how="unlabel", label=None, who="eve")) != first
+    assert len(store.reviews()) == 2
+
+
+def test_verdicts_are_found_by_time_repository_and_issue_and_outlive_the_issue(store: Store, clock: Clock) -> None:
+    store.save_issue(issue(state="deleted"))
+    store.save_verdict(prediction(), TAXONOMY)
+    store.add_reviews(person(), person(number=2, at=NOW + 1), person(repository="other/repo", at=NOW + 2))
+    assert [verdict.number for verdict in store.reviews(NOW + 1)] == [2, 1]
+    assert [verdict.number for verdict in store.reviews(repositories=["Owner/repo"])] == [1, 2]
+    assert [verdict.number for verdict in store.reviews(issue=IssueReference("Owner/repo", 2))] == [2]
+    assert store.reviews(repositories=[]) == []
+    clock.now += 100
+    assert store.purge(50) == 1
+    assert store.get_issue("owner/repo", 1) is None
+    assert store.axis_counts(0) == []
+    assert len(store.reviews()) == 3
+
+
+def test_repositories_are_noted_listed_and_disabled(store: Store) -> None:
+    for name in ("Owner/B", "owner/a"):
+        store.save_repository(name, display_name=name, installation_id=7, config={"mode": "precise"}, enabled=True)
+    store.save_repository("owner/b", config_error="line 3: unknown key")
+    found = store.get_repository("OWNER/b")
+    assert found is not None
+    assert (found.name, found.display_name, found.config, found.config_error) == (
+        "owner/b",
+        "Owner/B",
+        {"mode": "precise"},
+        "line 3: unknown key",
+    )
+    store.disable_repositories(7, ["Owner/A"])
+    assert [repository.name for repository in store.list_repositories(enabled=True)] == ["owner/b"]
+    store.disable_repositories(7)
+    assert [repository.name for repository in store.list_repositories(enabled=False, installation_id=7)] == [
+        "owner/a",
+        "owner/b",
+    ]
+    assert store.list_repositories(installation_id=8) == []
+
+
+def test_a_renamed_repository_takes_everything_along(store: Store, clock: Clock) -> None:
+    """M9. What is known under the new name is kept, the rest moves; a second time there is nothing left to move."""
+    store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7, config={"mode": "precise"})
+    for number in (1, 2):
+        store.save_issue(issue(number))
+        store.save_verdict(prediction(number), TAXONOMY)
+    store.add_reviews(person(), person(number=2, at=NOW + 1))
+    store.save_issue(issue(2, repository="new/name", title="Seen under the new name"))
+    store.add_reviews(person(number=2, repository="new/name", at=NOW + 1))  # the same event, seen there too
+    for name in ("owner/repo", "new/name"):
+        store.put_job(triage_job(IssueReference(name, 2), 7))
+    store.put_job(triage_job(IssueReference("Owner/Repo", 1), 7), NOW + 60)
+    assert store.rename_repository("Owner/Repo", "New/Name")
+    found = store.get_repository("new/name")
+    assert found is not None and (found.display_name, found.config) == ("New/Name", {"mode": "precise"})
+    assert store.get_repository("owner/repo") is None and store.get_issue("owner/repo", 1) is None
+    assert [review.repository for review in store.reviews()] == ["new/name"] * 2
+    first, second = store.get_issue("new/name", 1), store.get_issue("new/name", 2)
+    assert first is not None and second is not None and second.title == "Seen under the new name"
+    assert first.status == "accepted" and store.latest_verdict("new/name", 1) is not None
+    assert store.latest_verdict("new/name", 2) is not None
+    waiting = {(job.key, job.lane, job.repository) for job in store.list_work(Job, "waiting")}
+    assert waiting == {(f"triage:new/name#{n}", f"new/name#{n}", "new/name") for n in (1, 2)}
+    assert len(store.list_work(Job, "ignored")) == 1
+    assert not store.rename_repository("owner/repo", "new/name")
+    assert store.rename_repository("new/name", "NEW/name")
+    assert store.get_repository("new/name").display_name == "NEW/name"  # type: ignore[union-attr]
+    clock.now += 1
+
+
+@pytest.mark.parametrize("state", ["closed", "deleted", "transferred"])
+def test_a_late_event_does_not_win_unless_it_is_for_good(store: Store, state: Lifecycle) -> None:
+    """M3."""
+    store.save_issue(issue(updated_at=NOW))
+    reference = IssueReference("Owner/Repo", 1)
+    assert store.set_state(reference, state, NOW - 100) is (state != "closed")
+    assert store.set_state(reference, "open", NOW + 1) is (state == "closed")
+    assert not store.set_state(IssueReference("owner/repo", 9), state, NOW)
+    store.save_issue(issue(2, updated_at=NOW))
+    assert store.set_state(IssueReference("owner/repo", 2), state, NOW)

@@ -1,0 +1,38 @@
+"""Plans for verdicts, issues and configurations of tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from distriage.references import IssueReference
+from distriage.taxonomy import default_taxonomy
+from distriage.verdict import Verdict
+from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.planning.names import resolve
+from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.types import IssueState, Plan
+
+from support.verdicts import make_verdict
+
+TAXONOMY = default_taxonomy()
+
+
+def config(text: str = "") -> RepositoryConfig:
+    """A repository's configuration."""
+    return parse_config(text, "distriage.yml", TAXONOMY)
+
+
+def state(**changes: Any) -> IssueState:
+    """An issue on GitHub."""
+    return IssueState(**{"issue": IssueReference("owner/repo", 1), "title": "A hang", "author": "alice", **changes})
+
+
+def plan(verdict: Verdict | None = None, text: str = "", **changes: Any) -> Plan:
+    """The plan for a verdict on an issue that is so, configured so."""
+    return make_plan(verdict or make_verdict(), state(**changes), resolve(config(text), TAXONOMY))
+
+
+def why(made: Plan, what: str) -> str:
+    """Why something was left out."""
+    return "; ".join(item.why for item in made.left_out if item.what == what)

@@ -1,0 +1,221 @@
+"""Examples of a person's own tables, and what all examples become."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distriage.errors import ConfigError, CorpusError
+from distriage.recipe.text import prepare
+from distriage.taxonomy import default_taxonomy
+from distriage_training.config import load_config
+from distriage_training.corpus.load import data_sha256
+from distriage_training.corpus.records import UNLABELLED, Record, label_numbers
+from distriage_training.fit.encoder import load_tokenizer
+from distriage_training.fit.examples import NO_NOTE, tokenize
+
+from support.examples import every, load, record
+from support.toys import write_config
+
+TAXONOMY_TOML = """name = "toys"
+version = "1"
+[axis.type]
+[[type]]
+id = "bug"
+definition = "Fails."
+[[type]]
+id = "feature"
+definition = "New."
+[[type]]
+id = "question"
+definition = "Asks."
+"""
+TYPES = ("bug", "feature", "question")
+
+
+def write_table(
+    path: Path, rows: Sequence[Mapping[str, str]], columns: Sequence[str] = ("repo", "label", "title", "body")
+) -> Path:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = out.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def table_rows(count: int) -> list[dict[str, str]]:
+    return [
+        {"repo": f"o/r{n % 2}", "label": TYPES[n % 3], "title": f"title, {n}", "body": f'line "one"\nline {n}'}
+        for n in range(count)
+    ]
+
+
+def table_config(tmp_path: Path, **data: Any) -> Path:
+    (tmp_path / "taxonomy.toml").write_text(TAXONOMY_TOML, encoding="utf-8")
+    settings = {"format": "csv", "train": "train.csv", "label_columns": {"type": "label"}, "limit": None, **data}
+    return write_config(tmp_path / "run.toml", top={"taxonomy": "taxonomy.toml"}, data=settings)
+
+
+def test_records_of_tables(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", table_rows(60))
+    write_table(tmp_path / "test.csv.gz", table_rows(4))
+    splits = load(table_config(tmp_path, test="test.csv.gz", group_column="repo", validation_fraction=0.3))
+    assert splits.counts() | {"train": 0, "validation": 0} == {
+        "train": 0,
+        "validation": 0,
+        "test": 4,
+    }
+    assert len(splits.train) + len(splits.validation) == 60
+    first = splits.test[1]
+    assert first == Record(
+        "test.csv.gz:2", "title, 1", 'line "one"\nline 1', {"type": "feature"}, "test", "table", "raw", "o/r1"
+    )
+
+
+def test_a_column_before_the_title(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", table_rows(60))
+    splits = load(table_config(tmp_path, title_prefix_column="repo", validation_fraction=0.3))
+    assert {"o/r0: title, 0", "o/r1: title, 1"} <= {record.title for record in every(splits)}
+
+
+def test_the_split_by_hash_is_stable_when_a_table_grows(tmp_path: Path) -> None:
+    config = table_config(tmp_path, validation_fraction=0.25)
+    rows = table_rows(400)
+    write_table(tmp_path / "train.csv", rows[:200])
+    before = {record.title: record.split for record in every(load(config))}
+    write_table(tmp_path / "train.csv", [*rows[200:], *reversed(rows[:200])])
+    after = {record.title: record.split for record in every(load(config))}
+    assert len(after) == 400
+    assert before.items() <= after.items()
+    share = sum(split == "validation" for split in after.values()) / 400
+    assert 0.18 < share < 0.32
+
+
+def test_a_larger_fraction_sets_more_apart(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", table_rows(200))
+    small, large = ({r.id for r in load(table_config(tmp_path, validation_fraction=f)).validation} for f in (0.1, 0.4))
+    assert small < large
+
+
+def test_the_hash_of_the_text_decides(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", table_rows(100))
+    splits = load(table_config(tmp_path, validation_fraction=0.25))
+    for split, records in (("train", splits.train), ("validation", splits.validation), ("test", splits.test)):
+        for one in records:
+            part = int(hashlib.sha256((one.title + one.body).encode()).hexdigest()[:8], 16) / 2**32
+            assert (part < 0.25) == (split == "validation")
+            assert one.split == split
+
+
+@pytest.mark.parametrize("column", ["repo", "label", "title", "body"])
+def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
+    columns = [name for name in ("repo", "label", "title", "body") if name != column]
+    write_table(tmp_path / "train.csv", table_rows(60), columns)
+    with pytest.raises(CorpusError) as caught:
+        load(table_config(tmp_path, group_column="repo"))
+    assert str(caught.value) == f"{tmp_path}/train.csv: no column {column!r}; columns: {', '.join(columns)}"
+
+
+def test_an_unknown_label_names_file_and_record(tmp_path: Path) -> None:
+    rows = table_rows(5)
+    rows[3]["label"] = "defect"
+    write_table(tmp_path / "train.csv", rows)
+    with pytest.raises(CorpusError) as caught:
+        load(table_config(tmp_path))
+    assert (
+        str(caught.value)
+        == f"{tmp_path}/train.csv: record 4: label: unknown label 'defect'; known: bug, feature, question"
+    )
+
+
+def test_a_short_record_names_file_and_record(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("title,body,label\na,b,bug\nonly a title\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"train\.csv: record 2: label: unknown label None; known: bug"):
+        load(table_config(tmp_path))
+
+
+@pytest.mark.parametrize("content", [None, b"\x80\x81", gzip.compress(b"title,body,label\n" * 2000, mtime=0)[:40], b""])
+def test_an_unreadable_table(tmp_path: Path, content: bytes | None) -> None:
+    name = "train.csv.gz" if content and content.startswith(b"\x1f\x8b") else "train.csv"
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(CorpusError, match=rf"{name}: {'no column' if content == b'' else 'cannot be read'}"):
+        load(table_config(tmp_path, train=name))
+
+
+@pytest.mark.parametrize(
+    "data", [{"train": None}, {"label_columns": {}}, {"label_columns": {"type": "label", "kind": "label"}}]
+)
+def test_tables_need_a_column_for_each_axis(tmp_path: Path, data: dict[str, Any]) -> None:
+    write_table(tmp_path / "train.csv", table_rows(60))
+    with pytest.raises(
+        ConfigError, match=r"run\.toml: data\.format csv needs `train` and `label_columns` for each of the axes type"
+    ):
+        load(table_config(tmp_path, **data))
+
+
+def test_label_numbers_are_places_on_the_axes() -> None:
+    taxonomy = default_taxonomy()
+    expected = [
+        taxonomy.axes["kind"].label_ids.index("bug"),
+        taxonomy.axes["distributed"].label_ids.index("false"),
+        UNLABELLED,
+        taxonomy.axes["symptom"].label_ids.index("native-crash"),
+        UNLABELLED,
+        UNLABELLED,
+    ]
+    assert list(taxonomy.axes) == ["kind", "distributed", "stage", "symptom", "cause", "fix"]
+    assert label_numbers(record(), taxonomy) == expected
+    assert label_numbers(record(labels={}), taxonomy) == [UNLABELLED] * 6
+
+
+def test_the_data_hash_covers_all_that_is_learnt_from() -> None:
+    base = [record("a/b#1"), record("a/b#2", title="标题 \ud83d")]
+    digest = data_sha256(base)
+    assert digest == data_sha256(base[::-1])
+    assert digest == data_sha256([replace(base[0], source="x", group="x"), base[1]])
+    changed = [
+        replace(base[0], id="a/b#3"),
+        replace(base[0], title="Title"),
+        replace(base[0], body="bod"),
+        replace(base[0], labels={**base[0].labels, "symptom": "runtime-hang"}),
+        replace(base[0], split="validation"),
+    ]
+    assert len({digest, data_sha256(base[:1]), *(data_sha256([one, base[1]]) for one in changed)}) == 7
+
+
+def test_tokenize(tmp_path: Path) -> None:
+    taxonomy = default_taxonomy()
+    path = write_config(tmp_path / "run.toml", training={"label_weights": {"odd": {"symptom": 0.3, "kind": 0.0}}})
+    config = load_config(path)
+    tokenizer = load_tokenizer(config.encoder)
+    records = [
+        record(),
+        record(
+            "a/b#2",
+            source="odd",
+            note="watchdog fired",
+            body="NCCL error: watchdog timeout\n" + "so many words here " * 100,
+            labels={"kind": "bug"},
+        ),
+    ]
+    data = tokenize(records, tokenizer, taxonomy, config)
+    ids = data["input_ids"]
+    assert data["length"] == [len(row) for row in ids]
+    assert len(ids[1]) == config.encoder.max_tokens == 48
+    assert tokenizer.decode(ids[0]) == "title body"
+    assert ids[1] == tokenizer.encode(prepare(records[1].title, records[1].body).text).ids
+    assert data["labels"] == [[label_numbers(one, taxonomy)] for one in records]
+    assert data["weights"] == [[[1.0] * 6], [[0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]]
+    assert data["note"] == [NO_NOTE, 1]
+    assert data["source"] == ["toys", "odd"]
