@@ -1,3 +1,6 @@
+# ruff: noqa: F401, F811  # fixtures
+"""The GitHub Action: what a run does to an issue, and what it says."""
+
 from __future__ import annotations
 
 import json
@@ -12,79 +15,15 @@ from typing import Any
 import pytest
 import yaml
 
-from distriage.classifier import Classifier
 from distriage_serving.action import workflow_commands
-from distriage_serving.action.run import Inputs, run_action
 
-from support import faults, past_index
+from support import faults
+from support.action import TITLE, Act, act, double, outputs, runner, summary, write_event
 from support.checkout import REPOSITORY
 from support.faults import Trouble
-from support.github import PERSON, GitHub
-from support.reader import calibration_file, endpoint, saying
+from support.github import GitHub
 
-TITLE, BODY = "Training hangs", "It hangs and hangs after a timeout.\ntorch 2.3.0"  # the toy model hears: hang, tuning
 LABELS = ["symptom: hang"]
-
-
-@pytest.fixture
-def double(github: GitHub) -> GitHub:
-    github.open("owner/repo#1", TITLE, BODY)
-    return github
-
-
-@pytest.fixture
-def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: GitHub) -> Path:
-    """A folder with the runner's files; `event.json` is an opened issue."""
-    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
-        (tmp_path / name).write_text("", encoding="utf-8")
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setenv("GITHUB_API_URL", double.url)
-    write_event(tmp_path, {})
-    return tmp_path
-
-
-def write_event(folder: Path, changes: dict[str, Any]) -> None:
-    """A minimal `issues` event."""
-    person = {"login": "octocat", "type": "User"}
-    issue = {"number": 1, "title": TITLE, "body": BODY, "user": person}
-    event = {"action": "opened", "issue": issue, "repository": {"full_name": "owner/repo"}, "sender": person, **changes}
-    (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
-
-
-Act = Callable[..., int]
-
-
-@pytest.fixture
-def act(runner: Path, keyword_bundle: Path) -> Act:
-    """Runs the action in this process."""
-
-    def run(strict: str = "", **changes: Any) -> int:
-        values = {
-            "token": GitHub.token,
-            "event_path": str(runner / "event.json"),
-            "model": str(keyword_bundle),
-            "max_wait_s": 3.0,
-            **changes,
-        }
-        return run_action(Inputs(**values), strict=strict)
-
-    return run
-
-
-def outputs(folder: Path) -> dict[str, str]:
-    """GITHUB_OUTPUT as the runner reads it."""
-    lines = (folder / "GITHUB_OUTPUT").read_text(encoding="utf-8").split("\n")
-    found, position = {}, 0
-    while position < len(lines) - 1:
-        name, delimiter = lines[position].split("<<")
-        end = lines.index(delimiter, position + 1)
-        found[name] = "\n".join(lines[position + 1 : end])
-        position = end + 1
-    return found
-
-
-def summary(folder: Path) -> str:
-    return (folder / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
 
 
 def test_a_new_issue_is_labelled(double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,9 +149,6 @@ def test_a_summary_stays_below_a_mebibyte(runner: Path) -> None:
     assert "cut here" in summary(runner)
 
 
-# ---------------------------------------------------------------- the whole, as a process
-
-
 def process(
     runner: Path, double: GitHub, bundle: Path, event: Path, **changes: str
 ) -> subprocess.CompletedProcess[str]:
@@ -278,9 +214,6 @@ def test_end_to_end_with_a_recorded_payload(
     assert all(write.method == "POST" for write in double.written)
 
 
-# ---------------------------------------------------------------- action.yml
-
-
 def test_action_yml_is_as_the_command_expects() -> None:
     action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
     assert set(action["inputs"]) >= {"repo-token", "configuration-path", "issue-number", "dry-run", "strict", "mode"}
@@ -304,91 +237,3 @@ def test_the_lock_holds_the_core_and_nothing_of_the_extras() -> None:
     assert names.isdisjoint({"torch", "transformers", "fastapi", "starlette", "uvicorn"})
     blocks = [block for block in re.split(r"\n(?=[a-z])", lock) if "==" in block and not block.startswith("#")]
     assert len(blocks) > 20 and all("--hash=sha256:" in block for block in blocks)
-
-
-# ---------------------------------------------------------------- a second reader
-
-DOUBTFUL = "One worker prints memory and other numbers, drops its connection, and nobody can tell why it waits."
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_a_second_reader_completes_the_verdict(
-    double: GitHub, runner: Path, act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calibrated: bool
-) -> None:
-    double.open("owner/repo#1", "Strange", DOUBTFUL)
-    monkeypatch.setenv("DISTRIAGE_SECOND_READER_KEY", "a-key")
-    with endpoint() as reader:
-        reader.answer = saying("oom")
-        file = str(calibration_file(tmp_path)) if calibrated else ""
-        assert act(second_reader=reader.url, reader_model="m", reader_calibration=file) == 0
-        assert reader.keys == ["Bearer a-key"] * (2 if calibrated else 1)
-    assert double.labels("owner/repo#1") == (["symptom: oom"] if calibrated else [])
-    assert "**Second reader**: `m: read symptom, fix`" in summary(runner)
-
-
-def test_a_second_reader_that_fails_leaves_the_first_verdict(double: GitHub, runner: Path, act: Act) -> None:
-    double.open("owner/repo#1", "Strange", DOUBTFUL)
-    with endpoint() as reader:
-        reader.answer = lambda _: (500, b"zebra")
-        assert act(second_reader=reader.url, reader_model="m") == 0
-    assert "the second reader refused (HTTP 500)" in summary(runner) and "zebra" not in summary(runner)
-    assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["read_by"] == "model"
-
-
-# ---------------------------------------------------------------- own labels
-
-
-def test_own_labels_that_the_repository_has_are_set(double: GitHub, runner: Path, act: Act, own_labels: Path) -> None:
-    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
-    double.define("owner/repo", "docs")
-    assert act(own_labels=str(own_labels)) == 0
-    assert "docs" in double.labels("owner/repo#1")
-    assert json.loads(outputs(runner)["prediction"])["own"][0]["label"] == "docs"
-
-
-def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
-    double: GitHub, runner: Path, act: Act, own_labels: Path
-) -> None:
-    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
-    assert act(own_labels=str(own_labels)) == 0
-    assert "docs" not in double.labels("owner/repo#1") and "no longer has" in summary(runner)
-    double.label("owner/repo#1", "docs", PERSON)
-    double.unlabel("owner/repo#1", "docs", PERSON)
-    assert act(own_labels=str(own_labels)) == 0
-    assert "docs" not in double.labels("owner/repo#1") and "a person took it off" in summary(runner)
-
-
-def test_a_folder_that_holds_no_own_labels_is_a_warning(
-    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert act(own_labels=str(tmp_path / "none")) == 0
-    assert "own.json" in capsys.readouterr().out
-
-
-# ---------------------------------------------------------------- past issues
-
-
-def test_the_summary_names_the_past_issue_that_is_likely_the_same(
-    double: GitHub, runner: Path, act: Act, shipped_bundle: Path, tmp_path: Path
-) -> None:
-    double.open("owner/repo#9", past_index.TITLE, past_index.BODY)
-    file = past_index.write_asked_before(tmp_path / "past", Classifier(shipped_bundle, threads=1))
-    given = {"model": str(shipped_bundle), "issue_number": "9", "past_issues": str(file)}
-    assert act(**given) == 0
-    assert "**Likely the same issue**" in summary(runner) and "[`Owner/Repo#1`](https://redirect" in summary(runner)
-    assert [item["id"] for item in json.loads(outputs(runner)["prediction"])["duplicates"]] == ["Owner/Repo#1"]
-    assert not any("/comments" in write.path for write in double.written)
-    double.files["owner/repo/.github/distriage.yml"] = "name-duplicates: true\n"
-    assert act(**given) == 0
-    (comment,) = [write for write in double.written if write.path.endswith("/comments")]
-    assert "redirect.github.com/Owner/Repo/issues/1" in str(comment.body)
-
-
-def test_an_index_of_past_issues_that_is_none_or_another_model_s_is_refused(
-    act: Act, shipped_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert act("true", past_issues=str(tmp_path / "none.npz")) == 2
-    assert "none.npz: missing" in capsys.readouterr().out
-    file = past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
-    assert act("true", past_issues=str(file)) == 2
-    assert "input past-issues: " in (said := capsys.readouterr().out) and "expected toy" in said

@@ -18,40 +18,40 @@ from distriage_serving.settings import load_settings
 
 from support.command_line import Command, assert_one_line
 from support.databases import Clock
-from support.queue_login import HER_TOKEN, admin, browser, site
+from support.queue_login import HER_TOKEN, admin, site, stranger
 from support.queue_server import TOKEN, csrf, log_in, queue, visitor
 
 
-def test_nobody_sees_anything_without_a_login(browser: httpx.Client) -> None:
+def test_nobody_sees_anything_without_a_login(stranger: httpx.Client) -> None:
     for path in ("/queue", "/queue/charts", "/queue/owner/repo/1", "/queue/owner/repo/1/evidence"):
-        answer = browser.get(path)
+        answer = stranger.get(path)
         assert answer.status_code == 303 and answer.headers["location"].startswith("/login?then=%2Fqueue"), path
-    part = browser.get("/queue/owner/repo/1/evidence", headers={"HX-Request": "true"})
+    part = stranger.get("/queue/owner/repo/1/evidence", headers={"HX-Request": "true"})
     assert part.status_code == 204 and part.headers["HX-Redirect"] == "/login"
     for path in ("/queue/bulk", "/queue/undo", "/queue/owner/repo/1", "/logout"):
-        assert browser.post(path, data={"action": "accept"}).headers["location"] == "/login"
+        assert stranger.post(path, data={"action": "accept"}).headers["location"] == "/login"
 
 
-def test_a_wrong_token_is_refused_and_the_right_one_leads_to_where_one_wanted_to_go(browser: httpx.Client) -> None:
+def test_a_wrong_token_is_refused_and_the_right_one_leads_to_where_one_wanted_to_go(stranger: httpx.Client) -> None:
     for wrong in ("", "x" * 16, TOKEN + "x", TOKEN[:-1], "\ud7ff"):
-        refused = log_in(browser, wrong)
+        refused = log_in(stranger, wrong)
         assert refused.status_code == 403 and "not the token of an administrator" in refused.text
-        assert browser.get("/queue").status_code == 303
-    page = browser.get("/login?then=%2Fqueue%3Fstatus%3Dany")
-    entered = browser.post("/login", data={"csrf": csrf(page), "token": TOKEN})
+        assert stranger.get("/queue").status_code == 303
+    page = stranger.get("/login?then=%2Fqueue%3Fstatus%3Dany")
+    entered = stranger.post("/login", data={"csrf": csrf(page), "token": TOKEN})
     assert entered.headers["location"] == "/queue?status=any"
     cookie = entered.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=lax" in cookie
-    browser.post("/logout", data={"csrf": csrf(browser.get("/queue"))})
-    assert browser.get("/queue").status_code == 303
+    stranger.post("/logout", data={"csrf": csrf(stranger.get("/queue"))})
+    assert stranger.get("/queue").status_code == 303
 
 
 @pytest.mark.parametrize(
     "place", ["https://evil.example", "//evil.example", "/queue@evil.example", "/queue\r\nX: y", "/queue/\\evil"]
 )
-def test_the_login_leads_nowhere_else(browser: httpx.Client, place: str) -> None:
-    page = browser.get("/login", params={"then": place})
-    assert browser.post("/login", data={"csrf": csrf(page), "token": TOKEN}).headers["location"] == "/queue"
+def test_the_login_leads_nowhere_else(stranger: httpx.Client, place: str) -> None:
+    page = stranger.get("/login", params={"then": place})
+    assert stranger.post("/login", data={"csrf": csrf(page), "token": TOKEN}).headers["location"] == "/queue"
 
 
 @pytest.mark.parametrize("place", [0, 5, -1])
@@ -76,12 +76,12 @@ def test_without_a_login_configured_there_is_no_queue(monkeypatch: pytest.Monkey
         load_settings()
 
 
-def test_two_tabs_can_log_in_one_after_the_other(browser: httpx.Client) -> None:
-    first, second = browser.get("/login"), browser.get("/login?then=%2Fqueue%2Fcharts")
+def test_two_tabs_can_log_in_one_after_the_other(stranger: httpx.Client) -> None:
+    first, second = stranger.get("/login"), stranger.get("/login?then=%2Fqueue%2Fcharts")
     data = {"csrf": csrf(first), "token": TOKEN, "then": ""}
-    assert browser.post("/login", data=data).headers["location"] == "/queue"
-    browser.cookies.delete("distriage_session")
-    browser.get("/login")
+    assert stranger.post("/login", data=data).headers["location"] == "/queue"
+    stranger.cookies.delete("distriage_session")
+    stranger.get("/login")
     assert csrf(second) == csrf(first)
 
 
@@ -108,9 +108,9 @@ def test_each_administrator_is_somebody_and_undoes_what_is_theirs(
 
 
 @pytest.mark.parametrize(("name", "token"), [("mara", TOKEN), ("", HER_TOKEN), ("nobody", TOKEN), ("default", "")])
-def test_a_token_opens_only_for_its_name(browser: httpx.Client, name: str, token: str) -> None:
-    page = browser.get("/login")
-    assert browser.post("/login", data={"csrf": csrf(page), "name": name, "token": token}).status_code == 403
+def test_a_token_opens_only_for_its_name(stranger: httpx.Client, name: str, token: str) -> None:
+    page = stranger.get("/login")
+    assert stranger.post("/login", data={"csrf": csrf(page), "name": name, "token": token}).status_code == 403
 
 
 def test_administrators_are_made_and_checked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,9 +160,9 @@ def test_the_memory_of_failures_is_bounded() -> None:
     assert len(attempts._failed) == 10_000
 
 
-def test_after_some_wrong_tokens_even_the_right_one_has_to_wait(browser: httpx.Client, clock: Clock) -> None:
-    answers = [log_in(browser, "x" * 16).status_code for _ in range(6)]
-    refused = log_in(browser)
+def test_after_some_wrong_tokens_even_the_right_one_has_to_wait(stranger: httpx.Client, clock: Clock) -> None:
+    answers = [log_in(stranger, "x" * 16).status_code for _ in range(6)]
+    refused = log_in(stranger)
     assert answers == [403] * 6 and refused.status_code == 429 and "try again in" in refused.text
     clock.now += int(refused.headers["retry-after"])
-    assert log_in(browser).status_code == 303
+    assert log_in(stranger).status_code == 303

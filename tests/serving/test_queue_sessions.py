@@ -14,7 +14,7 @@ import pytest
 from distriage.classifier import Classifier
 
 from support.command_line import Command, assert_one_line
-from support.queue_login import GITHUB, OAuthGitHub, admin, begin, browser, oauth, site
+from support.queue_login import GITHUB, OAuthGitHub, admin, begin, oauth, site, stranger
 from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
 
 

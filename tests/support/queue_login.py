@@ -35,7 +35,7 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def browser(site: Queue, clock: Clock) -> Iterator[httpx.Client]:
+def stranger(site: Queue, clock: Clock) -> Iterator[httpx.Client]:
     """A visitor who has failed at no login yet."""
     site.server.app.state.attempts = Attempts(clock)
     with visitor(site) as client:
@@ -43,10 +43,10 @@ def browser(site: Queue, clock: Clock) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def admin(browser: httpx.Client) -> httpx.Client:
+def admin(stranger: httpx.Client) -> httpx.Client:
     """The default administrator, logged in."""
-    assert log_in(browser).headers["location"] == "/queue"
-    return browser
+    assert log_in(stranger).headers["location"] == "/queue"
+    return stranger
 
 
 class OAuthGitHub:

@@ -1,4 +1,4 @@
-"""Inbox and outbox of the store, on SQLite and on PostgreSQL."""
+"""Jobs by key and issue, transactions, and several processes on one database."""
 
 from __future__ import annotations
 
@@ -8,169 +8,19 @@ from collections import Counter
 
 import pytest
 
-from distriage_serving.store import MAX_ATTEMPTS, CommandArgument, Delivery, Job, LeaseLostError, NewJob, Store
+from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Store
 
 from support.checkout import REPOSITORY
 from support.databases import NOW, Clock
+from support.work_items import delivery, put
 
 WORKER = REPOSITORY / "tests" / "support" / "store_worker.py"
-
-
-def delivery(id: str = "d1", **changes: object) -> Delivery:  # noqa: A002
-    return Delivery(
-        **{
-            "id": id,
-            "event": "issues",
-            "action": "opened",
-            "payload": "{}",
-            "received_at": NOW,
-            "repository": "Owner/Repo",
-            "issue": 1,
-            **changes,
-        }
-    )
-
-
 HOSTILE_LINE = "/triage \0 <b>"
 
 
 def asked(line: str) -> CommandArgument:
     """A command."""
     return CommandArgument(comment=1, who="x", at=1.0, lines=[line])
-
-
-def put(
-    store: Store,
-    issue: int = 1,
-    kind: str = "triage",
-    due_at: float | None = None,
-    argument: CommandArgument | None = None,
-) -> Job:
-    return store.put_job(
-        NewJob(f"{kind}:owner/repo#{issue}", kind, "owner/repo", issue=issue, argument=argument), due_at
-    )
-
-
-# ---------------------------------------------------------------- inbox
-
-
-def test_a_delivery_is_stored_once_and_handed_out_once(store: Store) -> None:
-    assert store.add_delivery(delivery()) is True
-    assert store.add_delivery(delivery(payload='{"other": 1}')) is False
-    [leased] = store.lease(Delivery, "a", 60, 10)
-    assert (leased.id, leased.payload, leased.repository, leased.state, leased.attempts, leased.due_at) == (
-        "d1",
-        "{}",
-        "owner/repo",
-        "leased",
-        1,
-        NOW + 60,
-    )
-    assert store.lease(Delivery, "b", 60, 10) == []
-    store.finish(leased)
-    assert store.add_delivery(delivery()) is False
-    assert store.lease(Delivery, "a", 60) == []
-    assert store.counts()["deliveries"] == {"waiting": 0, "leased": 0, "done": 1, "dead": 0, "ignored": 0}
-
-
-def test_an_ignored_delivery_is_kept_and_never_due(store: Store) -> None:
-    store.add_delivery(delivery(state="ignored"))
-    assert store.lease(Delivery, "a", 60) == []
-    [kept] = store.list_work(Delivery)
-    assert (kept.state, kept.finished_at) == ("ignored", NOW)
-
-
-def test_the_longest_due_comes_first(store: Store, clock: Clock) -> None:
-    for number in (3, 1, 2):
-        clock.now = NOW + number
-        store.add_delivery(delivery(f"d{number}"))
-    clock.now = NOW + 2
-    assert [item.id for item in store.lease(Delivery, "a", 60, 10)] == ["d1", "d2"]
-
-
-def test_an_expired_lease_is_taken_over_and_its_old_owner_can_do_nothing_more(store: Store, clock: Clock) -> None:
-    store.add_delivery(delivery())
-    [lost] = store.lease(Delivery, "a", 60)
-    clock.now += 59
-    store.extend(lost, 60)
-    clock.now += 59
-    assert store.lease(Delivery, "b", 60) == []
-    clock.now += 1
-    [taken] = store.lease(Delivery, "b", 60)
-    assert (taken.lease_owner, taken.attempts) == ("b", 2)
-    for call in (
-        lambda: store.finish(lost),
-        lambda: store.retry(lost, NOW, "x"),
-        lambda: store.defer(lost, NOW, "x"),
-        lambda: store.extend(lost, 1),
-    ):
-        with pytest.raises(LeaseLostError, match="deliveries d1: not leased to a any more"):
-            call()
-    store.finish(taken)
-    with pytest.raises(LeaseLostError):
-        store.finish(taken)
-
-
-def test_a_worker_that_takes_its_own_expired_item_again_cannot_answer_for_the_first_lease(
-    store: Store, clock: Clock
-) -> None:
-    store.add_delivery(delivery())
-    [first] = store.lease(Delivery, "a", 60)
-    clock.now += 60
-    [second] = store.lease(Delivery, "a", 60)
-    with pytest.raises(LeaseLostError):
-        store.finish(first)
-    store.finish(second)
-
-
-def test_failures_are_retried_then_dead_then_replayed(store: Store, clock: Clock) -> None:
-    store.add_delivery(delivery())
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        [item] = store.lease(Delivery, "a", 60)
-        assert item.attempts == attempt
-        assert store.retry(item, clock.now + 5, "502\nBad Gateway") == (
-            "dead" if attempt == MAX_ATTEMPTS else "waiting"
-        )
-        assert store.lease(Delivery, "a", 60) == []
-        clock.now += 5
-    [dead] = store.dead(Delivery)
-    assert (dead.state, dead.last_error, dead.finished_at) == ("dead", "502 Bad Gateway", clock.now - 5)
-    assert store.replay(Delivery, "d2") is False
-    assert store.replay(Delivery, "d1") is True
-    assert store.replay(Delivery, "d1") is False
-    [again] = store.lease(Delivery, "a", 60)
-    assert (again.attempts, again.finished_at) == (1, None)
-
-
-def test_a_redelivery_of_a_dead_one_makes_it_due(store: Store) -> None:
-    store.add_delivery(delivery())
-    [item] = store.lease(Delivery, "a", 60)
-    store.finish(item, "dead", "no such installation")
-    assert store.add_delivery(delivery()) is False
-    assert [item.id for item in store.lease(Delivery, "a", 60)] == ["d1"]
-
-
-def test_what_kills_its_worker_each_time_is_dead_in_the_end(store: Store, clock: Clock) -> None:
-    store.add_delivery(delivery())
-    for _ in range(MAX_ATTEMPTS):
-        assert len(store.lease(Delivery, "a", 60)) == 1
-        clock.now += 60
-    assert store.lease(Delivery, "a", 60) == []
-    [dead] = store.dead(Delivery)
-    assert dead.last_error == "taken 10 times, and no worker lived to answer"
-
-
-def test_a_deferral_is_no_attempt_and_says_why(store: Store, clock: Clock) -> None:
-    put(store)
-    for _ in range(MAX_ATTEMPTS + 1):
-        [job] = store.lease(Job, "a", 60)
-        assert job.attempts == 1
-        assert store.defer(job, clock.now + 30, "80 writes in this minute") == "waiting"
-        clock.now += 30
-    assert [job.last_error for job in store.list_work(Job, "waiting")] == ["80 writes in this minute"]
-
-
-# ---------------------------------------------------------------- outbox
 
 
 def test_a_waiting_job_of_the_same_key_takes_over_what_is_new(store: Store, clock: Clock) -> None:
@@ -246,9 +96,6 @@ def test_jobs_without_an_issue_queue_by_key(store: Store) -> None:
     for sha in ("a", "b"):
         store.put_job(NewJob(f"check:{sha}", "check", "owner/repo"))
     assert len(store.lease(Job, "a", 60, 10)) == 2
-
-
-# ---------------------------------------------------------------- transactions, processes
 
 
 def test_a_transaction_is_undone_as_a_whole_and_nested_ones_belong_to_the_outer_one(store: Store) -> None:

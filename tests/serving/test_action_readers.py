@@ -1,0 +1,95 @@
+# ruff: noqa: F401, F811  # fixtures
+"""What a second reader, own labels and past issues add to a run of the Action."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from distriage.classifier import Classifier
+
+from support import past_index
+from support.action import Act, act, double, outputs, runner, summary
+from support.github import PERSON, GitHub
+from support.reader import calibration_file, endpoint, saying
+
+DOUBTFUL = "One worker prints memory and other numbers, drops its connection, and nobody can tell why it waits."
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_second_reader_completes_the_verdict(
+    double: GitHub, runner: Path, act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calibrated: bool
+) -> None:
+    double.open("owner/repo#1", "Strange", DOUBTFUL)
+    monkeypatch.setenv("DISTRIAGE_SECOND_READER_KEY", "a-key")
+    with endpoint() as reader:
+        reader.answer = saying("oom")
+        file = str(calibration_file(tmp_path)) if calibrated else ""
+        assert act(second_reader=reader.url, reader_model="m", reader_calibration=file) == 0
+        assert reader.keys == ["Bearer a-key"] * (2 if calibrated else 1)
+    assert double.labels("owner/repo#1") == (["symptom: oom"] if calibrated else [])
+    assert "**Second reader**: `m: read symptom, fix`" in summary(runner)
+
+
+def test_a_second_reader_that_fails_leaves_the_first_verdict(double: GitHub, runner: Path, act: Act) -> None:
+    double.open("owner/repo#1", "Strange", DOUBTFUL)
+    with endpoint() as reader:
+        reader.answer = lambda _: (500, b"zebra")
+        assert act(second_reader=reader.url, reader_model="m") == 0
+    assert "the second reader refused (HTTP 500)" in summary(runner) and "zebra" not in summary(runner)
+    assert json.loads(outputs(runner)["prediction"])["axes"]["symptom"]["read_by"] == "model"
+
+
+def test_own_labels_that_the_repository_has_are_set(double: GitHub, runner: Path, act: Act, own_labels: Path) -> None:
+    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
+    double.define("owner/repo", "docs")
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" in double.labels("owner/repo#1")
+    assert json.loads(outputs(runner)["prediction"])["own"][0]["label"] == "docs"
+
+
+def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
+    double: GitHub, runner: Path, act: Act, own_labels: Path
+) -> None:
+    double.open("owner/repo#1", "A typo", "The page of the manual has a typo.")
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" not in double.labels("owner/repo#1") and "no longer has" in summary(runner)
+    double.label("owner/repo#1", "docs", PERSON)
+    double.unlabel("owner/repo#1", "docs", PERSON)
+    assert act(own_labels=str(own_labels)) == 0
+    assert "docs" not in double.labels("owner/repo#1") and "a person took it off" in summary(runner)
+
+
+def test_a_folder_that_holds_no_own_labels_is_a_warning(
+    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act(own_labels=str(tmp_path / "none")) == 0
+    assert "own.json" in capsys.readouterr().out
+
+
+def test_the_summary_names_the_past_issue_that_is_likely_the_same(
+    double: GitHub, runner: Path, act: Act, shipped_bundle: Path, tmp_path: Path
+) -> None:
+    double.open("owner/repo#9", past_index.TITLE, past_index.BODY)
+    file = past_index.write_asked_before(tmp_path / "past", Classifier(shipped_bundle, threads=1))
+    given = {"model": str(shipped_bundle), "issue_number": "9", "past_issues": str(file)}
+    assert act(**given) == 0
+    assert "**Likely the same issue**" in summary(runner) and "[`Owner/Repo#1`](https://redirect" in summary(runner)
+    assert [item["id"] for item in json.loads(outputs(runner)["prediction"])["duplicates"]] == ["Owner/Repo#1"]
+    assert not any("/comments" in write.path for write in double.written)
+    double.files["owner/repo/.github/distriage.yml"] = "name-duplicates: true\n"
+    assert act(**given) == 0
+    (comment,) = [write for write in double.written if write.path.endswith("/comments")]
+    assert "redirect.github.com/Owner/Repo/issues/1" in str(comment.body)
+
+
+def test_an_index_of_past_issues_that_is_none_or_another_model_s_is_refused(
+    act: Act, shipped_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act("true", past_issues=str(tmp_path / "none.npz")) == 2
+    assert "none.npz: missing" in capsys.readouterr().out
+    file = past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
+    assert act("true", past_issues=str(file)) == 2
+    assert "input past-issues: " in (said := capsys.readouterr().out) and "expected toy" in said
