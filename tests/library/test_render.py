@@ -59,6 +59,16 @@ def a_verdict(axes: dict[str, AxisVerdict] | None = None, **changes: object) -> 
     return Verdict.model_validate({**fields, **changes})
 
 
+def test_a_sure_label_of_an_axis_with_many_comes_with_its_meaning() -> None:
+    taxonomy = default_taxonomy()
+    meaning = taxonomy.axes["symptom"].label("runtime-hang").definition
+    for outcome, times in (("apply", 1), ("suggest", 0)):
+        axes = {"symptom": axis_verdict(outcome, "runtime-hang"), "kind": axis_verdict()}
+        text = " ".join(shown(a_verdict(axes), taxonomy, width=400).split())
+        assert text.count(f"runtime-hang: {meaning}") == times
+        assert taxonomy.axes["kind"].label("bug").definition not in text
+
+
 def longest_verdict() -> Verdict:
     """Everything that the screen can hold, each as long as it gets."""
     taxonomy = default_taxonomy()

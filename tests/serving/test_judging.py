@@ -1,0 +1,31 @@
+"""A configured threshold in place of a mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.types import IssueReport
+from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.judging import judge
+
+WORDS = "Seen on rank 3 of our training job since we upgraded the framework yesterday evening."
+REPORT = IssueReport("segfault timeout", WORDS)  # a crash at .81
+
+
+@pytest.mark.parametrize(
+    ("threshold", "outcome", "reason"),
+    [
+        (0.75, "apply", "at or above the configured 0.75"),
+        (0.85, "suggest", "below the configured 0.85"),
+    ],
+)
+def test_a_number_decides_in_place_of_the_mode(
+    keyword_classifier: Classifier, threshold: float, outcome: str, reason: str
+) -> None:
+    text = f"mode: precise\naxes:\n  symptom:\n    threshold: {threshold}\n"
+    config = parse_config(text, "distriage.yml", keyword_classifier.bundle.taxonomy)
+    said = judge(keyword_classifier, REPORT, config).axes["symptom"]
+    assert (said.label, said.outcome, said.reason) == ("crash", outcome, reason)
+    precise = parse_config("mode: precise\n", "distriage.yml", keyword_classifier.bundle.taxonomy)
+    assert judge(keyword_classifier, REPORT, precise).axes["symptom"].outcome == "suggest"
