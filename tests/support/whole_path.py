@@ -33,7 +33,8 @@ from support.checkout import REPOSITORY as CHECKOUT
 from support.github import FOREVER, PERSON, TOKEN, GitHub
 from support.queue_demo import log_in
 from support.queue_server import csrf
-from support.server import served, until
+from support.server import served
+from support.waiting import until
 from support.webhook import SECRET, sign
 
 PAGE = CHECKOUT / "docs" / "whole-path.md"

@@ -1,3 +1,5 @@
+"""What `distriage evaluate` measures, writes and records."""
+
 from __future__ import annotations
 
 import io
@@ -26,7 +28,7 @@ from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import Record, label_numbers
 from distriage_training.measure import scoring
 from distriage_training.measure.baselines import TfidfBaseline
-from distriage_training.measure.evaluate import evaluate, score
+from distriage_training.measure.evaluate import evaluate
 from distriage_training.measure.evaluation import Evaluation
 from distriage_training.measure.report import report
 from distriage_training.release.record import record_in_bundle
@@ -37,7 +39,6 @@ TAXONOMY = default_taxonomy()
 AXES = list(TAXONOMY.axes)
 CONFIG = load_config(REPOSITORY / "configs" / "tiny.toml")
 FIGURES = {"reliability.png", "precision-coverage.png", *(f"confusion-{axis}.png" for axis in AXES)}
-
 Measured = tuple[dict[str, Any], Path]
 
 
@@ -47,17 +48,17 @@ def splits() -> Splits:
 
 
 @pytest.fixture(scope="module")
+def probabilities(tiny_classifier: Classifier, splits: Splits) -> dict[str, NDArray[np.float64]]:
+    predictions = tiny_classifier.predict_inputs([prepare(r.title, r.body) for r in splits.test])
+    return {axis: np.array([list(p.scores[axis].probabilities.values()) for p in predictions]) for axis in AXES}
+
+
+@pytest.fixture(scope="module")
 def measured(tiny_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """The tiny model on the test split (the smaller one), with its baselines."""
     folder = tmp_path_factory.mktemp("evaluation") / "deep" / "report"
     evaluate(tiny_classifier, CONFIG, "test", folder, Console(file=io.StringIO()))
     return json.loads((folder / "metrics.json").read_text(encoding="utf-8")), folder
-
-
-@pytest.fixture(scope="module")
-def probabilities(tiny_classifier: Classifier, splits: Splits) -> dict[str, NDArray[np.float64]]:
-    predictions = tiny_classifier.predict_inputs([prepare(r.title, r.body) for r in splits.test])
-    return {axis: np.array([list(p.scores[axis].probabilities.values()) for p in predictions]) for axis in AXES}
 
 
 def truth_of(records: list[Record], axis: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -258,45 +259,6 @@ def test_without_baselines_and_with_readings_of_other_reports(
     with pytest.raises(CorpusError, match="split test: no record with a text"):
         evaluate(tiny_classifier, config, "test", tmp_path / "none", Console(file=io.StringIO()))
     assert not (tmp_path / "none").exists()
-
-
-def test_score_by_hand() -> None:
-    truth = np.array([0, 0, 1, 1])
-    probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
-    scores = score(truth, probabilities, np.zeros(4, int))
-    assert (scores.n, scores.accuracy, scores.majority.accuracy, scores.tfidf_lr) == (4, 0.75, 0.5, None)
-    assert scores.macro_f1 == pytest.approx((2 / 3 + 4 / 5) / 2)
-    assert scores.coverage == {"0.80": 0.75, "0.90": 0.75, "0.95": 0.75}
-
-
-def test_the_mean_over_groups_and_published_figures() -> None:
-    brief = {"accuracy": 0.5, "macro_f1": 0.25}
-    row = {
-        "n": 4,
-        **brief,
-        "accuracy_interval": (0.1, 0.9),
-        "macro_f1_interval": (0.1, 0.9),
-        "ece": 0.1,
-        "brier": 0.5,
-        "weighted_f1": 0.5,
-        "coverage": {"0.80": 0.5},
-        "majority": brief,
-    }
-    document = {
-        "model": "nlbse24",
-        "split": "test",
-        "records": 4,
-        "axes": {"type": row},
-        "groups": {"type": {"group a/b": {"n": 4, **brief}}},
-        "thresholds": {"precise": {"type": {"coverage": 0.0, "precision": None}}},
-        "agreement": {},
-        "group_macro_f1_mean": {"type": 0.81239},
-        "published": {"SetFit": 0.827},
-    }
-    lines = report(Evaluation.model_validate(document)).splitlines()
-    assert lines[-2:] == ["| **this model, type** | **0.8124** |", "| SetFit (published) | 0.827 |"]
-    assert "| precise | none (0%) |" in lines
-    assert "| group a/b | 0.500 / 0.250 (4) |" in lines
 
 
 def test_recording_keeps_the_bundle_valid(measured: Measured, tiny_bundle: Path, tmp_path: Path) -> None:

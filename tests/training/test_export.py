@@ -1,46 +1,33 @@
+# ruff: noqa: F401, F811  # fixtures
+"""The graphs of an export: what they say, how far int8 is from fp32, and the gates before a release."""
+
 from __future__ import annotations
 
 import io
 import json
-import re
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
 from rich.console import Console
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer
 
 from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import Classifier
-from distriage.errors import BundleError, ConfigError
-from distriage.recipe.text import ModelInput, prepare
-from distriage.taxonomy import default_taxonomy, default_taxonomy_text
-from distriage_training.config import Config, load_config
-from distriage_training.corpus.load import in_domain, load_splits
-from distriage_training.corpus.records import Record, label_numbers
+from distriage.recipe.text import prepare
+from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.texts import read_texts
-from distriage_training.fit.encoder import load_tokenizer
-from distriage_training.fit.model import TriageModel
-from distriage_training.fit.run import RUN_INFO, load_trained
 from distriage_training.measure import scoring
 from distriage_training.release import gates
-from distriage_training.release.calibrate import TARGETS, confidence_loss
-from distriage_training.release.export import calibrate_bundle, calibrations, export, fit_calibration
+from distriage_training.release.calibrate import confidence_loss
+from distriage_training.release.export import calibrations, export, fit_calibration
 from distriage_training.release.gates import (
     MAX_INT8_DIFFERENCE,
     MAX_PARITY_DIFFERENCE,
-    ValidationSet,
-    int8_drops,
     parity,
 )
-from distriage_training.release.golden import golden_reports
 from distriage_training.release.graph import (
     GateError,
     joined_logits,
@@ -48,61 +35,10 @@ from distriage_training.release.graph import (
     sample_inputs,
     torch_logits,
     write_int8,
-    write_onnx,
 )
-from distriage_training.release.seal import seal
 
-from support.toys import CORPUS, REPOSITORY, write_config
-
-TAXONOMY = default_taxonomy()
-AXES = list(TAXONOMY.axes)
-CONFIG = REPOSITORY / "configs" / "tiny.toml"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@dataclass(frozen=True)
-class Exported:
-    """The parts of an export of the tiny run, made anew."""
-
-    config: Config
-    model: TriageModel
-    tokenizer: Tokenizer
-    fp32: Path
-    validation: ValidationSet
-    reference: dict[str, object]
-    inputs: list[ModelInput]
-
-
-@pytest.fixture(scope="module")
-def exported(tiny_run: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    config = load_config(CONFIG)
-    model = load_trained(tiny_run, config, TAXONOMY)
-    weights = json.loads((tiny_bundle / "metrics.json").read_text(encoding="utf-8"))["sparse_weight"]
-    for i, axis in enumerate(AXES):
-        model.mix[i] = torch.tensor(weights[axis])
-    tokenizer = load_tokenizer(config.encoder)
-    tokenizer.enable_truncation(config.encoder.max_tokens)
-    fp32 = tmp_path_factory.mktemp("onnx") / "fp32.onnx"
-    write_onnx(model, fp32)
-    records = load_splits(config, TAXONOMY).validation
-    validation = ValidationSet(
-        [prepare(r.title, r.body) for r in records],
-        np.array([label_numbers(r, TAXONOMY) for r in records]),
-        np.array([r.origin for r in records]),
-    )
-    reference = json.loads((tiny_bundle / "reference.json").read_text(encoding="utf-8"))
-    return Exported(
-        config,
-        model,
-        tokenizer,
-        fp32,
-        validation,
-        reference,
-        [prepare(r["title"], r["body"]) for r in reference["reports"]],
-    )
+from support.exports import AXES, TAXONOMY, Exported, exported
+from support.toys import CORPUS
 
 
 def recorded(exported: Exported, key: str) -> dict[str, NDArray[np.float32]]:
@@ -116,39 +52,6 @@ def difference(one: dict[str, NDArray[np.float32]], other: dict[str, NDArray[np.
         axis: values.shape for axis, values in other.items()
     }
     return max(float(np.abs(one[axis] - other[axis]).max()) for axis in one)
-
-
-# ---------------------------------------------------------------- the bundle of the tiny run
-
-
-def test_the_bundle_is_whole(tiny_bundle: Path) -> None:
-    bundle = Bundle(tiny_bundle)
-    assert {path.name for path in tiny_bundle.iterdir()} == {MANIFEST, *REQUIRED_FILES, INDEX, TRAINED_ON}
-    assert oct(tiny_bundle.stat().st_mode)[-3:] == "755"
-    manifest = bundle.manifest
-    assert (manifest.name, manifest.max_tokens) == ("tiny", 48)
-    assert (tiny_bundle / "taxonomy.toml").read_text(encoding="utf-8") == default_taxonomy_text()
-    for axis in TAXONOMY.axes.values():
-        calibration = manifest.axes[axis.id]
-        assert calibration.labels == axis.label_ids
-        assert set(calibration.thresholds) == set(TARGETS)
-        assert all(set(row) == set(axis.label_ids) for row in calibration.thresholds.values())
-        assert all(set(row) == set(axis.families) for row in calibration.family_thresholds.values())
-        assert set(calibration.family_thresholds) == (set(TARGETS) if axis.families else set())
-    assert Tokenizer.from_file(str(tiny_bundle / "tokenizer.json")).truncation is None
-    assert not [path.name for path in tiny_bundle.parent.iterdir() if path.name.startswith(".")]
-
-
-def test_provenance_is_that_of_the_run(tiny_run: Path, tiny_bundle: Path) -> None:
-    provenance = Bundle(tiny_bundle).manifest.provenance
-    info = json.loads((tiny_run / RUN_INFO).read_text(encoding="utf-8"))
-    for key in ("trained_on", "labels", "validation_accuracy"):
-        info.pop(key)  # not of the manifest
-    assert {key: getattr(provenance, key) for key in info} == info
-    assert provenance.base_model == "sentence-transformers/all-MiniLM-L6-v2"
-    assert re.fullmatch(r"[0-9a-f]{64}", provenance.base_model_sha256)
-    assert re.fullmatch(r"[0-9a-f]{40}|unknown", provenance.commit)
-    assert {"torch", "onnxruntime", "scikit-learn"} <= set(provenance.versions)
 
 
 def test_the_sparse_weights_are_those_of_a_new_fit(exported: Exported) -> None:
@@ -196,9 +99,6 @@ def test_the_recorded_calibration_is_that_of_the_shipped_model(tiny_bundle: Path
         assert fitted <= plain + 0.01
 
 
-# ---------------------------------------------------------------- golden reports and gates
-
-
 def test_torch_fp32_and_int8_agree_on_the_reference_reports(tiny_bundle: Path, exported: Exported) -> None:
     assert exported.reference["tolerance"] == {
         "fp32_against_torch": MAX_PARITY_DIFFERENCE,
@@ -236,22 +136,6 @@ def test_reference_reports_are_ours_to_ship_and_cover_the_labels(exported: Expor
     assert any(len(body) > 5000 for _, body in hard)
 
 
-def test_raw_texts_are_never_reference_reports() -> None:
-    def record(number: int, origin: str, stage: str) -> Record:
-        return Record(
-            f"a/b#{number}", origin, f"text {number}", {"kind": "bug", "stage": stage}, "train", "toys", origin, ""
-        )
-
-    train = [
-        record(1, "raw", "inference"),
-        record(2, "generated", "inference"),
-        record(3, "restated", "build-import"),
-        record(4, "restated", "inference"),
-    ]
-    reports = golden_reports(train, TAXONOMY)
-    assert reports[:-3] == [("restated", "text 3"), ("restated", "text 4")]
-
-
 def tampered(source: Path, folder: Path, change: float) -> Path:
     """The graph with one head's bias shifted."""
     model = onnx.load(source)
@@ -277,20 +161,6 @@ def test_the_parity_gate_refuses_a_tampered_graph(exported: Exported, tmp_path: 
         parity(exported.model, tampered(exported.fp32, tmp_path, float("nan")), exported.tokenizer, exported.inputs)
 
 
-def test_a_model_that_does_no_longer_what_it_did_when_trained_is_not_exported(tiny_run: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
-    weights = load_file(run / "model.safetensors")
-    weights["heads.stage.weight"] = -weights["heads.stage.weight"]
-    weights["heads.stage.bias"] = -weights["heads.stage.bias"]
-    save_file(weights, run / "model.safetensors")
-    output = tmp_path / "models" / "tiny"
-    with pytest.raises(
-        GateError, match=r"axis stage: accuracy on validation is 0\.\d+; when training ended it was 0\."
-    ):
-        export(run, load_config(CONFIG), output, Console(file=io.StringIO()))
-    assert not output.exists()
-
-
 def test_the_graph_takes_any_length(exported: Exported) -> None:
     inputs = [prepare("", "hang"), prepare("NCCL error", "watchdog timeout " * 400)]
     alone = [joined_logits(exported.model, exported.tokenizer, [one]) for one in inputs]
@@ -309,17 +179,6 @@ def test_int8_is_smaller_and_close(exported: Exported, tmp_path: Path) -> None:
         onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, tmp_path / "int8.onnx")
     )
     assert 0 < difference(fp32, int8) <= MAX_INT8_DIFFERENCE
-
-
-def test_int8_drops_by_hand() -> None:
-    labels = np.array([[0, -100], [0, 1], [1, 1], [1, 0]])
-    right = np.array([[2.0, 1.0], [2.0, 1.0], [1.0, 2.0], [1.0, 2.0]], np.float32)
-    half = np.array([[2.0, 1.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], np.float32)  # F1 2/3 and 4/5
-    drops = int8_drops(
-        {"kind": right, "fix": half}, {"kind": half, "fix": half}, ValidationSet([], labels, np.array([]))
-    )
-    assert drops == {"kind": pytest.approx(1 - (2 / 3 + 4 / 5) / 2), "fix": 0.0}
-    assert int8_drops({"kind": half}, {"kind": right}, ValidationSet([], labels, np.array([])))["kind"] < 0
 
 
 def test_outliers_are_smoothed_and_the_product_stays_what_it_was(exported: Exported, tmp_path: Path) -> None:
@@ -353,9 +212,6 @@ def test_joined_logits_add_both_heads(exported: Exported) -> None:
         assert np.abs(sparse[axis]).max() > 0
 
 
-# ---------------------------------------------------------------- replacing a bundle
-
-
 def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replaced_as_a_whole(
     tiny_run: Path, exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,65 +234,3 @@ def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replac
     torch_now = joined_logits(exported.model, exported.tokenizer, exported.inputs)
     assert difference(Classifier(output).logits(exported.inputs), torch_now) <= MAX_PARITY_DIFFERENCE
     assert "fp32, 48 tokens" in (output / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_bundle_that_would_not_load_leaves_the_old_one(tiny_run: Path, tiny_bundle: Path, tmp_path: Path) -> None:
-    other = default_taxonomy_text().replace('version = "1.0.0"', 'version = "9.9.9"')
-    (tmp_path / "taxonomy.toml").write_text(other, encoding="utf-8")
-    config = load_config(write_config(tmp_path / "run.toml", top={"taxonomy": "taxonomy.toml"}))
-    output = tmp_path / "models" / "tiny"
-    shutil.copytree(tiny_bundle, output)
-    before = contents(output)
-    with pytest.raises(BundleError, match=r"made for taxonomy version 9\.9\.9"):
-        export(tiny_run, config, output, Console(file=io.StringIO()))
-    assert contents(output) == before
-    assert [path.name for path in output.parent.iterdir()] == ["tiny"]
-
-
-def test_a_run_that_is_not_finished(tiny_run: Path, tmp_path: Path) -> None:
-    config = load_config(CONFIG)
-    output = tmp_path / "bundle"
-    with pytest.raises(ConfigError, match=r"none/model\.safetensors: missing; expected a finished run"):
-        export(tmp_path / "none", config, output)
-    run = tmp_path / "run"
-    run.mkdir()
-    shutil.copy(tiny_run / "model.safetensors", run)
-    with pytest.raises(ConfigError, match=r"run/run\.json: missing or damaged"):
-        export(run, config, output)
-    info = json.loads((tiny_run / RUN_INFO).read_text(encoding="utf-8"))
-    del info["hardware"], info["sparse_records"]
-    (run / RUN_INFO).write_text(json.dumps(info), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"run/run\.json: lacks sparse_records, hardware; expected a finished run"):
-        export(run, config, output)
-    assert not output.exists()
-
-
-def test_sealing_records_the_files_as_they_are(tiny_bundle: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "copy"))
-    manifest = Bundle(folder).manifest
-    with (folder / "README.md").open("a", encoding="utf-8") as stream:
-        stream.write("changed\n")
-    with pytest.raises(BundleError, match=r"README\.md"):
-        Bundle(folder)
-    seal(folder, manifest)
-    sealed = Bundle(folder).manifest
-    assert sealed.files["README.md"].bytes == manifest.files["README.md"].bytes + len("changed\n")
-    assert sealed.model_copy(update={"files": {}}) == manifest.model_copy(update={"files": {}})
-
-
-def test_calibrating_a_bundle_anew_gives_what_its_export_gave(tiny_bundle: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny_bundle, tmp_path / "copy"))
-    exported = Bundle(folder).manifest
-    axes = {name: axis.model_copy(update={"temperature": 9.0}) for name, axis in exported.axes.items()}
-    seal(folder, exported.model_copy(update={"axes": axes}))
-    config = load_config(CONFIG)
-    splits = load_splits(config, TAXONOMY)
-    assert calibrate_bundle(Bundle(folder), config, splits) == len(splits.validation)
-    assert Bundle(folder).manifest.axes == exported.axes
-
-
-def test_reports_of_groups_that_the_model_is_not_for_do_not_calibrate() -> None:
-    config = load_config(CONFIG)
-    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["ray"]})})
-    records = [Record("o/r#1", "", "", {}, "validation", "", "raw", group) for group in ("ray", "other")]
-    assert in_domain(records, bounded) == records[:1] and in_domain(records, config) == records
