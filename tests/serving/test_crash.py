@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import tempfile
 import threading
@@ -52,7 +53,7 @@ def work_and_die(step: int, url: str, github: GitHub, classifier: Classifier) ->
 
 def deliver(store: Store, github: GitHub, action: str, event_name: str, **more: Any) -> None:
     payload = github.payload(action, ISSUE, **more)
-    text = crash.json.dumps(payload)
+    text = json.dumps(payload)
     delivery = Delivery(
         id=f"guid-{action}",
         event=event_name,
