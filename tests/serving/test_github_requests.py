@@ -1,110 +1,65 @@
+# ruff: noqa: F401, F811  # fixtures
 """Our requests, and the answers of the double that the tests rest on, against GitHub's OpenAPI description."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from distriage.classifier import Classifier
 from distriage.errors import NotFoundError, RefusedError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
 from distriage_serving.bot.backfill import BackfillOptions, list_issues
-from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
 from distriage_serving.bot.sweep import sweep
-from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import find_own_comment, read_issue
 from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
-from distriage_serving.store import Delivery, Job, Store
 
 from support import faults
 from support.app_key import APP_ID, app_key
 from support.command_line import Command
+from support.described_github import (
+    CHECK,
+    COMMAND,
+    EDIT,
+    ENTER,
+    ISSUE,
+    LIST_COMMENTS,
+    LIST_ISSUES,
+    OPERATIONS,
+    READ_CONFIG,
+    READ_ISSUE,
+    SWEEP,
+    TAKE_OFF,
+    WRITE,
+    Deliver,
+    client,
+    deliver,
+    double,
+    prism,
+    prism_at,
+    repository,
+    sent,
+)
 from support.faults import Fault, Trouble
 from support.github import BOT, INSTALLATION, PERSON, GitHub
-from support.github_description import DESCRIPTION, Prism, cut, proxied, template_of
+from support.github_description import Prism
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
-ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}"
-READ_ISSUE = {f"GET {ISSUE}", "GET /user", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
-READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}
-WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
-EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
-LIST_COMMENTS = {f"GET {ISSUE}/comments"}
-LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
-TAKE_OFF = {f"DELETE {ISSUE}/labels/{{name}}"}
-ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
-COMMAND = {
-    "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
-    "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
-}
-CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
-SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
-OPERATIONS = sorted(
-    READ_ISSUE | READ_CONFIG | WRITE | EDIT | LIST_COMMENTS | LIST_ISSUES | TAKE_OFF | ENTER | COMMAND | CHECK | SWEEP
-)
-NUMBERS = count(1)
-
-
-@pytest.fixture(scope="module")
-def double() -> Iterator[GitHub]:
-    github = GitHub(app=True)
-    github.tokens[GitHub.token] = math.inf
-    yield github
-    github.close()
-
-
-@pytest.fixture(scope="module")
-def prism_at(node_modules: Path, double: GitHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prism]:
-    with proxied(
-        node_modules, cut(node_modules / DESCRIPTION, OPERATIONS), double, tmp_path_factory.mktemp("prism")
-    ) as prism:
-        yield prism
-
-
-@pytest.fixture
-def prism(prism_at: Prism, double: GitHub, monkeypatch: pytest.MonkeyPatch) -> Iterator[Prism]:
-    """The proxy; what it finds wrong during the test fails it."""
-    monkeypatch.setenv("GITHUB_API_URL", prism_at.url)
-    double.requests.clear()
-    double.troubles.clear()
-    yield prism_at
-    assert prism_at.violations() == []
-
-
-@pytest.fixture
-def repository() -> str:
-    """One that no other test uses: the double outlives a test."""
-    return f"owner/repo-{next(NUMBERS)}"
-
-
-@pytest.fixture
-def client(prism: Prism) -> Client:
-    return Client(GitHub.token, prism.url, sleep=lambda _: None)
-
-
-def sent(double: GitHub) -> set[str]:
-    return {template_of(request, OPERATIONS) for request in double.requests}
 
 
 # ---------------------------------------------------------------- reading and writing one issue
@@ -222,42 +177,6 @@ def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> 
 
 
 # ---------------------------------------------------------------- the bot
-
-
-Deliver = Callable[[str, dict[str, Any]], None]
-
-
-@pytest.fixture
-def deliver(prism: Prism, keyword_classifier: Classifier) -> Iterator[Deliver]:
-    """Hands a delivery to a worker, which works until nothing is due; the debounced too."""
-    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
-        worker = Worker(
-            store,
-            App(APP_ID, app_key(), prism.url),
-            LocalJudge(keyword_classifier),
-            threading.Event(),
-            Timing(debounce_s=0),
-        )
-
-        def handed(event: str, payload: dict[str, Any]) -> None:
-            kept = Delivery(
-                id=f"delivery-{next(NUMBERS)}",
-                event=event,
-                payload=json.dumps(payload),
-                received_at=store.clock(),
-                action=payload["action"],
-                repository=repository_of(payload),
-                issue=number_of(payload),
-                installation_id=installation_of(payload),
-            )
-            store.add_delivery(kept)
-            while worker.step():
-                pass
-            assert {job.state for job in store.list_work(Job)} == {"done"}, [
-                job.last_error for job in store.list_work(Job)
-            ]
-
-        yield handed
 
 
 def test_the_bot_labels_takes_a_command_and_takes_a_label_off(

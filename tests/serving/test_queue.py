@@ -1,4 +1,4 @@
-# ruff: noqa: F401, F811  # fixtures
+# fixtures
 """Decisions in the queue: by one or many, corrected, undone."""
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from distriage_serving.store import Job
 
 from support.queue_demo import add_issue
 from support.queue_server import Queue, csrf, log_in, visitor
-from support.queue_site import admin, site, stranger
 
 
 def test_what_two_readers_see_differently_comes_first_with_both(site: Queue, admin: httpx.Client) -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811  # fixtures
 """The queue in a real browser: Debian's chromium, driven by Playwright."""
 
 from __future__ import annotations
@@ -5,76 +6,28 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs playwright: pip install 'distriage[dev]'")
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from distriage.classifier import Classifier
 from distriage_serving.store import Job
 
-from support.queue_demo import log_in
-from support.queue_server import TOKEN, Queue, queue
+from support.queue_browser import OpenPage, browser, open_page, site
+from support.queue_server import Queue
 from support.waiting import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Route
 
-CHROMIUM = Path("/usr/bin/chromium")
-WAIT_MS = 60_000  # on a machine that is busy with other things
 HOSTILE = (
     "<script>window.owned=1</script><img src=x onerror=window.owned=1> \u202egnp.exe\x1b[31m {{7*7}} "
     "${7*7} </textarea></title><svg onload=window.owned=1>"
 )
 LOG = "2024-01-01 00:00:00 [rank0]: RuntimeError: memory exhausted " + "x" * 3000
-
-OpenPage = Callable[..., "Page"]
-
-
-@pytest.fixture(scope="module")
-def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
-    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=WAIT_MS)
-    if not CHROMIUM.is_file():
-        pytest.skip("needs chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        yield (launched := playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]))
-        launched.close()
-
-
-@pytest.fixture
-def open_page(site: Queue, browser: Browser) -> Iterator[OpenPage]:
-    """Logs in and opens a page; at the end no script has failed and none was blocked."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_one(path: str = "/queue", *, width: int = 1280, **options: object) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None
-        )
-        log_in(page, site.url, TOKEN)
-        page.goto(site.url + path)
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert complaints == []
 
 
 def test_an_issue_is_corrected_by_keyboard_written_back_and_undone(site: Queue, open_page: OpenPage) -> None:

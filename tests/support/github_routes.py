@@ -271,17 +271,10 @@ def _take_off(github: GitHub, request: Request, repository: str, number: str, na
 
 
 def _refused_app(token: str) -> Fault | None:
-    import jwt
+    from support.app_key import refusal  # needs the extra `serve`
 
-    from support.app_key import APP_ID, app_key
-
-    try:
-        claims = jwt.decode(token, app_key().public_key(), algorithms=["RS256"])
-    except jwt.InvalidTokenError:
-        return faults.message("A JSON web token could not be decoded", 401)
-    if claims["iss"] != APP_ID or claims["exp"] - claims["iat"] > 600:
-        return faults.message("'Expiration time' claim ('exp') is too far in the future", 401)
-    return None
+    why = refusal(token)
+    return None if why is None else faults.message(why, 401)
 
 
 @route("GET /app")
