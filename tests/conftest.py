@@ -29,6 +29,7 @@ from distriage.cli import main
 from support import keyword_model
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
+from support.databases import clock, database_url, empty_store, postgresql_server, store  # noqa: F401  # fixtures
 from support.github import CLOSED_PORT, GitHub
 
 settings.register_profile(

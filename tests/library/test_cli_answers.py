@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """What `distriage classify` prints for reports, and what the other commands of the library show."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import distriage
 from distriage.taxonomy import default_taxonomy
 from distriage.terminal import MAINTAIN, READ, TRAIN
 
-from support.cli_reports import REPORT, document, lines
+from support.cli_reports import REPORT, classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line
 
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Many reports in one call of `distriage classify`, and reports from GitHub."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support import faults
-from support.cli_reports import document, lines
+from support.cli_reports import classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line
 from support.github import CLOSED_PORT, GitHub
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Bad input: one line, exit code 2."""
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 from distriage.cli import main
 from distriage.reading import MAX_REPORT_BYTES
 
+from support.cli_reports import classify, report
 from support.command_line import Command, assert_one_line
 from support.files import rewrite
 

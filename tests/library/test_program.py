@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The installed program, in a process of its own."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from distriage.cli import main
 
 from support.checkout import REPOSITORY
-from support.cli_reports import REPORT, document
+from support.cli_reports import REPORT, document, schema
 from support.command_line import Finished, assert_one_line
 
 PROGRAM = Path(sys.executable).with_name("distriage")

@@ -1,9 +1,10 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 from __future__ import annotations
 
 import json
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from distriage.second_reader.endpoint import Answered, DailyBudget, Endpoint, En
 from distriage.second_reader.request import ReaderRequest
 
 from support.command_line import Command, assert_one_line
-from support.reader import Double, calibration_file, saying
+from support.reader import Double, calibration_file, double, saying
 
 REPORT = (
     b"Strange behaviour after the upgrade\n\nSince Tuesday our cluster does something odd: workers print numbers, drop "

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The GitHub Action: what a run does to an issue, and what it says."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from distriage_serving.action import workflow_commands
 
 from support import faults
-from support.action import TITLE, Act, outputs, summary, write_event
+from support.action import TITLE, Act, act, double, outputs, runner, summary, write_event
 from support.checkout import REPOSITORY
 from support.faults import Trouble
 from support.github import GitHub

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """What a second reader, own labels and past issues add to a run of the Action."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 from distriage.classifier import Classifier
 
 from support import past_index
-from support.action import Act, outputs, summary
+from support.action import Act, act, double, outputs, runner, summary
 from support.github import PERSON, GitHub
 from support.reader import calibration_file, endpoint, saying
 

@@ -1,6 +1,6 @@
 """The bot names a likely duplicate: in its one comment, and only where the repository asks for it."""
 
-# fixtures
+# ruff: noqa: F811  # fixtures
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import Lane
 
 from support import past_index
-from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot
+from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
 
 NEW = "owner/repo#9"
 

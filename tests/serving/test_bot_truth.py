@@ -1,7 +1,7 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """What the store says is what GitHub says, whatever came late, came not at all, or was broken for a while."""
 
-# fixtures
+# ruff: noqa: F811  # fixtures
 from __future__ import annotations
 
 import copy
@@ -14,7 +14,7 @@ from distriage_serving.bot import reconcile
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
-from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, Bot
+from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, Bot, bot, github, make, store
 from support.faults import Trouble
 from support.github import INSTALLATION, PERSON
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Reading an issue, and carrying out a plan once."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import read_issue
 from distriage_serving.planning.config_problems import RepositoryConfigError
 
-from support.execution import CONFIG, ISSUE, TAXONOMY, WANTED, assert_done_once, planned, run
+from support.execution import CONFIG, ISSUE, TAXONOMY, WANTED, assert_done_once, client, clock, double, planned, run
 from support.github import BOT, PERSON, GitHub
 
 

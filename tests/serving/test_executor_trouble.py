@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Carrying out a plan while GitHub fails, limits, refuses or changes."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from distriage.github import Client
 from distriage_serving.github.executor import Execution, execute
 
 from support import faults
-from support.execution import ISSUE, WANTED, Clock, assert_done_once, client_of, planned, run
+from support.execution import ISSUE, WANTED, Clock, assert_done_once, client, client_of, clock, double, planned, run
 from support.faults import Fault, Trouble
 from support.github import GitHub
 

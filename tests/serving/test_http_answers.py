@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """What the HTTP API answers, to whom, and what its document says."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from distriage_serving.store import Store
 from distriage_serving.web.problem import MEDIA_TYPE
 
 from support import past_index
-from support.http_api import REPORTS, ROUTES, assert_problem, expected, post
+from support.http_api import REPORTS, ROUTES, assert_problem, expected, post, server
 from support.server import Running, running
 
 KEY = "correct-horse-battery-staple"

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Every error has the one form of problems, whatever is wrong and wherever."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
 
 from support.gated_model import GatedModel, LateModel
-from support.http_api import REPORTS, ROUTES, assert_problem, post
+from support.http_api import REPORTS, ROUTES, assert_problem, gated, log_lines, post, server
 from support.server import Running, running
 from support.waiting import WAIT_S, until
 

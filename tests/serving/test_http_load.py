@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Many requests at once, slow ones, and ones whose sender goes away."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from distriage.classifier import Classifier
 
 from support.gated_model import GatedModel
-from support.http_api import REPORTS, assert_problem, expected, post
+from support.http_api import REPORTS, assert_problem, expected, gated, log_lines, post
 from support.server import Running, running
 from support.waiting import until
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """What the server logs and counts: nothing of a report."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from distriage_serving.logs import JsonFormatter
 
-from support.http_api import post
+from support.http_api import log_lines, post, server
 from support.server import Running
 from support.waiting import until
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """A repository's own labels in the App: set, judged in the queue, handed to `learn`, read anew when learned again."""
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.types import IssueState, Plan
-from distriage_serving.store import Review, triage_job
+from distriage_serving.store import Job, Review, triage_job
 from distriage_serving.web.model_process import load_classifier
 
 from support.app_key import APP_ID, app_key
-from support.bot import ISSUE, Bot
+from support.bot import ISSUE, Bot, bot, github, make, store
 from support.command_line import Command
-from support.github import INSTALLATION
+from support.github import INSTALLATION, GitHub
 from support.past_issues import WORDS
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.server import running

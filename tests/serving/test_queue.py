@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Decisions in the queue: by one or many, corrected, undone."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from distriage_serving.store import Job
 
 from support.queue_demo import add_issue
 from support.queue_server import Queue, csrf, log_in, visitor
+from support.queue_site import admin, site, stranger
 
 
 def test_what_two_readers_see_differently_comes_first_with_both(site: Queue, admin: httpx.Client) -> None:

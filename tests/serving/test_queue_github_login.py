@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Who gets into the queue by an account of GitHub."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 
 from distriage.classifier import Classifier
 
-from support.queue_login import GITHUB, OAuthGitHub, begin
+from support.queue_login import GITHUB, OAuthGitHub, begin, oauth
 from support.queue_server import REPOSITORIES, Queue, csrf, queue, visitor
 
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Who gets into the queue by a token: administrators, and whoever guesses."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from distriage_serving.settings import load_settings
 
 from support.command_line import Command, assert_one_line
 from support.databases import Clock
-from support.queue_login import HER_TOKEN
+from support.queue_login import HER_TOKEN, admin, site, stranger
 from support.queue_server import TOKEN, csrf, log_in, queue, visitor
 
 

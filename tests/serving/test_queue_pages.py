@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The pages of the queue: filters, searches, order, and what they show."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from distriage_serving.queue.pages import STATIC, _said
 
 from support.checkout import REPOSITORY
 from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_site import admin, site, stranger
 
 
 def test_filters_narrow_the_list_and_refuse_what_is_not_to_be_chosen(site: Queue, admin: httpx.Client) -> None:

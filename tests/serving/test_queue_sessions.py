@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """For how long somebody is in the queue, and who ends that."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from distriage.classifier import Classifier
 
 from support.command_line import Command, assert_one_line
-from support.queue_login import GITHUB, OAuthGitHub, begin
+from support.queue_login import GITHUB, OAuthGitHub, admin, begin, oauth, site, stranger
 from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
 
 

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The second reader in the bot: labels first, its answer later, and whatever fails leaves the first verdict."""
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Job, Store
 
 from support.app_key import APP_ID, app_key
-from support.bot import ISSUE, LEAK, OOM, Bot, Make
+from support.bot import ISSUE, LEAK, OOM, Bot, Make, github, make
 from support.databases import Clock
 from support.github import GitHub
-from support.reader import Double, calibration_file, saying
+from support.reader import Double, calibration_file, double, saying
 
 CONFIG = "axes: {symptom: true, fix: true}\n"
 TITLE = "Strange behaviour after the upgrade"

@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """Files of the corpus: read, written as a whole, imported."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from distriage.errors import CorpusError
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 from distriage_training.corpus.texts import import_texts, read_texts
 
-from support.corpus_files import TAXONOMY
+from support.corpus_files import TAXONOMY, corpus
 from support.toys import annotation, texts, write_lines
 
 

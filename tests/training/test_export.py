@@ -1,4 +1,4 @@
-# fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The graphs of an export: what they say, how far int8 is from fp32, and the gates before a release."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from distriage_training.release.graph import (
     write_int8,
 )
 
-from support.exports import AXES, TAXONOMY, Exported
+from support.exports import AXES, TAXONOMY, Exported, exported
 from support.toys import CORPUS
 
 
