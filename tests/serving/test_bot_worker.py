@@ -3,36 +3,11 @@
 
 from __future__ import annotations
 
-# ruff: noqa: F401, F811  # fixtures
-from typing import Any
-
 import pytest
 
-from distriage.references import IssueReference
-from distriage_serving.bot import worker as worker_module
-from distriage_serving.logs import JsonFormatter
-from distriage_serving.store import Delivery, Job, Review, pace, triage_job
+from distriage_serving.store import Delivery, Job
 
-from support import faults
-from support.bot import (
-    BODY,
-    COMMENTED,
-    CONFIG,
-    HANG,
-    ISSUE,
-    LEAK,
-    OOM,
-    OTHER_BOT,
-    STRANGER,
-    TITLE,
-    Bot,
-    Make,
-    bot,
-    github,
-    make,
-    store,
-)
-from support.faults import Fault, Trouble
+from support.bot import BODY, COMMENTED, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
 from support.github import INSTALLATION, PERSON
 
 

@@ -40,10 +40,12 @@ def route(line: str) -> Callable[[Handler], Handler]:
 
 def reply(github: GitHub, request: Request) -> Fault:
     """GitHub's answer to a request with which nothing goes wrong."""
-    is_app = request.place == "/app" or request.place.startswith("/app/")
-    if is_app and (refused := _refused_app(request.token or "")) is not None:
-        return refused
-    if not is_app and not github.is_valid(request.token) and (request.token is not None or request.method != "GET"):
+    if f"{request.place}/".startswith("/app/"):
+        from support.app_key import refusal  # needs the extra `serve`
+
+        if (why := refusal(request.token or "")) is not None:
+            return faults.message(why, 401)
+    elif not github.is_valid(request.token) and (request.token is not None or request.method != "GET"):
         return faults.bad_credentials()
     if (moved := _moved(github, request)) is not None:
         return moved
@@ -270,16 +272,9 @@ def _take_off(github: GitHub, request: Request, repository: str, number: str, na
 # ---------------------------------------------------------------- an App
 
 
-def _refused_app(token: str) -> Fault | None:
-    from support.app_key import refusal  # needs the extra `serve`
-
-    why = refusal(token)
-    return None if why is None else faults.message(why, 401)
-
-
 @route("GET /app")
 def _app(github: GitHub, request: Request) -> Fault:
-    from support.app_key import APP_ID
+    from support.app_key import APP_ID  # likewise
 
     return _found(github_shapes.app(int(APP_ID), "distriage"))
 
