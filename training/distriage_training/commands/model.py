@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -21,6 +21,11 @@ from distriage_training.commands.options import (
     training,
 )
 from distriage_training.commands.study import study_app
+
+if TYPE_CHECKING:
+    from distriage.bundle import Bundle
+    from distriage_training.config import Config
+    from distriage_training.corpus.load import Splits
 
 MODELS = Path("models")
 
@@ -94,16 +99,12 @@ def calibrate(
     model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
 ) -> None:
     """Fit a bundle's probabilities and thresholds anew on validation reports; `export` does so by itself."""
+    console = Console(stderr=True, highlight=False)
     with training():
-        from distriage.bundle import Bundle
-        from distriage_training.config import load_config
-        from distriage_training.corpus.load import load_splits
         from distriage_training.release.export import calibrate_bundle
 
-        settings = load_config(config)
-        bundle = Bundle(model or Path("models") / settings.name)
-        console = Console(stderr=True, highlight=False)
-        count = calibrate_bundle(bundle, settings, load_splits(settings, bundle.taxonomy, console))
+        bundle, settings, splits = _opened(config, model, console)
+        count = calibrate_bundle(bundle, settings, splits)
     console.print(f"calibrated on {count:,} validation reports: {bundle.path}")
 
 
@@ -128,17 +129,24 @@ def gate(
     model: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
 ) -> None:
     """Put a domain gate into a bundle, which tells reports of other software apart; `export` does so by itself."""
+    console = Console(stderr=True, highlight=False)
     with training():
-        from distriage.bundle import Bundle
-        from distriage_training.config import load_config
-        from distriage_training.corpus.load import load_splits
         from distriage_training.release.domain import add_gate
 
-        settings = load_config(config)
-        bundle = Bundle(model or Path("models") / settings.name)
-        console = Console(stderr=True, highlight=False)
-        count = add_gate(bundle, settings, load_splits(settings, bundle.taxonomy, console))
+        bundle, settings, splits = _opened(config, model, console)
+        count = add_gate(bundle, settings, splits)
     console.print(f"domain gate: fitted on {count:,} reports of other software, in {bundle.path}")
+
+
+def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle, Config, Splits]:
+    """A bundle to be changed, and the data that it is fitted anew on."""
+    from distriage.bundle import Bundle
+    from distriage_training.config import load_config
+    from distriage_training.corpus.load import load_splits
+
+    settings = load_config(config)
+    bundle = Bundle(model or Path("models") / settings.name)
+    return bundle, settings, load_splits(settings, bundle.taxonomy, console)
 
 
 def evaluate(

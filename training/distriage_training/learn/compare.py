@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.history import PastIssue
+from distriage.intervals import outcome_of
 from distriage.own.features import Reading
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest
@@ -45,10 +46,8 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """`worse` and `better` only where the whole interval says so."""
-        if self.issues < MIN_ISSUES:
-            return "too few"
-        return "worse" if self.interval[1] < 0 else "better" if self.interval[0] > 0 else "no difference"
+        """See `outcome_of`."""
+        return outcome_of(self.interval, self.issues >= MIN_ISSUES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from rich.table import Table
 from distriage.bundle import DEFAULT_FILE, MANIFEST, TRAINED_ON, Bundle, sha256_of, thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, CorpusError
+from distriage.intervals import outcome_of
 from distriage.recipe.text import prepare
 from distriage.taxonomy import Axis
 from distriage_training.config import Config
@@ -55,10 +56,8 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """`worse` and `better` only where the whole interval says so."""
-        if self.n < MIN_REPORTS:
-            return "too few"
-        return "worse" if self.interval[1] < 0 else "better" if self.interval[0] > 0 else "no difference"
+        """See `outcome_of`."""
+        return outcome_of(self.interval, self.n >= MIN_REPORTS)
 
 
 @dataclass(frozen=True, slots=True)
