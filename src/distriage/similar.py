@@ -11,7 +11,7 @@ index.npz  format   []             `INDEX_FORMAT`
            idf      [HASH_BUCKETS] float32, inverse document frequency
            starts   [HASH_BUCKETS + 1] uint32: where the postings of a bucket begin
            rows     [postings]     uint16 or uint32, records that have the bucket
-           weights  [postings]     float16, their weights of it; those of one record have unit length
+           counts   [postings]     uint8, how often they have it; TF-IDF of unit length is made of it when it is read
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 
-INDEX_FORMAT = 1
+INDEX_FORMAT = 2
 LABEL_WEIGHT = (
     0.25  # of the agreement of labels, where the cosine of words has 1; chosen on validation, see training/LOG.md
 )
@@ -98,7 +98,7 @@ class Similar:
         self._idf = np.asarray(arrays["idf"], np.float64)
         self._starts = np.asarray(arrays["starts"], np.int64)
         self._rows = np.asarray(arrays["rows"], np.int32)
-        self._weights = np.asarray(arrays["weights"], np.float32)
+        counts = np.asarray(arrays["counts"], np.float32)
         sizes = [len(calibration.labels) for calibration in bundle.manifest.axes.values()]
         for name, fits in {
             "labels": self._labels.shape == (len(self._records), len(sizes))
@@ -108,11 +108,15 @@ class Similar:
             "starts": self._starts.shape == (HASH_BUCKETS + 1,)
             and (np.diff(self._starts) >= 0).all()
             and self._starts[0] == 0
-            and self._starts[-1] == len(self._rows) == len(self._weights),
+            and self._starts[-1] == len(self._rows),
             "rows": self._rows.ndim == 1 and self._rows.max(initial=0) < max(1, len(self._records)),
+            "counts": counts.shape == self._rows.shape and (counts >= 1).all(),
         }.items():
             if not fits:
                 raise ValueError(f"{name} does not fit")
+        values = (1 + np.log(counts)) * np.repeat(self._idf, np.diff(self._starts))
+        lengths = np.sqrt(np.bincount(self._rows, values**2, len(self._records)))
+        self._weights = np.asarray(values / np.maximum(1e-12, lengths)[self._rows], np.float32)
 
     def nearest(self, known: ReadReport, k: int = 5, prediction: Prediction | None = None) -> list[Neighbour]:
         """Find known issues like a report.

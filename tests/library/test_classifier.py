@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from distriage.bench.inputs import machine
 from distriage.classifier import Classifier, encode, softmax
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES, check_report, read
@@ -20,7 +21,9 @@ from distriage.types import IssueReport, Prediction
 
 from support.reports import make_report
 
-RECORDED_LOGITS = 1e-3  # of another CPU than the one that recorded them: fp32 sums in another order
+# Another CPU of the same instructions sums fp32 in another order; one without AVX-512 does so everywhere, and each
+# product of int8 makes steps of the last bits: .067 seen on an EPYC of 2021.
+RECORDED_LOGITS = 1e-3 if "avx512f" in machine()["instructions"] else 0.15
 
 REPORTS = [
     make_report("It hangs", "The job hangs at step 3."),

@@ -71,19 +71,18 @@ def write_index(issues: Sequence[Record], taxonomy: Taxonomy, file: Path) -> Non
         idf=idf,
         starts=matrix.indptr.astype(np.uint32),
         rows=matrix.indices.astype(np.min_scalar_type(len(issues))),
-        weights=matrix.data.astype(np.float16),
+        counts=matrix.data,
     )
 
 
 def _postings(features: Sequence[tuple[list[int], list[float]]], idf: NDArray[np.float64]) -> csc_matrix:
-    """Weights of the heaviest n-grams of each report, [reports, HASH_BUCKETS]."""
-    rows, columns, weights = [], [], []
+    """Counts of the heaviest n-grams of each report, [reports, HASH_BUCKETS]."""
+    rows, columns, kept = [], [], []
     for row, (buckets, counts) in enumerate(features):
         numbers = np.asarray(buckets, np.int64)
-        values = tfidf(numbers, np.asarray(counts), idf)
-        heaviest = np.sort(np.argsort(-values, kind="stable")[:MAX_POSTINGS])
+        heaviest = np.sort(np.argsort(-tfidf(numbers, np.asarray(counts), idf), kind="stable")[:MAX_POSTINGS])
         rows.append(np.full(len(heaviest), row))
         columns.append(numbers[heaviest])
-        weights.append(values[heaviest] / max(1e-12, float(np.linalg.norm(values[heaviest]))))
+        kept.append(np.minimum(np.asarray(counts)[heaviest], 255).astype(np.uint8))
     shape = (len(features), HASH_BUCKETS)
-    return csc_matrix((np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+    return csc_matrix((np.concatenate(kept), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
