@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +106,25 @@ def test_one_axis_is_shown_with_its_definitions(command: Command) -> None:
     assert "Fix pattern" not in out
     for label in default_taxonomy().axis("kind").labels:
         assert label.id in out and label.definition.split()[0] in out
+
+
+def test_one_label_is_shown_with_its_definition_and_its_checks(command: Command) -> None:
+    finished = command("taxonomy", "symptom", "runtime-hang")
+    assert finished.code == 0
+    shown = " ".join(finished.out.split())
+    label = default_taxonomy().axis("symptom").label("runtime-hang")
+    assert " ".join(label.definition.split()) in shown
+    assert "py-spy" in shown
+
+
+def test_a_pipe_gets_whole_lines() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    piped = subprocess.run(
+        [sys.executable, "-m", "distriage", "taxonomy", "cause"], env=environment, capture_output=True, text=True
+    )
+    definitions = [label.definition for label in default_taxonomy().axis("cause").labels]
+    assert max(map(len, definitions)) > 80
+    assert all(any(definition in line for line in piped.stdout.splitlines()) for definition in definitions)
 
 
 @pytest.mark.parametrize("arguments", [[], ["cause"]])

@@ -199,6 +199,68 @@ def test_a_recipe_is_no_distributed_bug(shipped: Classifier, report: IssueReport
     assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
 
 
+# A long bug of other software, in a template as its tracker has it: the page that the gate was built for had eight.
+LONG_FOREIGN = [
+    IssueReport(
+        "Drawer does not close after the second tap",
+        """### Steps to reproduce
+1. Open the example at /settings with a phone of 390 px
+2. Tap the button in the top bar, then tap outside, then tap the button again
+3. Tap outside once more
+
+### What is expected?
+The drawer closes and the focus goes back to the button.
+
+### What is actually happening?
+The drawer stays open and the console says
+```
+Warning: Cannot update a component (`Header`) while rendering a different component (`Drawer`).
+    at Drawer (webpack-internal:///./src/components/Drawer.tsx:41:23)
+    at div
+    at Layout (webpack-internal:///./src/components/Layout.tsx:12:5)
+```
+
+| Version | 18.3.1 |
+|---|---|
+| Browser | Firefox 128, Safari 17 |
+| Bundler | webpack 5.93, TypeScript 5.5 |
+
+### Any additional comments?
+It worked before the update of the router. The reducer is called twice, and the second call sees the old state.""",
+    ),
+    IssueReport(
+        "Backup job reports success but the archive is empty",
+        """**Describe the bug**
+The nightly job of the backup plugin ends with status 0, and the archive in the bucket has 22 bytes.
+
+**To reproduce**
+Install the chart with `schedule: "0 3 * * *"`, wait for a night, list the bucket.
+
+**Expected behavior**
+The dump of all tables, about 4 GB, as with `--now`.
+
+**Logs**
+```
+2024-05-02 03:00:01 INFO  starting backup of database shop
+2024-05-02 03:00:01 WARN  role "backup" has no privilege on table orders, skipping
+2024-05-02 03:00:02 INFO  uploaded shop-2024-05-02.tar.gz (22 bytes)
+2024-05-02 03:00:02 INFO  done
+```
+
+**Environment**
+PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager for TLS.""",
+    ),
+]
+
+
+@pytest.mark.parametrize("report", LONG_FOREIGN)
+def test_a_long_bug_of_other_software_gets_no_label_of_ours(shipped: Classifier, report: IssueReport) -> None:
+    for mode in (Mode.BALANCED, Mode.PRECISE):
+        verdict = shipped.classify(report, mode)
+        assert not verdict.in_domain
+        assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
+
+
 @pytest.mark.parametrize(
     "title", ["Training hangs", "NCCL timeout", "\u8bad\u7ec3\u5361\u4f4f", "CUDA out of memory", "loss is nan", "hang"]
 )

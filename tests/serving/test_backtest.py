@@ -99,6 +99,31 @@ def test_the_page_holds_the_figures(run: Backtest, tmp_path: Path) -> None:
     assert page.tags.count("svg") >= 2
 
 
+def test_a_threshold_that_is_proposed_can_be_copied_as_it_stands(
+    run: Backtest, double: GitHub, tmp_path: Path, keyword_classifier: Classifier
+) -> None:
+    for number in range(10, 40):
+        double.open(
+            f"{REPOSITORY}#{number}",
+            "It hangs",
+            "hangs",
+            ("deadlock",),
+            created_at=f"2024-07-{number - 9:02}T10:00:00Z",
+        )
+    run("--map", "deadlock=symptom:hang")
+    snippet = re.search(
+        r"write into <code>.github/distriage.yml</code>:</p>\n<pre>(.*?)</pre>",
+        (tmp_path / "backtest.html").read_text(),
+        re.S,
+    )
+    assert snippet is not None
+    threshold = parse_config(snippet[1], "page", keyword_classifier.bundle.taxonomy).axes["symptom"].threshold
+    assert (
+        threshold is not None
+        and f"At p ≥ {threshold} its labels were right" in (tmp_path / "backtest.html").read_text()
+    )
+
+
 def test_a_mapped_label_that_no_issue_carries_is_named(run: Backtest) -> None:
     done = run("--map", "Deadlock=symptom:hang", "--map", "dedlock=symptom:hang")
     assert (done.code, done.err) == (0, "distriage: --map dedlock: no issue carries this label\n")

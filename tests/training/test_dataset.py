@@ -58,6 +58,12 @@ def test_datasets_loads_every_configuration_by_split() -> None:
             assert len(found) == sum(1 for _ in stream)
 
 
+def test_the_card_says_whose_the_parts_are_and_under_which_licence() -> None:
+    card = (REPOSITORY / "training" / "corpus" / "README.md").read_text(encoding="utf-8")
+    assert "license: cc-by-4.0" in card and "https://creativecommons.org/licenses/by/4.0/" in card
+    assert "arxiv.org/abs/2512.20345" in card.lower()
+
+
 def test_the_card_explains_every_column() -> None:
     text = (CORPUS / "README.md").read_text(encoding="utf-8")
     table = text[text.index("| column |") : text.index("## Licence and citation")]
