@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from distriage_training.measure.scoring import (
     accuracy,
+    accuracy_of_draws,
     bootstrap_interval,
     brier,
     coverage_at_precision,
     expected_calibration_error,
     macro_f1,
+    macro_f1_of_draws,
     precision_coverage_curve,
     weighted_f1,
 )
@@ -91,16 +93,24 @@ def test_the_curve_by_hand() -> None:
 def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
     truth = np.zeros(400, int)
     predicted = (np.arange(400) % 5 == 0).astype(int)  # right in 80 %
-    low, high = bootstrap_interval(truth, predicted, accuracy)
+    low, high = bootstrap_interval(truth, predicted, accuracy_of_draws)
     half = 1.96 * (0.8 * 0.2 / 400) ** 0.5
     assert low == pytest.approx(0.8 - half, abs=0.008)
     assert high == pytest.approx(0.8 + half, abs=0.008)
-    assert (low, high) == bootstrap_interval(truth, predicted, accuracy)
-    assert (low, high) != bootstrap_interval(truth, predicted, accuracy, seed=8)
+    assert (low, high) == bootstrap_interval(truth, predicted, accuracy_of_draws)
+    assert (low, high) != bootstrap_interval(truth, predicted, accuracy_of_draws, seed=8)
 
 
 def test_the_interval_of_a_perfect_score_is_a_point() -> None:
-    assert bootstrap_interval(TRUTH, TRUTH, accuracy, draws=50) == (1.0, 1.0)
+    assert bootstrap_interval(TRUTH, TRUTH, accuracy_of_draws, draws=50) == (1.0, 1.0)
+
+
+def test_the_scores_of_draws_are_those_of_the_reports_that_were_drawn() -> None:
+    rows = np.random.default_rng(0).integers(0, len(TRUTH), (50, len(TRUTH)))
+    times = np.array([np.bincount(drawn, minlength=len(TRUTH)) for drawn in rows], float)
+    for direct, of_draws in ((accuracy, accuracy_of_draws), (macro_f1, macro_f1_of_draws)):
+        expected = [direct(TRUTH[drawn], PREDICTED[drawn]) for drawn in rows]
+        assert of_draws(TRUTH, PREDICTED, times).tolist() == pytest.approx(expected)
 
 
 SPLITS = st.lists(

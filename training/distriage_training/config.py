@@ -60,7 +60,7 @@ class DataConfig(_Strict):
         title_prefix_column: Put before the title, as `VALUE: `, so that one model learns each group's habits; a report
             to classify then needs it too (format `csv`).
         validation_fraction: Share of `train` set apart for validation (format `csv`).
-        limit: Use at most N training records, two labels of every axis among them; for the pulse test.
+        limit: Use at most N records of each split, two labels of every axis among them; for the pulse test.
     """
 
     format: Literal["corpus", "csv"] = "corpus"

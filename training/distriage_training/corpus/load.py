@@ -97,7 +97,8 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
         if not by_split[name]:
             raise CorpusError(f"{config.path}: no record with a text in split {name}")
     if data.limit is not None:
-        by_split["train"] = draw(by_split["train"], data.limit, taxonomy, config.seed)
+        for name in ("train", "validation", "test"):
+            by_split[name] = draw(by_split[name], data.limit, taxonomy, config.seed)
     splits = Splits(**by_split, without_text=missing)
     _check_axes(config, splits, taxonomy)
     return splits

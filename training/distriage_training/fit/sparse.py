@@ -57,6 +57,9 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
         transformer = TfidfTransformer().fit(counts[:, columns])
         features = transformer.transform(counts[:, columns])
         head.idf[columns] = torch.from_numpy(transformer.idf_)
+        # An n-gram that no report has keeps the weight 0, so it need not be looked at: few have those of a toy.
+        seen = np.unique(features.indices)
+        features = features[:, seen]
         fitted = []
         for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
             if progress is not None:
@@ -74,7 +77,9 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
                     config,
                 )
             )
-        head.set_weights(view, torch.from_numpy(np.concatenate([weight for weight, _ in fitted]).T).float())
+        weights_of_view = np.zeros((sum(sizes), HASH_BUCKETS), np.float32)
+        weights_of_view[:, seen] = np.concatenate([weight for weight, _ in fitted])
+        head.set_weights(view, torch.from_numpy(weights_of_view.T))
         head.bias[view] = torch.from_numpy(np.concatenate([bias for _, bias in fitted]))
     return head
 

@@ -130,9 +130,9 @@ def score(
     return AxisResult(
         n=len(truth),
         accuracy=scoring.accuracy(truth, predicted),
-        accuracy_interval=scoring.bootstrap_interval(truth, predicted, scoring.accuracy),
+        accuracy_interval=scoring.bootstrap_interval(truth, predicted, scoring.accuracy_of_draws),
         macro_f1=scoring.macro_f1(truth, predicted),
-        macro_f1_interval=scoring.bootstrap_interval(truth, predicted, scoring.macro_f1),
+        macro_f1_interval=scoring.bootstrap_interval(truth, predicted, scoring.macro_f1_of_draws),
         weighted_f1=scoring.weighted_f1(truth, predicted),
         ece=scoring.expected_calibration_error(truth, probabilities),
         brier=scoring.brier(truth, probabilities),

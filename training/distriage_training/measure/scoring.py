@@ -75,16 +75,22 @@ def precision_coverage_curve(truth: Ints, probabilities: Floats) -> tuple[Floats
 
 
 def bootstrap_interval(
-    truth: Ints, predicted: Ints, score: Callable[[Ints, Ints], float], *, draws: int = 500, seed: int = 7
+    truth: Ints, predicted: Ints, score: Callable[[Ints, Ints, Floats], Floats], *, draws: int = 500, seed: int = 7
 ) -> tuple[float, float]:
-    """95 % percentile interval of a score over reports drawn with replacement (Efron, 1979)."""
-    rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(draws):
-        rows = rng.integers(0, len(truth), len(truth))
-        values.append(score(truth[rows], predicted[rows]))
-    low, high = np.percentile(values, [2.5, 97.5])
+    """95 % percentile interval of a score over reports drawn with replacement (Efron, 1979).
+
+    Args:
+        score: `accuracy_of_draws` or `macro_f1_of_draws`.
+    """
+    rng, n = np.random.default_rng(seed), len(truth)
+    times = np.array([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(draws)], np.float64)
+    low, high = np.percentile(score(truth, predicted, times), [2.5, 97.5])
     return float(low), float(high)
+
+
+def accuracy_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
+    """`accuracy` of each draw; see `macro_f1_of_draws`."""
+    return np.asarray(draws @ (truth == predicted) / draws.sum(1))
 
 
 def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
