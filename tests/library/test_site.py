@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def listed_commands(page: Path) -> Iterator[list[str]]:
                     yield words[1:]
 
 
+@cache
 def commands() -> dict[str, Any]:
     """`corpus stats` -> its command, for each that there is."""
     found: dict[str, Any] = {}
