@@ -16,6 +16,7 @@ models/DEFAULT                 name of the default model; `distriage promote` wr
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -62,8 +63,7 @@ class AxisCalibration(_Strict):
         thresholds: Precision target (`"0.90"`) -> label -> least probability at which it is met; None: never met.
         family_thresholds: The same for families.
         among_three: Share of held-out reports without a sure label whose right one is among the three likeliest; raw
-            and
-            restated reports weigh the same. None: not measured.
+            and restated reports weigh the same. None: not measured.
     """
 
     labels: tuple[str, ...]
@@ -113,6 +113,12 @@ class Manifest(_Strict):
     axes: Mapping[str, AxisCalibration]
     files: Mapping[str, FileRecord]
     provenance: Provenance
+
+    @property
+    def probabilities_sha256(self) -> str:
+        """A digest of what the probabilities come from: the graph, and labels, temperature and floor of each axis."""
+        axes = [[axis, one.labels, one.temperature, one.floor] for axis, one in self.axes.items()]
+        return hashlib.sha256(json.dumps([self.files["model.onnx"].sha256, axes]).encode()).hexdigest()
 
 
 class Bundle:

@@ -86,6 +86,19 @@ def test_many_labels_are_cut_short(keyword_bundle: Path, own_labels: Path, tmp_p
     assert found is not None and len(found) == SHOWN
 
 
+def test_heads_of_a_model_that_was_calibrated_anew_are_refused(
+    keyword_bundle: Path, own_labels: Path, tmp_path: Path
+) -> None:
+    """They read its log-probabilities, which are others then."""
+    bundle = Path(shutil.copytree(keyword_bundle, tmp_path / "anew"))
+    manifest = json.loads((bundle / "bundle.json").read_text())
+    manifest["axes"]["symptom"]["temperature"] *= 1.5
+    (bundle / "bundle.json").write_text(json.dumps(manifest))
+    assert Classifier(bundle, threads=1).classify(REPORT).own is None
+    with pytest.raises(BundleError, match="another graph or calibration: run `distriage learn` again"):
+        Classifier(bundle, threads=1, own=own_labels)
+
+
 def damage(folder: Path, what: str) -> str:
     """Damage a folder; returns what the message must name."""
     manifest = json.loads((folder / MANIFEST).read_text())

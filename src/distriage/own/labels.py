@@ -64,7 +64,7 @@ class OwnManifest(_Strict):
     """The content of `own.json`.
 
     Attributes:
-        model, model_sha256: Of the bundle that read the issues: its name, and the checksum of its graph.
+        model, model_sha256: Of the bundle that read the issues: its name, and its `probabilities_sha256`.
         precision, confidence: What a threshold promises, and how surely.
         until: When the newest of the issues was filed, Unix time in seconds.
         features: What the heads read, in words.
@@ -102,11 +102,10 @@ class OwnLabels:
             BundleError: a file is missing, damaged or of another model.
         """
         self.manifest = read_manifest(folder / MANIFEST)
-        graph = bundle.manifest.files["model.onnx"].sha256
-        if self.manifest.model_sha256 != graph:
+        if self.manifest.model_sha256 != bundle.manifest.probabilities_sha256:
             raise BundleError(
                 f"{folder / MANIFEST}: learned with {self.manifest.model}; the model is {bundle.manifest.name}, "
-                "whose graph is another: run `distriage learn` again"
+                "of another graph or calibration: run `distriage learn` again"
             )
         file = folder / ARRAYS
         try:

@@ -132,7 +132,7 @@ def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None
     manifest = read_manifest(folder / MANIFEST)
     if manifest.repository.casefold() != repository.casefold():
         raise InputError(f"--previous {folder}: learned from {manifest.repository}; expected heads of {repository}")
-    if manifest.model_sha256 != bundle.manifest.files["model.onnx"].sha256:
+    if manifest.model_sha256 != bundle.manifest.probabilities_sha256:
         typer.echo(f"nothing to compare with: {folder} was learned with {manifest.model}, another model")
         return None
     return OwnLabels(folder, bundle)
