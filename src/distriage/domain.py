@@ -1,9 +1,10 @@
 """Whether a report belongs to what the model was trained on. Softmax heads cannot say: they label an apple pie.
 
 A logistic regression over two kinds of evidence, fitted on real reports of other software (training, `fit/domain.py`):
-what the words are, as one linear score for each view of the hashed n-grams (TF-IDF of unit length), and how the
-classifier takes the report, as largest logit, log-sum-exp (energy; Liu et al., 2020, "Energy-based Out-of-distribution
-Detection") and entropy of each axis; besides, the length.
+what the words are, for each view of the hashed n-grams, as a linear score (TF-IDF of unit length) and as the sums of
+the strongest words for and against, which the rest of a long report cannot drown; and how the classifier takes the
+report, as largest logit, log-sum-exp (energy; Liu et al., 2020, "Energy-based Out-of-distribution Detection") and
+entropy of each axis; besides, the length.
 
 domain.npz  format     []                      `DOMAIN_FORMAT`
             axes       []                      JSON: the axes whose logits are read, in order
@@ -29,7 +30,9 @@ from numpy.typing import NDArray
 from distriage.errors import BundleError
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
-DOMAIN_FORMAT = 1
+DOMAIN_FORMAT = 2
+STRONGEST = 20  # n-grams of a report whose weights are summed, for it and against it
+PER_VIEW = 3  # features of a view's words
 PER_AXIS = 3  # features of an axis' logits
 
 Floats = NDArray[np.floating]
@@ -46,6 +49,28 @@ def tfidf(ids: Ints, counts: Floats, idf: Floats) -> Floats:
     values = (1 + np.log(counts)) * idf[ids]
     view = ids // HASH_BUCKETS
     return np.asarray(values / np.maximum(1e-12, np.sqrt(np.bincount(view, values**2, VIEWS)))[view])
+
+
+def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias: Floats) -> Floats:
+    """What the words say, in nats of log-odds.
+
+    Args:
+        ids, counts: Hashed n-grams of one report, [features].
+        idf, weights: [VIEWS * HASH_BUCKETS].
+        bias: [VIEWS].
+
+    Returns:
+        [`PER_VIEW` * VIEWS]: scores by each view; then for each the sums of the `STRONGEST` greatest and least weights
+        times `idf`, however often the n-grams occur.
+    """
+    view = ids // HASH_BUCKETS
+    scores = np.bincount(view, tfidf(ids, counts, idf) * weights[ids], VIEWS) + bias
+    said = idf[ids] * weights[ids]
+    sums = []
+    for number in range(VIEWS):
+        ordered = np.sort(said[view == number])
+        sums += [ordered[-STRONGEST:].sum(), ordered[:STRONGEST].sum()]
+    return np.array([*scores, *sums], np.float64)
 
 
 def shape_features(ids: Ints, characters: int, logits: Mapping[str, Floats]) -> list[float]:
@@ -107,7 +132,7 @@ class DomainGate:
         )
         self._intercept = float(arrays["intercept"])
         self.threshold, self.sure_threshold = float(arrays["threshold"]), float(arrays["sure_threshold"])
-        features = VIEWS + 2 + PER_AXIS * len(self._axes)
+        features = PER_VIEW * VIEWS + 2 + PER_AXIS * len(self._axes)
         for name, values, shape in (
             ("idf", self._idf, (VIEWS * HASH_BUCKETS,)),
             ("weights", self._weights, (VIEWS * HASH_BUCKETS,)),
@@ -121,11 +146,6 @@ class DomainGate:
         if not (self._scale > 0).all() or not 0 <= self.threshold <= self.sure_threshold <= 1:
             raise ValueError("scale or thresholds are out of range")
 
-    def word_scores(self, ids: Ints, counts: Floats) -> Floats:
-        """What the words say, [VIEWS], in nats of log-odds."""
-        values = tfidf(ids, counts, self._idf) * self._weights[ids]
-        return np.asarray(np.bincount(ids // HASH_BUCKETS, values, VIEWS) + self._bias)
-
     def probability(self, ids: Ints, counts: Floats, characters: int, logits: Mapping[str, Floats]) -> float:
         """Probability that a report belongs, were both kinds equally frequent.
 
@@ -136,8 +156,9 @@ class DomainGate:
             logits: Axis -> [labels], of the classifier.
         """
         ids, counts = ids[counts > 0], counts[counts > 0]
+        words = word_features(ids, counts, self._idf, self._weights, self._bias)
         shape = shape_features(ids, characters, {axis: logits[axis] for axis in self._axes})
-        features = (np.asarray([*self.word_scores(ids, counts), *shape]) - self._mean) / self._scale
+        features = (np.asarray([*words, *shape]) - self._mean) / self._scale
         return float(1 / (1 + np.exp(-np.clip(features @ self._coefficients + self._intercept, -500, 500))))
 
 

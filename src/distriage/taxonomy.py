@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -15,6 +16,7 @@ from distriage.errors import TaxonomyError
 from distriage.validation import first_fault, known_keys
 
 _Read = TypeVar("_Read", bound=BaseModel)
+_ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 
 
 class _Model(BaseModel):
@@ -48,7 +50,8 @@ class Label(_Model):
     @classmethod
     def _name_from_id(cls, data: Any) -> Any:
         if isinstance(data, dict) and not data.get("name") and isinstance(data.get("id"), str):
-            return {**data, "name": data["id"].replace("-", " ").capitalize()}
+            words = data["id"].replace("-", " ").capitalize()
+            return {**data, "name": _ABBREVIATION.sub(lambda found: found[0].upper(), words)}
         return data
 
 

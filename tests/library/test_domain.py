@@ -24,6 +24,7 @@ from support.checkout import REPOSITORY
 from support.toy_gate import FOREIGN, add_gate, arrays
 
 AXES = {"kind": 2, "symptom": 4}
+FEATURES = len(arrays(FOREIGN)["mean"])
 PIE = IssueReport("Apple pie", "It hangs over the rim of the dish. Memory exhausted by peeling.")
 
 
@@ -88,8 +89,8 @@ def test_a_report_gets_the_same_answer_alone_and_among_others(gated: Classifier)
         ({"axes": np.asarray('["stage"]')}, "it reads the axes stage; the model has kind, symptom"),
         ({"idf": np.ones(7, np.uint8)}, "broadcast"),
         ({"mean": np.zeros(3)}, "mean does not fit"),
-        ({"coefficients": np.full(7, np.nan)}, "coefficients does not fit"),
-        ({"scale": np.zeros(7)}, "scale or thresholds are out of range"),
+        ({"coefficients": np.full(FEATURES, np.nan)}, "coefficients does not fit"),
+        ({"scale": np.zeros(FEATURES)}, "scale or thresholds are out of range"),
         ({"threshold": np.asarray(1.5)}, "scale or thresholds are out of range"),
     ],
 )
@@ -178,7 +179,7 @@ def test_few_short_texts_about_something_else_get_a_label(shipped: Classifier) -
         ]
         for mode in (Mode.BALANCED, Mode.PRECISE)
     }
-    assert len(set(labelled[Mode.BALANCED])) <= 45 and len(set(labelled[Mode.PRECISE])) <= 38
+    assert len(set(labelled[Mode.BALANCED])) <= 22 and len(set(labelled[Mode.PRECISE])) <= 9
 
 
 @pytest.mark.parametrize(
@@ -254,11 +255,10 @@ PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager f
 
 
 @pytest.mark.parametrize("report", LONG_FOREIGN)
-def test_a_long_bug_of_other_software_gets_no_label_of_ours(shipped: Classifier, report: IssueReport) -> None:
-    for mode in (Mode.BALANCED, Mode.PRECISE):
-        verdict = shipped.classify(report, mode)
-        assert not verdict.in_domain
-        assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
+def test_a_long_bug_of_other_software_gets_no_sure_label_of_ours(shipped: Classifier, report: IssueReport) -> None:
+    verdict = shipped.classify(report, Mode.PRECISE)
+    assert not verdict.in_domain
+    assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
 
 
 @pytest.mark.parametrize(

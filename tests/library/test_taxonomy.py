@@ -76,7 +76,7 @@ def test_every_label_of_the_annotated_corpus_exists_and_every_label_is_used() ->
 def test_a_name_is_made_from_the_id_where_none_is_given() -> None:
     stage = default_taxonomy().axis("stage")
     assert stage.label("inference").name == "Inference and serving"
-    assert default_taxonomy().axis("cause").label("api-misuse").name == "Api misuse"
+    assert default_taxonomy().axis("cause").label("api-misuse").name == "API misuse"
 
 
 def test_unknown_axis_and_label_name_the_known_ones() -> None:

@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from distriage.bundle import DOMAIN, Bundle
+from distriage.classifier import Classifier
 from distriage.domain import DomainGate, shape_features
-from distriage.errors import ConfigError, CorpusError
+from distriage.errors import BundleError, ConfigError, CorpusError
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage_training.config import load_config
 from distriage_training.corpus.foreign import read_foreign
+from distriage_training.corpus.load import Splits
 from distriage_training.corpus.records import Record
 from distriage_training.fit.domain import FOLDS, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
+from distriage_training.release import domain
 
+from support import keyword_model, toy_gate
 from support.toys import write_config
 
 KNOWN = ("nccl timeout on rank", "the optimizer state does not fit on the gpu", "allreduce hangs after step")
@@ -60,6 +65,32 @@ def test_the_gate_that_is_written_says_what_the_fitted_one_says(tmp_path: Path) 
         ids, counts = all_features(report)
         found = runtime.probability(np.asarray(ids, np.int64), np.asarray(counts), len(record.title) + 1, LOGITS)
         assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_gate_of_an_older_format_is_no_obstacle_to_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = toy_gate.add_gate(keyword_model.build(tmp_path / "toy"))
+    older = toy_gate.arrays(toy_gate.FOREIGN) | {"format": np.asarray(1)}
+    np.savez_compressed(folder / DOMAIN, **older)
+    keyword_model.seal(folder, extra=[DOMAIN])
+    with pytest.raises(BundleError, match="it is of format 1"):
+        Classifier(folder)
+
+    class Data:
+        others = ("a report",)
+
+        def gate(self) -> Data:
+            return self
+
+        def write(self, file: Path, axes: list[str]) -> None:
+            np.savez_compressed(file, **toy_gate.arrays(toy_gate.FOREIGN, tuple(axes[:1])))
+
+    def read_domain_data(classifier: Classifier, *_: object) -> Data:
+        assert classifier.gate is None
+        return Data()
+
+    monkeypatch.setattr(domain, "read_domain_data", read_domain_data)
+    assert domain.add_gate(Bundle(folder), load_config(write_config(tmp_path / "c.toml")), Splits([], [], [], [])) == 1
+    assert Classifier(folder).gate is not None
 
 
 def test_no_repository_is_in_two_folds_and_they_are_of_like_size() -> None:

@@ -1,7 +1,7 @@
 """Fit the domain gate (`distriage.domain`): known reports against real ones of other software.
 
-Two regressions, one on the other: the first over words, fitted on all training reports, scores those of the second, so
-these must be strange to it. The validation reports are; foreign reports are scored by regressions that did not see
+Two regressions, one on the other: the first over words, fitted on all training reports, reads those of the second, so
+these must be strange to it. The validation reports are; foreign reports are read by regressions that did not see
 their repository (stacked generalization; Wolpert, 1992), for the next stranger comes from one that nobody saw.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, vstack
 from sklearn.linear_model import LogisticRegression
 
-from distriage.domain import DOMAIN_FORMAT, Floats
+from distriage.domain import DOMAIN_FORMAT, PER_VIEW, Floats, word_features
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 FOLDS = 5  # of repositories
@@ -52,14 +52,16 @@ class Words:
     weight_step: Floats
     bias: Floats
 
-    def scores(self, counts: csr_matrix) -> Floats:
-        """Log-odds by each view, [n, VIEWS]."""
-        scores = []
-        for view in range(VIEWS):
-            part = _view(view)
-            values = _tfidf(counts[:, part], self.idf[part] * self.idf_step[view])
-            scores.append(values @ (self.weights[part] * self.weight_step[view]) + self.bias[view])
-        return np.stack(scores, 1)
+    def features(self, counts: csr_matrix) -> Floats:
+        """`distriage.domain.word_features` of each report, [n, `PER_VIEW` * VIEWS]."""
+        idf, weights = (
+            values * np.repeat(step, HASH_BUCKETS)
+            for values, step in ((self.idf, self.idf_step), (self.weights, self.weight_step))
+        )
+        rows = zip(
+            np.split(counts.indices, counts.indptr[1:-1]), np.split(counts.data, counts.indptr[1:-1]), strict=True
+        )
+        return np.array([word_features(ids, values, idf, weights, self.bias) for ids, values in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Gate:
 
     def probabilities(self, reports: Reports) -> Floats:
         """Probability of each report to belong, [n]."""
-        features = np.hstack([self.words.scores(reports.counts), reports.shape])
+        features = np.hstack([self.words.features(reports.counts), reports.shape])
         return _probability((features - self.mean) / self.scale, self.coefficients, self.intercept)
 
     def write(self, file: Path, axes: Sequence[str]) -> None:
@@ -128,10 +130,10 @@ def fit_gate(
         sample: The foreign reports that the classifier has read.
     """
     drawn = folds[: len(sample.shape)]
-    strange = np.zeros((len(drawn), VIEWS))
+    strange = np.zeros((len(drawn), PER_VIEW * VIEWS))
     for fold in np.unique(drawn):
         held = drawn == fold
-        strange[held] = fit_words(known, foreign[folds != fold]).scores(sample.counts[held])
+        strange[held] = fit_words(known, foreign[folds != fold]).features(sample.counts[held])
     return join(fit_words(known, foreign), validation, labelled, strange, sample.shape)
 
 
@@ -140,10 +142,12 @@ def join(words: Words, validation: Reports, labelled: NDArray[np.bool_], strange
 
     Args:
         labelled: See `fit_gate`.
-        strange: Scores of the foreign reports by regressions over words that did not see their repository, [n, VIEWS].
+        strange: `Words.features` of the foreign reports by regressions that did not see their repository.
         shape: `shape_features` of the same reports.
     """
-    features = np.vstack([np.hstack([words.scores(validation.counts), validation.shape]), np.hstack([strange, shape])])
+    features = np.vstack(
+        [np.hstack([words.features(validation.counts), validation.shape]), np.hstack([strange, shape])]
+    )
     known = len(validation.shape)
     belongs = np.arange(len(features)) < known
     mean, scale = features.mean(0), np.maximum(features.std(0), 1e-6)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from distriage.bundle import DOMAIN, Bundle
 from distriage.classifier import Classifier
 from distriage_training.config import Config
@@ -19,7 +22,17 @@ def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
     Raises:
         ConfigError, CorpusError: the reports of other software are missing.
     """
-    data = read_domain_data(Classifier(bundle.path), config, splits)
+    with TemporaryDirectory() as folder:
+        data = read_domain_data(_without_gate(bundle, Path(folder)), config, splits)
     data.gate().write(bundle.path / DOMAIN, list(bundle.manifest.axes))
     seal(bundle.path, bundle.manifest)
     return len(data.others)
+
+
+def _without_gate(bundle: Bundle, folder: Path) -> Classifier:
+    """The gate that it has may be of an older format, which no classifier reads."""
+    for name in bundle.manifest.files:
+        if name != DOMAIN:
+            (folder / name).symlink_to((bundle.path / name).resolve())
+    seal(folder, bundle.manifest)
+    return Classifier(folder)
