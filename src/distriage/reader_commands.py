@@ -27,7 +27,7 @@ Reports = Annotated[str, typer.Argument(metavar="REPORTS", help="Reports, one a 
 Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="What the batch service gave back (.jsonl).")]
 ReaderModel = Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model name.")]
 ModeOption = Annotated[
-    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same for all four commands.")
+    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same wherever the answers are used.")
 ]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="The first reader: a bundle's folder or the name of a shipped model.")
@@ -62,7 +62,7 @@ def export_(
     from distriage.second_reader.bulk import requests
 
     asked = left_out = 0
-    for line in requests(reports, _asking(reader_model, mode, model, axes, times)):
+    for line in requests(reports, asking_of(reader_model, mode, model, axes, times)):
         if isinstance(line, BadRecord):
             sys.stderr.write(f"{line.error}\n")
             left_out += 1
@@ -87,8 +87,8 @@ def import_(
     from distriage.second_reader.bulk import read_answers, verdicts
     from distriage.verdict import Verdict
 
-    asking = _asking(reader_model, mode, model, axes, times)
-    calibration = _calibration(reader_calibration, asking)
+    asking = asking_of(reader_model, mode, model, axes, times)
+    calibration = calibration_of(reader_calibration, asking) if reader_calibration is not None else None
     asked = answered = 0
     for verdict in verdicts(reports, read_answers(answers), asking, calibration):
         sys.stdout.write(verdict.model_dump_json() + "\n")
@@ -119,7 +119,7 @@ def calibrate(
     from distriage.second_reader.calibration import ReaderCalibration
     from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
 
-    asking = _asking(reader_model, mode, model, axes, times)
+    asking = asking_of(reader_model, mode, model, axes, times)
     found = examples(annotated, read_answers(answers), asking)
     fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
     counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
@@ -175,8 +175,9 @@ def evaluate(
     from distriage.second_reader.bulk import compared, read_answers
     from distriage.second_reader.comparison import compare
 
-    asking = _asking(reader_model, mode, model, axes, times)
-    found = compare(compared(annotated, read_answers(answers), asking, _calibration(reader_calibration, asking), by))
+    asking = asking_of(reader_model, mode, model, axes, times)
+    calibration = calibration_of(reader_calibration, asking) if reader_calibration is not None else None
+    found = compare(compared(annotated, read_answers(answers), asking, calibration, by))
     table = Table(by or "reports", "axis", "n", "first", "second (of)", "both", "either", box=None)
     table.add_column(f"first gives, {mode}")
     table.add_column("both give")
@@ -199,13 +200,29 @@ def _given(coverage: float, precision: float) -> str:
     return f"{coverage:.0%}, {precision:.0%} right" if coverage else "none"
 
 
-def _calibration(file: Path | None, asking: Asking) -> ReaderCalibration | None:
+def calibration_of(file: Path, asking: Asking) -> ReaderCalibration:
+    """The calibration that an option names.
+
+    Raises:
+        ConfigError: it was made for another reader, bundle or number of answers.
+    """
     from distriage.second_reader.calibration import load_calibration
 
-    return load_calibration(file, asking.reader, asking.classifier.bundle.manifest.name) if file is not None else None
+    calibration = load_calibration(file, asking.reader, asking.classifier.bundle.manifest.name)
+    if calibration.times != asking.times:
+        raise ConfigError(
+            f"{file}: made for --times {calibration.times}, not for {asking.times}; run `distriage second-reader "
+            "calibrate`"
+        )
+    return calibration
 
 
-def _asking(reader: str, mode: Mode, model: str | None, axes: str, times: int) -> Asking:
+def asking_of(reader: str, mode: Mode, model: str | None, axes: str, times: int) -> Asking:
+    """How the options say that questions are made.
+
+    Raises:
+        ConfigError: the reader's name is missing, or an axis is none that it may be asked about.
+    """
     from distriage.classifier import Classifier
     from distriage.second_reader.bulk import Asking
     from distriage.second_reader.reader import check_axes

@@ -13,8 +13,7 @@ import pytest
 from distriage.second_reader.fitting import Example, binomial_cdf, fit_axis, threshold_for
 
 from support.command_line import Command, assert_one_line
-
-WORDS = "One worker prints memory and other numbers, then drops its connection and nobody among eight engineers knows"
+from support.reader import WORDS, answered, calibration_file, options
 
 
 def reports(folder: Path, count: int, labels: Callable[[int], Any] | None = None) -> Path:
@@ -25,32 +24,6 @@ def reports(folder: Path, count: int, labels: Callable[[int], Any] | None = None
         report = {"title": f"Strange behaviour {number}", "body": f"{WORDS} why at step {number}.", "id": f"r{number}"}
         lines.append(json.dumps(report | ({"labels": labels(number)} if labels is not None else {})))
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return file
-
-
-def options(bundle: Path) -> tuple[object, ...]:
-    return ("--model", bundle, "--reader-model", "m")
-
-
-def answer(line: str, label: str) -> str:
-    """The line with which a batch service answers a request: each axis with this label, or its first code."""
-    request = json.loads(line)
-    question = request["body"]["messages"][1]["content"]
-    schema = request["body"]["response_format"]["json_schema"]["schema"]
-    codes = {}
-    for axis, options in schema["properties"].items():
-        part = question[question.index(f"{axis}: ") :]
-        codes[axis] = next((code for code in options["enum"] if f"{code} = {label}" in part), options["enum"][0])
-    body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
-    return json.dumps(
-        {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
-    )
-
-
-def answered(folder: Path, requests: str, label: Callable[[str], str]) -> Path:
-    file = folder / "answers.jsonl"
-    lines = [answer(line, label(line)) for line in requests.splitlines()]
-    file.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")  # a service keeps no order
     return file
 
 
@@ -117,6 +90,9 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     assert json.loads(calibration.read_text(encoding="utf-8"))["times"] == 2
     calibrated = ("--reader-calibration", calibration, *twice)
     said = json.loads(command("second-reader", "import", file, answers, *calibrated).out.splitlines()[0])
+    once = calibration_file(tmp_path)  # symptoms of single answers
+    refused = command("second-reader", "import", file, answers, "--reader-calibration", once, *twice)
+    assert_one_line(refused, "calibration.json: made for --times 1, not for 2")
     top = {item["label"]: item["probability"] for item in said["axes"]["symptom"]["top"]}
     assert top["leak"] > top["hang"] > 0.05  # the first reader thinks little of a hang
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+# A report that the toy model is in doubt about: `oom` and `leak` are equally likely.
+WORDS = "One worker prints memory and other numbers, then drops its connection and nobody among eight engineers knows"
+
 
 class Double:
     """An OpenAI-compatible endpoint that does what a test says; keeps the bodies that arrived.
@@ -78,6 +81,34 @@ def calibration_file(folder: Path, least: float = 0.5, times: int = 1) -> Path:
     file.write_text(
         json.dumps({"reader": "m", "model": "toy", "times": times, "axes": {"symptom": axis}}), encoding="utf-8"
     )
+    return file
+
+
+def options(bundle: Path) -> tuple[object, ...]:
+    """Which model reads first, and the name of the reader `m`."""
+    return ("--model", bundle, "--reader-model", "m")
+
+
+def answer(line: str, label: str) -> str:
+    """The line with which a batch service answers a request: each axis with this label, or its first code."""
+    request = json.loads(line)
+    question = request["body"]["messages"][1]["content"]
+    schema = request["body"]["response_format"]["json_schema"]["schema"]
+    codes = {}
+    for axis, options in schema["properties"].items():
+        part = question[question.index(f"{axis}: ") :]
+        codes[axis] = next((code for code in options["enum"] if f"{code} = {label}" in part), options["enum"][0])
+    body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
+    return json.dumps(
+        {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
+    )
+
+
+def answered(folder: Path, requests: str, label: Callable[[str], str]) -> Path:
+    """The file of answers to the lines of an export, each with the label that it is given."""
+    file = folder / "answers.jsonl"
+    lines = [answer(line, label(line)) for line in requests.splitlines()]
+    file.write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")  # a service keeps no order
     return file
 
 

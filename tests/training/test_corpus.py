@@ -54,7 +54,7 @@ def test_labels_of_a_foreign_axis_are_absent(tmp_path: Path) -> None:
             {"kind": None},
             (
                 "2: record: Value error, kind and distributed must not be null; only records of origin feedback "
-                "may leave them out"
+                "or second-reader may leave them out"
             ),
         ),
         (
@@ -69,7 +69,10 @@ def test_labels_of_a_foreign_axis_are_absent(tmp_path: Path) -> None:
         ({"symptom": "hang"}, "2: symptom: unknown label 'hang' (taxonomy 1.0.0)"),
         ({"confidence": "middling"}, "2: confidence: Input should be 'high' or 'low'"),
         ({"cause_evidence": "guessed"}, "2: cause_evidence: Input should be 'stated' or 'inferred'"),
-        ({"origin": "copied"}, "2: origin: Input should be 'raw', 'restated', 'generated' or 'feedback'"),
+        (
+            {"origin": "copied"},
+            "2: origin: Input should be 'raw', 'restated', 'generated', 'feedback' or 'second-reader'",
+        ),
         ({"split": "dev"}, "2: split: Input should be 'train', 'validation' or 'test'"),
         ({"readers": "two"}, "2: readers: Input should be a valid integer, unable to parse string as an integer"),
         ({"origin": "generated", "split": "test"}, "2: record: Value error, a generated report must not be in test"),

@@ -10,7 +10,7 @@ from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord
 from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
-from distriage_training.corpus.feedback import import_reviews, read_reviews, split_of
+from distriage_training.corpus.additions.reviews import import_reviews, read_reviews, split_of
 from distriage_training.corpus.load import load_records
 from distriage_training.corpus.records import read_annotations
 

@@ -1,4 +1,4 @@
-"""Many reports and a second reader whose answers come in a file: requests, verdicts, a calibration.
+"""Many reports and a second reader whose answers come in a file: requests, verdicts, labels, a calibration.
 
 Reads files and runs the model; sends nothing.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from distriage.second_reader.fitting import Example
 from distriage.second_reader.reader import examine, question
 from distriage.second_reader.request import ReaderRequest
 from distriage.taxonomy import Taxonomy
-from distriage.types import Mode, Outcome
+from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import FailedRecord, Findings, Verdict
 
 NOT_THERE = "the file of answers holds none to this question"
@@ -49,10 +49,9 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A record of the file with the first reader's verdict, and what is asked; empty: nothing."""
+class Asked:
+    """A report with the first reader's verdict, and what is asked; empty: nothing."""
 
-    record: RawRecord
     findings: Findings
     verdict: Verdict
     requests: Sequence[ReaderRequest]
@@ -61,6 +60,41 @@ class _Asked:
         """Axis -> the mean of what was answered; empty where nothing was."""
         found = (answer_to(request, answers) for request in self.requests)
         return mean_shares([shares for shares in found if shares])
+
+    def both(
+        self,
+        answers: Mapping[str, Any],
+        asking: Asking,
+        calibration: ReaderCalibration | None,
+        mode: Mode | None = None,
+    ) -> Verdict:
+        """The verdict of both readers; the first reader's where nothing was asked.
+
+        Args:
+            mode: To decide in; None: that of the questions.
+        """
+        verdict = self.verdict if mode is None else self.findings.verdict(mode)
+        if not self.requests:
+            return verdict
+        shares = self.shares(answers)
+        if not shares:
+            return keep_first(verdict, asking.reader, NOT_THERE)
+        taxonomy = asking.classifier.bundle.taxonomy
+        return complete(verdict, self.findings.prediction, shares, taxonomy, asking.reader, calibration)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a calibrated second reader gives of one report.
+
+    Attributes:
+        answered: Whether there was an answer to anything that was asked.
+        labels: Axis -> label that it gives, and not only suggests; axes that the first reader decided are absent.
+    """
+
+    report: IssueReport
+    answered: bool
+    labels: Mapping[str, str]
 
 
 def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
@@ -95,7 +129,22 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield _completed(item, answers, asking, calibration).model_copy(update={"similar": None})
+        yield item.both(answers, asking, calibration).model_copy(update={"similar": None})
+
+
+def accepted(
+    reports: Iterable[IssueReport], answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration
+) -> Iterator[Accepted]:
+    """What the second reader gives of each report, in order."""
+    for report in reports:
+        item = ask(report, asking)
+        verdict = item.both(answers, asking, calibration)
+        given = {
+            axis: said.label
+            for axis, said in verdict.axes.items()
+            if said.read_by == "second-reader" and said.outcome is Outcome.APPLY
+        }
+        yield Accepted(report, bool(item.shares(answers)), given)
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str, list[Example]]:
@@ -108,11 +157,8 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str,
         InputError: the file cannot be read, or a record of it has no report or no valid labels.
     """
     found: dict[str, list[Example]] = defaultdict(list)
-    taxonomy = asking.classifier.bundle.taxonomy
-    for item in _questions(path, asking):
-        if isinstance(item, BadRecord):
-            raise InputError(item.error)
-        labels = _labels(item.record, taxonomy)
+    for report, labels, _ in _annotated(path, asking.classifier.bundle.taxonomy):
+        item = ask(report, asking)
         for axis, shares in item.shares(answers).items():
             if axis in labels:
                 first = item.findings.prediction.scores[axis].probabilities
@@ -132,28 +178,43 @@ def compared(
     Raises:
         InputError: see `examples`; or a record lacks the field.
     """
-    taxonomy = asking.classifier.bundle.taxonomy
-    for item in _questions(path, asking):
-        if isinstance(item, BadRecord):
-            raise InputError(item.error)
-        labels, group = _labels(item.record, taxonomy), _group(item.record, by)
-        shares = item.shares(answers)
-        both = _completed(item, answers, asking, calibration)
-        for axis in asking.axes:
-            if axis not in labels:
-                continue
-            first = item.findings.prediction.scores[axis].ranked()[0][0]
-            before, after = item.verdict.axes[axis], both.axes[axis]
-            yield Compared(
-                group=group,
-                axis=axis,
-                truth=labels[axis],
-                first=first,
-                second=max(shares[axis], key=shares[axis].__getitem__) if axis in shares else None,
-                both=(after.label or first) if after.read_by == "second-reader" else first,
-                first_given=before.outcome is Outcome.APPLY,
-                both_given=after.outcome is Outcome.APPLY,
-            )
+    for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
+        yield from compared_axes(ask(report, asking), labels, group, answers, asking, calibration)
+
+
+def compared_axes(
+    item: Asked,
+    labels: Mapping[str, str],
+    group: str,
+    answers: Mapping[str, Any],
+    asking: Asking,
+    calibration: ReaderCalibration | None,
+    mode: Mode | None = None,
+) -> Iterator[Compared]:
+    """What both readers said of one report, each annotated axis.
+
+    Args:
+        labels: Axis -> annotated label.
+        mode: Decides what is given; None: that of the questions.
+    """
+    shares = item.shares(answers)
+    verdict = item.verdict if mode is None else item.findings.verdict(mode)
+    both = item.both(answers, asking, calibration, mode)
+    for axis in asking.axes:
+        if axis not in labels:
+            continue
+        first = item.findings.prediction.scores[axis].ranked()[0][0]
+        before, after = verdict.axes[axis], both.axes[axis]
+        yield Compared(
+            group=group,
+            axis=axis,
+            truth=labels[axis],
+            first=first,
+            second=max(shares[axis], key=shares[axis].__getitem__) if axis in shares else None,
+            both=(after.label or first) if after.read_by == "second-reader" else first,
+            first_given=before.outcome is Outcome.APPLY,
+            both_given=after.outcome is Outcome.APPLY,
+        )
 
 
 def read_answers(path: Path) -> dict[str, Any]:
@@ -171,33 +232,39 @@ def read_answers(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not valid UTF-8 at byte {error.start}; expected answers of a batch") from None
 
 
-def _questions(path: str, asking: Asking) -> Iterator[_Asked | BadRecord]:
+def ask(report: IssueReport, asking: Asking) -> Asked:
+    """Let the first reader read a report, and make the requests about what it is in doubt about."""
+    taxonomy = asking.classifier.bundle.taxonomy
+    findings = examine(asking.classifier, report)
+    verdict = findings.verdict(asking.mode)
+    asked = question(findings, verdict, asking.axes)
+    put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
+    return Asked(findings, verdict, put)
+
+
+def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord]]:
+    """The records of a batch, and the report that each holds.
+
+    Raises:
+        InputError: the file cannot be read, or is none of many reports.
+    """
     if not is_batch(path):
         raise InputError(f"{path}: expected a file of many reports (.jsonl, .parquet)")
-    taxonomy = asking.classifier.bundle.taxonomy
     for record in read_records(path):
-        report = parse_record(record)
+        yield record, parse_record(record)
+
+
+def _questions(path: str, asking: Asking) -> Iterator[Asked | BadRecord]:
+    for _, report in read_reports(path):
+        yield report if isinstance(report, BadRecord) else ask(report, asking)
+
+
+def _annotated(path: str, taxonomy: Taxonomy, by: str = "") -> Iterator[tuple[IssueReport, dict[str, str], str]]:
+    """Report, labels and group of each record of a batch."""
+    for record, report in read_reports(path):
         if isinstance(report, BadRecord):
-            yield report
-            continue
-        findings = examine(asking.classifier, report)
-        verdict = findings.verdict(asking.mode)
-        asked = question(findings, verdict, asking.axes)
-        put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
-        yield _Asked(record, findings, verdict, put)
-
-
-def _completed(
-    item: _Asked, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
-) -> Verdict:
-    """The verdict of both readers; the first reader's where nothing was asked."""
-    if not item.requests:
-        return item.verdict
-    shares = item.shares(answers)
-    if not shares:
-        return keep_first(item.verdict, asking.reader, NOT_THERE)
-    taxonomy = asking.classifier.bundle.taxonomy
-    return complete(item.verdict, item.findings.prediction, shares, taxonomy, asking.reader, calibration)
+            raise InputError(report.error)
+        yield report, _labels(record, taxonomy), _group(record, by)
 
 
 def _group(record: RawRecord, by: str) -> str:

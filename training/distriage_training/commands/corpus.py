@@ -8,15 +8,31 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from distriage.reader_commands import (
+    ALL_AXES,
+    Answers,
+    Axes,
+    ModelOption,
+    ModeOption,
+    ReaderModel,
+    Reports,
+    Times,
+    asking_of,
+    calibration_of,
+)
+from distriage.types import Mode
 from distriage_training.commands.options import TEXTS, training
 
 corpus_app = typer.Typer(
     name="corpus",
-    help="The annotated corpus: import, hydrate, import-reviews, stats, agreement, check, publish.",
+    help="The annotated corpus: import, hydrate, import-reviews, import-answers, stats, agreement, check, publish.",
     no_args_is_help=True,
 )
 CorpusOption = Annotated[Path, typer.Option("--corpus", help="Folder of the annotated corpus.")]
 TextsOption = Annotated[Path, typer.Option("--texts", help="The local text store.")]
+WithheldOption = Annotated[
+    Path | None, typer.Option(help="Digests of threads that are kept for a last test; none may be annotated.")
+]
 CORPUS = Path("training/corpus")
 
 
@@ -29,13 +45,49 @@ def import_reviews(
     """Turn maintainers' reviews into annotation records of origin feedback. Can be called again."""
     with training():
         from distriage.taxonomy import default_taxonomy
-        from distriage_training.corpus.feedback import import_reviews
+        from distriage_training.corpus.additions.reviews import import_reviews
 
         report = import_reviews(file, corpus, texts, default_taxonomy())
     typer.echo(
         f"{report.train:,} records for train, {report.validation:,} for validation; {report.changed:,} new or "
         "changed; left out: "
         f"{report.annotated:,} annotated already, {report.without_label:,} without a label"
+    )
+
+
+@corpus_app.command("import-answers")
+def import_answers(
+    reports: Reports,
+    answers: Answers,
+    reader_calibration: Annotated[
+        Path, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+    ],
+    reader_model: ReaderModel = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+    times: Times = 1,
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+    withheld: WithheldOption = None,
+) -> None:
+    """Turn the labels that a calibrated second reader gives into training records of origin second-reader.
+
+    Can be called again.
+    """
+    with training():
+        from distriage.second_reader.bulk import read_answers
+        from distriage_training.corpus.additions.answers import import_answers
+        from distriage_training.corpus.digests import read_withheld
+
+        kept = read_withheld(withheld) if withheld is not None else frozenset()
+        asking = asking_of(reader_model, mode, model, axes, times)
+        calibration = calibration_of(reader_calibration, asking)
+        report = import_answers(reports, read_answers(answers), asking, calibration, corpus, texts, kept)
+    typer.echo(
+        f"{report.records:,} records for train; {report.changed:,} new or changed; left out: "
+        f"{report.held_out:,} in validation or test, {report.withheld:,} withheld, {report.annotated:,} annotated "
+        f"already, {report.unanswered:,} without an answer, {report.not_accepted:,} without a label that is sure enough"
     )
 
 
@@ -168,9 +220,7 @@ def agreement(
 def check(
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,
-    withheld: Annotated[
-        Path | None, typer.Option(help="Digests of threads that are kept for a last test; none may be annotated.")
-    ] = None,
+    withheld: WithheldOption = None,
 ) -> None:
     """Check schema, labels, duplicates, near-duplicates and leaks between splits; each finding names file and line."""
     with training():

@@ -26,7 +26,7 @@ class Splits:
     """A run's records.
 
     Attributes:
-        train: With the reviews of people that fell to training.
+        train: With the reviews of people that fell to training, and the labels that a second reader gave.
         validation, test: Annotated reports only.
         feedback: Reviews of people that fell to validation. They were made with a model's answer in view, so they
             neither calibrate nor choose, and are measured apart.
@@ -209,7 +209,7 @@ def data_sha256(records: Sequence[Record]) -> str:
 def known_issues(records: Sequence[Record], taxonomy: Taxonomy) -> list[Record]:
     """The training records that may be shown and are worth it: public threads with a label on every axis, hence bugs.
 
-    Not those of origin generated, which have no thread, nor feedback, whose threads may be private.
+    Not those of origin generated, which have no thread, nor feedback and second-reader, whose threads may be private.
     """
     shown = [record for record in records if record.split == "train" and record.origin in PUBLIC and record.url]
     return [record for record in shown if record.labels.keys() == taxonomy.axes.keys()]

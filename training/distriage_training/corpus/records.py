@@ -21,6 +21,8 @@ from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl
 
 FEEDBACK = "feedback"  # origin and source of what people said of a model's answers
+SECOND_READER = "second-reader"  # origin and source of the labels that a second reader gave
+PARTIAL = frozenset({FEEDBACK, SECOND_READER})  # origins whose records may label single axes; readings outrank them
 UNLABELLED = -100  # PyTorch's ignore index
 Evidence = Literal["stated", "inferred"]
 # Repositories that moved: the same thread has two names. Lower case; old -> new.
@@ -55,7 +57,7 @@ class Annotation(BaseModel):
     confidence: Literal["high", "low"]
     note: str
     url: str
-    origin: Literal["raw", "restated", "generated", "feedback"]
+    origin: Literal["raw", "restated", "generated", "feedback", "second-reader"]
     source: str
     framework: str
     created: str | None
@@ -65,16 +67,19 @@ class Annotation(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Annotation:
         filled = [axis for axis in BUG_AXES if getattr(self, axis) is not None]
-        if self.origin == FEEDBACK:  # a person judges single axes
-            if self.split == "test":
+        if self.origin in PARTIAL:
+            if self.origin == FEEDBACK and self.split == "test":
                 raise ValueError(
                     "feedback records must not be in the test split: the maintainer had seen the model's answer"
                 )
+            if self.origin == SECOND_READER and self.split != "train":
+                raise ValueError(f"{self.id}: labels of a second reader must be in train, not in {self.split}")
             if not filled and self.kind is None and self.distributed is None:
                 raise ValueError("no label at all; expected one or more")
         elif self.kind is None or self.distributed is None:
             raise ValueError(
-                "kind and distributed must not be null; only records of origin feedback may leave them out"
+                "kind and distributed must not be null; only records of origin feedback or second-reader may leave "
+                "them out"
             )
         elif self.kind == "bug" and len(filled) < len(BUG_AXES):
             raise ValueError(f"a bug needs {', '.join(BUG_AXES)}; filled: {', '.join(filled) or 'none'}")

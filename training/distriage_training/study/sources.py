@@ -24,7 +24,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.types import Prediction
 from distriage.verdict import Verdict
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import FEEDBACK, read_annotations
+from distriage_training.corpus.records import PARTIAL, read_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
 
@@ -65,7 +65,7 @@ _KEYS: Mapping[str, Kind] = {
 
 
 def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts: Path | None = None) -> Source:
-    """The annotated corpus; generated reports and reviews are left out.
+    """The annotated corpus; generated reports, reviews and a second reader's labels are left out.
 
     Args:
         path: Its folder, or the annotations themselves.
@@ -89,7 +89,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
             release_of(annotation.framework, find_versions(*written.get(annotation.id, ("", "")))),
         )
         for _, annotation in annotations
-        if annotation.origin not in {"generated", FEEDBACK} and split in {None, annotation.split}
+        if annotation.origin not in {"generated", *PARTIAL} and split in {None, annotation.split}
     ]
     description = (
         "Threads that language models annotated with the guide. Raw ones were chosen by words of distributed "

@@ -2,7 +2,7 @@
 
 A thread that is annotated already keeps its reading, whatever its split: no review reaches the test split, and no
 test report reaches training. A new one goes to `validation` where the hash of its id says so (one in five), else to
-`train`; no record changes its split.
+`train`; no record changes its split. A record of a second reader gives way to a review and stays in `train`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pydantic import ValidationError
 from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord, own_label
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import BUG_AXES, FEEDBACK, Annotation, read_annotations, thread_key
-from distriage_training.corpus.texts import read_texts
+from distriage_training.corpus.additions.replace import Frameworks, store_records
+from distriage_training.corpus.jsonl import read_jsonl
+from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, read_annotations, thread_key
 
 VALIDATION_SHARE = 0.2
 
@@ -115,13 +115,12 @@ def import_reviews(path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     numbered, problems = read_annotations(place, taxonomy)
     if problems:
         raise CorpusError(problems[0])
-    frameworks: dict[str, Counter[str]] = defaultdict(Counter)
-    for _, annotation in numbered:
-        frameworks[_repository(annotation.id)][annotation.framework] += 1
-    known = {thread_key(annotation.id) for _, annotation in numbered if annotation.origin != FEEDBACK}
+    annotations = [annotation for _, annotation in numbered]
+    frameworks = Frameworks(annotations)
+    known = {thread_key(annotation.id) for annotation in annotations if annotation.origin not in PARTIAL}
+    taught = {thread_key(annotation.id) for annotation in annotations if annotation.split == "train"} - known
     fresh: dict[str, Annotation] = {}
-    store = read_texts([texts])
-    before = dict(store)
+    stored: dict[str, tuple[str, str]] = {}
     annotated = without_label = 0
     for reviews in threads:
         last = max(reviews, key=lambda review: review.at)
@@ -132,17 +131,17 @@ def import_reviews(path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
         if not labels:
             without_label += 1
             continue
-        common = frameworks[_repository(last.id)].most_common(1)
-        fresh[thread_key(last.id)] = _annotation(last, labels, common[0][0] if common else "other")
-        store[last.id] = (last.title, last.body)
-    changed = _replace_records(place, fresh)
-    if store != before:
-        write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in store.items()))
+        key = thread_key(last.id)
+        # A second reader may have taught a model this thread: it stays in train.
+        split = "train" if key in taught else split_of(last.id)
+        fresh[key] = _annotation(last, labels, frameworks.of(last.id), split)
+        stored[last.id] = (last.title, last.body)
+    changed = store_records(place, texts, fresh, stored)
     splits = Counter(annotation.split for annotation in fresh.values())
     return FeedbackReport(splits["train"], splits["validation"], changed, annotated, without_label)
 
 
-def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str) -> Annotation:
+def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str, split: str) -> Annotation:
     distributed = labels.get("distributed")
     return Annotation.model_validate(
         {
@@ -160,37 +159,6 @@ def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str) ->
             "framework": framework,
             "created": review.created.strftime("%Y-%m-%dT%H:%M:%SZ") if review.created is not None else None,
             "readers": 1,
-            "split": split_of(review.id),
+            "split": split,
         }
     )
-
-
-def _repository(identifier: str) -> str:
-    return thread_key(identifier).partition("#")[0]
-
-
-def _replace_records(place: Path, fresh: dict[str, Annotation]) -> int:
-    """Put the records into the place of earlier ones of the same thread, the rest at the end.
-    Returns how many lines differ from before.
-    """
-    waiting = {
-        key: json.dumps(annotation.model_dump(), ensure_ascii=False) for key, annotation in sorted(fresh.items())
-    }
-    changed = 0
-    lines = []
-    with place.open(encoding="utf-8", newline="") as stream:
-        for line in stream:
-            row = json.loads(line) if line.strip() else {}
-            new = waiting.pop(thread_key(row["id"]), None) if row.get("origin") == FEEDBACK else None
-            changed += new is not None and new != line.rstrip("\r\n")
-            lines.append(line if new is None else f"{new}\n")
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
-    lines += [f"{line}\n" for line in waiting.values()]
-    changed += len(waiting)
-    if changed:
-        part = place.with_name(place.name + ".part")
-        with part.open("w", encoding="utf-8", errors="replace", newline="") as stream:
-            stream.writelines(lines)
-        part.replace(place)
-    return changed

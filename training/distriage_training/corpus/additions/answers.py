@@ -1,0 +1,156 @@
+"""Labels that a calibrated second reader gave -> annotation records of origin `second-reader`, always in `train`, with
+their texts in the local text store.
+
+Whatever else the corpus says of a thread outranks them. No thread of validation or test, and none that is withheld,
+becomes a record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distriage.errors import CorpusError
+from distriage.records import BadRecord
+from distriage.second_reader.bulk import Accepted, Asking, accepted, read_reports
+from distriage.second_reader.calibration import ReaderCalibration
+from distriage.types import IssueReport
+from distriage_training.corpus.additions.replace import Frameworks, store_records
+from distriage_training.corpus.digests import is_withheld
+from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, read_annotations, thread_key
+
+_THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtReport:
+    """What a call did with the reports.
+
+    Attributes:
+        records: Records that the corpus holds now for threads of this file.
+        changed: How many of them are new or differ from before.
+        held_out: Threads of validation or test.
+        withheld: Threads that are kept for a last test.
+        annotated: Other threads that have a reading or a review.
+        unanswered: Reports without an answer to what was asked, or about which nothing was asked.
+        not_accepted: Reports with an answer that is not sure enough for any label.
+    """
+
+    records: int
+    changed: int
+    held_out: int
+    withheld: int
+    annotated: int
+    unanswered: int
+    not_accepted: int
+
+
+def import_answers(
+    reports: str,
+    answers: Mapping[str, Any],
+    asking: Asking,
+    calibration: ReaderCalibration,
+    corpus: Path,
+    texts: Path,
+    withheld: frozenset[str] = frozenset(),
+) -> TaughtReport:
+    """Bring the labels of a second reader into the corpus; a second call with the same files changes nothing.
+
+    Args:
+        reports: A batch whose records have `id`, the thread: `owner/repo#12`.
+        answers: By `custom_id`, see `read_answers`.
+        asking: Its mode decides which answers are sure enough for a label.
+        corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
+        texts: The local text store.
+        withheld: Digests of threads that are kept for a last test.
+
+    Raises:
+        CorpusError: a report has no thread or comes twice, or the annotations are not valid; nothing is written then.
+        InputError: the reports cannot be read.
+    """
+    place = corpus / "annotations.jsonl"
+    numbered, problems = read_annotations(place, asking.classifier.bundle.taxonomy)
+    if problems:
+        raise CorpusError(problems[0])
+    annotations = [annotation for _, annotation in numbered]
+    _check_threads(reports)
+    left_out: Counter[str] = Counter()
+    frameworks = Frameworks(annotations)
+    fresh: dict[str, Annotation] = {}
+    stored: dict[str, tuple[str, str]] = {}
+    for given in accepted(_free(reports, annotations, withheld, left_out), answers, asking, calibration):
+        report = given.report
+        if not given.labels:
+            left_out["not accepted" if given.answered else "unanswered"] += 1
+            continue
+        fresh[thread_key(report.id)] = _annotation(given, frameworks.of(report.id))
+        stored[report.id] = (report.title, report.body)
+    return TaughtReport(
+        records=len(fresh),
+        changed=store_records(place, texts, fresh, stored),
+        held_out=left_out["held out"],
+        withheld=left_out["withheld"],
+        annotated=left_out["annotated"],
+        unanswered=left_out["unanswered"],
+        not_accepted=left_out["not accepted"],
+    )
+
+
+def _check_threads(path: str) -> None:
+    seen: dict[str, str] = {}
+    for record, report in read_reports(path):
+        if isinstance(report, BadRecord):
+            raise CorpusError(report.error)
+        if not _THREAD.fullmatch(report.id):
+            raise CorpusError(
+                f"{record.place}: id: {report.id[:100]!r}; expected owner/repo#number, by which threads of validation "
+                "and test are known"
+            )
+        key = thread_key(report.id)
+        if key in seen:
+            raise CorpusError(f"{record.place}: id: {report.id} is the thread of {seen[key]}; expected each once")
+        seen[key] = record.place
+
+
+def _free(
+    path: str, annotations: Sequence[Annotation], withheld: frozenset[str], left_out: Counter[str]
+) -> Iterator[IssueReport]:
+    """The reports that may become records; counts the others."""
+    readings = {thread_key(one.id): one for one in annotations if one.origin != SECOND_READER}
+    for _, report in read_reports(path):
+        if isinstance(report, BadRecord):  # the file has changed since it was checked
+            raise CorpusError(report.error)
+        reading = readings.get(thread_key(report.id))
+        if is_withheld(report.id, withheld):
+            left_out["withheld"] += 1
+        elif reading is not None:
+            left_out["annotated" if reading.split == "train" else "held out"] += 1
+        else:
+            yield report
+
+
+def _annotation(given: Accepted, framework: str) -> Annotation:
+    identifier = given.report.id
+    return Annotation.model_validate(
+        {
+            "id": identifier,
+            "kind": None,
+            "distributed": None,
+            **{axis: given.labels.get(axis) for axis in BUG_AXES},
+            "cause_evidence": None,
+            "fix_evidence": None,
+            "confidence": "high",
+            "note": "",
+            "url": f"https://github.com/{identifier.replace('#', '/issues/')}",
+            "origin": SECOND_READER,
+            "source": SECOND_READER,
+            "framework": framework,
+            "created": None,
+            "readers": 1,
+            "split": "train",
+        }
+    )

@@ -1,0 +1,76 @@
+"""Adds records of partial origins to annotations.jsonl, or puts them in the place of earlier ones; their texts too."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from distriage_training.corpus.jsonl import write_jsonl
+from distriage_training.corpus.records import PARTIAL, Annotation, thread_key
+from distriage_training.corpus.texts import read_texts
+
+Texts = Mapping[str, tuple[str, str]]
+
+
+class Frameworks:
+    """The framework that most records of a repository have."""
+
+    def __init__(self, annotations: Sequence[Annotation]) -> None:
+        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for annotation in annotations:
+            self._counts[_repository(annotation.id)][annotation.framework] += 1
+
+    def of(self, identifier: str) -> str:
+        """The framework of a thread; `other` where no record is of its repository."""
+        found = self._counts.get(_repository(identifier))
+        return found.most_common(1)[0][0] if found else "other"
+
+
+def store_records(place: Path, texts: Path, fresh: Mapping[str, Annotation], stored: Texts) -> int:
+    """Put records into the place of earlier ones of the same thread, the rest at the end.
+
+    Args:
+        place: annotations.jsonl; records of origins that are not partial stay as they are, byte for byte.
+        texts: The local text store.
+        fresh: `thread_key` -> record.
+        stored: Id -> title and body.
+
+    Returns:
+        How many lines of annotations.jsonl differ from before.
+    """
+    before = read_texts([texts])
+    changed = _replace_records(place, fresh)
+    store = {**before, **stored}
+    if store != before:
+        write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in store.items()))
+    return changed
+
+
+def _repository(identifier: str) -> str:
+    return thread_key(identifier).partition("#")[0]
+
+
+def _replace_records(place: Path, fresh: Mapping[str, Annotation]) -> int:
+    waiting = {
+        key: json.dumps(annotation.model_dump(), ensure_ascii=False) for key, annotation in sorted(fresh.items())
+    }
+    changed = 0
+    lines = []
+    with place.open(encoding="utf-8", newline="") as stream:
+        for line in stream:
+            row = json.loads(line) if line.strip() else {}
+            new = waiting.pop(thread_key(row["id"]), None) if row.get("origin") in PARTIAL else None
+            changed += new is not None and new != line.rstrip("\r\n")
+            lines.append(line if new is None else f"{new}\n")
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    lines += [f"{line}\n" for line in waiting.values()]
+    changed += len(waiting)
+    if changed:
+        part = place.with_name(place.name + ".part")
+        with part.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.writelines(lines)
+        part.replace(place)
+    return changed
