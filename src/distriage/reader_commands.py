@@ -14,6 +14,7 @@ from distriage.errors import ConfigError, InputError
 from distriage.types import Mode
 
 if TYPE_CHECKING:
+    from distriage.classifier import Classifier
     from distriage.second_reader.bulk import Asking
     from distriage.second_reader.calibration import ReaderCalibration
 
@@ -217,7 +218,7 @@ def calibration_of(file: Path, asking: Asking) -> ReaderCalibration:
     return calibration
 
 
-def asking_of(reader: str, mode: Mode, model: str | None, axes: str, times: int) -> Asking:
+def asking_of(reader: str, mode: Mode, model: str | Classifier | None, axes: str, times: int) -> Asking:
     """How the options say that questions are made.
 
     Raises:
@@ -229,6 +230,6 @@ def asking_of(reader: str, mode: Mode, model: str | None, axes: str, times: int)
 
     if not reader:
         raise ConfigError("--reader-model is missing; expected the name of the second reader's model")
-    classifier = Classifier(model)
+    classifier = model if isinstance(model, Classifier) else Classifier(model)
     known = check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy)
     return Asking(classifier, reader, mode, known, times)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from distriage.reader_commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage.terminal import MAINTAIN, TRAIN
+from distriage.types import Mode
 from distriage_training.commands.corpus import corpus_app
 from distriage_training.commands.learn import learn
 from distriage_training.commands.options import (
@@ -24,8 +26,10 @@ from distriage_training.commands.study import study_app
 
 if TYPE_CHECKING:
     from distriage.bundle import Bundle
+    from distriage.classifier import Classifier
     from distriage_training.config import Config
     from distriage_training.corpus.load import Splits
+    from distriage_training.measure.readers import SecondReader
 
 MODELS = Path("models")
 
@@ -165,11 +169,27 @@ def evaluate(
             min=0, metavar="N", help="Also measure `--explain` on N reports, by deletion and insertion of lines."
         ),
     ] = 0,
+    reader_model: Annotated[
+        str,
+        typer.Option(
+            "--reader-model",
+            metavar="NAME",
+            help="Also measure a second reader; questions without an answer go to requests.jsonl in the output folder.",
+        ),
+    ] = "",
+    reader_answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The second reader's answers to them (.jsonl).")
+    ] = None,
+    reader_calibration: CalibrationOption = None,
+    times: Times = 1,
     record: Annotated[
         bool, typer.Option("--record", help="Write the figures into the bundle's metrics.json and model card.")
     ] = False,
 ) -> None:
-    """Measure a bundle: tables with baselines, agreement and intervals; figures."""
+    """Measure a bundle: tables with baselines, agreement and intervals; figures.
+
+    With `--reader-model` also a second reader and both together, for raw and restated reports apart.
+    """
     check_split(split)
     with training():
         from distriage.classifier import Classifier
@@ -182,11 +202,37 @@ def evaluate(
         classifier = Classifier(named_model(model, settings.name))
         console = Console(stderr=True, highlight=False)
         folder = output or Path("runs") / f"{settings.name}-{split}"
-        found = measure(classifier, settings, split, folder, console, baselines=baselines, faithfulness=faithfulness)
+        second = _second_reader(classifier, reader_model, reader_answers, reader_calibration, times)
+        found = measure(
+            classifier,
+            settings,
+            split,
+            folder,
+            console,
+            baselines=baselines,
+            faithfulness=faithfulness,
+            second=second,
+        )
         if record:
             record_in_bundle(classifier.bundle, found)
     typer.echo(report(found))
     console.print(f"written: {folder}/metrics.json, report.md and figures")
+
+
+def _second_reader(
+    classifier: Classifier, name: str, answers: Path | None, calibration: Path | None, times: int
+) -> SecondReader | None:
+    from distriage.second_reader.bulk import read_answers
+    from distriage_training.measure.readers import SecondReader
+
+    if not name and answers is None and calibration is None:
+        return None
+    asking = asking_of(name, Mode.BALANCED, classifier, ALL_AXES, times)
+    return SecondReader(
+        asking,
+        read_answers(answers) if answers is not None else None,
+        calibration_of(calibration, asking) if calibration is not None else None,
+    )
 
 
 def promote(

@@ -33,8 +33,10 @@ from distriage_training.measure.faithfulness import draw_faithfulness, measure_f
 from distriage_training.measure.neighbours import measure_similar
 from distriage_training.measure.plots import AxisData, draw_figures
 from distriage_training.measure.predict import predict, probability_matrix
+from distriage_training.measure.readers import SecondReader, measure_readers
 from distriage_training.measure.report import report
 
+REQUESTS = "requests.jsonl"  # in the OpenAI batch format
 Labels = NDArray[np.integer]
 
 
@@ -47,6 +49,7 @@ def evaluate(
     *,
     baselines: bool = True,
     faithfulness: int = 0,
+    second: SecondReader | None = None,
 ) -> Evaluation:
     """Measure and write everything; the neighbours too, where the bundle has an index.
 
@@ -54,6 +57,7 @@ def evaluate(
         split: `validation` or `test`.
         output: Folder for metrics.json, report.md and the figures.
         faithfulness: On how many reports `--explain` is measured.
+        second: A second reader to measure beside the model; questions without an answer go to requests.jsonl.
 
     Raises:
         CorpusError: the split has no record with a text.
@@ -65,6 +69,7 @@ def evaluate(
     labels = np.array([label_numbers(record, taxonomy) for record in records])
     axes, groups, figures = _by_axis(splits, records, predictions, taxonomy, baselines=baselines, console=console)
     feedback = splits.feedback if split == "validation" else []
+    both, requests = measure_readers(second, records, console) if second is not None else (None, [])
     found = Evaluation(
         model=classifier.bundle.manifest.name,
         split=split,
@@ -81,10 +86,14 @@ def evaluate(
         faithfulness=measure_faithfulness(classifier, records, faithfulness, config.seed, console)
         if faithfulness
         else None,
+        second_reader=both,
         group_macro_f1_mean=_group_means(groups) if config.data.group_column else {},
         published=config.published,
     )
     _write(found, figures, output)
+    if second is not None:
+        (output / REQUESTS).write_text("".join(f"{line}\n" for line in requests), "utf-8", errors="replace")
+        console.print(f"{len(requests):,} questions to {second.asking.reader} have no answer: {output / REQUESTS}")
     return found
 
 

@@ -60,6 +60,45 @@ class Applied(_Strict):
     coverage: float
     precision: float | None = None
 
+    def __str__(self) -> str:
+        return "none (0%)" if self.precision is None else f"{self.precision:.2f} ({self.coverage:.0%})"
+
+
+class BothReaders(_Strict):
+    """The model and a second reader on one axis, shares of `n` reports.
+
+    Attributes:
+        answered: By the second reader.
+        first, both: Right at full coverage, before and after the second reader.
+        second: Right where it answered; None: nowhere.
+        either: The first reader or the second is right: what a perfect choice between them would reach.
+        first_applied, both_applied: Mode -> the labels that are given.
+    """
+
+    n: int
+    answered: float
+    first: float
+    second: float | None = None
+    both: float
+    either: float
+    first_applied: Mapping[str, Applied]
+    both_applied: Mapping[str, Applied]
+
+
+class SecondReaderResult(_Strict):
+    """What a second reader brings.
+
+    Attributes:
+        reader: Its model's name.
+        questions, unanswered: Their numbers.
+        groups: Origin of the reports, or `all` -> axis -> figures.
+    """
+
+    reader: str
+    questions: int
+    unanswered: int
+    groups: Mapping[str, Mapping[str, BothReaders]]
+
 
 class SharedLabels(_Strict):
     """How often a neighbour has the same labels; the keys are numbers of neighbours."""
@@ -139,6 +178,7 @@ class Evaluation(_Strict):
     feedback: Mapping[str, CountedScores] = {}
     similar: SimilarResult | None = None
     faithfulness: FaithfulnessResult | None = None
+    second_reader: SecondReaderResult | None = None
     group_macro_f1_mean: Mapping[str, float] = {}
     published: Mapping[str, float] = {}
 

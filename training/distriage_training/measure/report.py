@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from distriage_training.measure.evaluation import Applied, Evaluation, Interval
+from distriage_training.measure.evaluation import Evaluation, Interval
 from distriage_training.measure.faithfulness import faithfulness_table
 from distriage_training.measure.neighbours import similar_table
+from distriage_training.measure.readers import readers_table
 from distriage_training.measure.tables import markdown
 
 
@@ -28,7 +29,7 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
     yield "Applied at the shipped thresholds: precision (coverage)\n"
     yield markdown(
         ["mode", *evaluation.axes],
-        [[mode, *map(_applied, axes.values())] for mode, axes in evaluation.thresholds.items()],
+        [[mode, *axes.values()] for mode, axes in evaluation.thresholds.items()],
     )
     if evaluation.feedback:
         yield "Against reviews of maintainers, which are in no other table: accuracy / macro-F1 (n)\n"
@@ -37,6 +38,8 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         yield similar_table(evaluation.similar)
     if evaluation.faithfulness is not None:
         yield faithfulness_table(evaluation.faithfulness)
+    if evaluation.second_reader is not None:
+        yield readers_table(evaluation.second_reader)
     yield _groups(evaluation)
     if evaluation.group_macro_f1_mean:
         yield _published(evaluation)
@@ -87,10 +90,6 @@ def _published(evaluation: Evaluation) -> str:
     ours = [(f"**this model, {axis}**", f"**{value:.4f}**") for axis, value in evaluation.group_macro_f1_mean.items()]
     others = [(f"{name} (published)", f"{value:.3f}") for name, value in evaluation.published.items()]
     return markdown(["system", "mean over groups of macro-F1"], [*ours, *others])
-
-
-def _applied(cell: Applied) -> str:
-    return "none (0%)" if cell.precision is None else f"{cell.precision:.2f} ({cell.coverage:.0%})"
 
 
 def _span(interval: Interval) -> str:
