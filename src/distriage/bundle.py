@@ -16,7 +16,6 @@ models/DEFAULT                 name of the default model; `distriage promote` wr
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from functools import cached_property
@@ -113,12 +112,6 @@ class Manifest(_Strict):
     axes: Mapping[str, AxisCalibration]
     files: Mapping[str, FileRecord]
     provenance: Provenance
-
-    @property
-    def probabilities_sha256(self) -> str:
-        """A digest of what the probabilities come from: the graph, and labels, temperature and floor of each axis."""
-        axes = [[axis, one.labels, one.temperature, one.floor] for axis, one in self.axes.items()]
-        return hashlib.sha256(json.dumps([self.files["model.onnx"].sha256, axes]).encode()).hexdigest()
 
 
 class Bundle:

@@ -8,6 +8,8 @@ report.html, report.json      how often each label was right, for people; not re
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.bundle import Bundle
+from distriage.bundle import Manifest as BundleManifest
 from distriage.errors import BundleError
 from distriage.own.answer import OwnLabel
 from distriage.own.features import Reading, Scales, reading_of
@@ -64,7 +67,7 @@ class OwnManifest(_Strict):
     """The content of `own.json`.
 
     Attributes:
-        model, model_sha256: Of the bundle that read the issues: its name, and its `probabilities_sha256`.
+        model, model_sha256: Of the bundle that read the issues: its name, and `probabilities_sha256` of it.
         precision, confidence: What a threshold promises, and how surely.
         until: When the newest of the issues was filed, Unix time in seconds.
         features: What the heads read, in words.
@@ -85,6 +88,12 @@ class OwnManifest(_Strict):
     left_out: Mapping[str, str]
 
 
+def probabilities_sha256(model: BundleManifest) -> str:
+    """A digest of what a model's probabilities come from: the graph; labels, temperature and floor of each axis."""
+    axes = [[axis, one.labels, one.temperature, one.floor] for axis, one in model.axes.items()]
+    return hashlib.sha256(json.dumps([model.files["model.onnx"].sha256, axes]).encode()).hexdigest()
+
+
 class OwnLabels:
     """The heads of one folder, ready to use. Safe to share between threads.
 
@@ -102,7 +111,7 @@ class OwnLabels:
             BundleError: a file is missing, damaged or of another model.
         """
         self.manifest = read_manifest(folder / MANIFEST)
-        if self.manifest.model_sha256 != bundle.manifest.probabilities_sha256:
+        if self.manifest.model_sha256 != probabilities_sha256(bundle.manifest):
             raise BundleError(
                 f"{folder / MANIFEST}: learned with {self.manifest.model}; the model is {bundle.manifest.name}, "
                 "of another graph or calibration: run `distriage learn` again"

@@ -124,7 +124,7 @@ def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Cal
 
 def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None:
     """Earlier heads to hold new ones against; None: there are none that this model can use."""
-    from distriage.own.labels import MANIFEST, OwnLabels, read_manifest
+    from distriage.own.labels import MANIFEST, OwnLabels, probabilities_sha256, read_manifest
 
     if not folder.exists():
         typer.echo(f"nothing to compare with: {folder} is not there yet")
@@ -132,7 +132,7 @@ def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None
     manifest = read_manifest(folder / MANIFEST)
     if manifest.repository.casefold() != repository.casefold():
         raise InputError(f"--previous {folder}: learned from {manifest.repository}; expected heads of {repository}")
-    if manifest.model_sha256 != bundle.manifest.probabilities_sha256:
+    if manifest.model_sha256 != probabilities_sha256(bundle.manifest):
         typer.echo(f"nothing to compare with: {folder} was learned with {manifest.model}, another model")
         return None
     return OwnLabels(folder, bundle)

@@ -54,10 +54,8 @@ class Words:
 
     def features(self, counts: csr_matrix) -> Floats:
         """`distriage.domain.word_features` of each report, [n, `PER_VIEW` * VIEWS]."""
-        idf, weights = (
-            values * np.repeat(step, HASH_BUCKETS)
-            for values, step in ((self.idf, self.idf_step), (self.weights, self.weight_step))
-        )
+        idf = np.asarray(self.idf * np.repeat(self.idf_step, HASH_BUCKETS), np.float64)
+        weights = np.asarray(self.weights * np.repeat(self.weight_step, HASH_BUCKETS), np.float64)
         rows = zip(
             np.split(counts.indices, counts.indptr[1:-1]), np.split(counts.data, counts.indptr[1:-1]), strict=True
         )

@@ -15,7 +15,7 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.own.features import Reading, reading_of
-from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest
+from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
 from distriage.recipe.text import prepare
 from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
@@ -116,7 +116,7 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
         format=OWN_FORMAT,
         repository=repository,
         model=bundle.name,
-        model_sha256=bundle.probabilities_sha256,
+        model_sha256=probabilities_sha256(bundle),
         created=datetime.now(UTC).strftime("%Y-%m-%d"),
         until=result.issues.kept[-1].created_at,
         issues=len(truth),
