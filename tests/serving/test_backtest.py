@@ -111,17 +111,11 @@ def test_a_threshold_that_is_proposed_can_be_copied_as_it_stands(
             created_at=f"2024-07-{number - 9:02}T10:00:00Z",
         )
     run("--map", "deadlock=symptom:hang")
-    snippet = re.search(
-        r"write into <code>.github/distriage.yml</code>:</p>\n<pre>(.*?)</pre>",
-        (tmp_path / "backtest.html").read_text(),
-        re.S,
-    )
+    page = (tmp_path / "backtest.html").read_text(encoding="utf-8")
+    snippet = re.search(r"write into <code>.github/distriage.yml</code>:</p>\n<pre>(.*?)</pre>", page, re.S)
     assert snippet is not None
     threshold = parse_config(snippet[1], "page", keyword_classifier.bundle.taxonomy).axes["symptom"].threshold
-    assert (
-        threshold is not None
-        and f"At p ≥ {threshold} its labels were right" in (tmp_path / "backtest.html").read_text()
-    )
+    assert threshold is not None and f"At p ≥ {threshold} its labels were right" in page
 
 
 def test_a_mapped_label_that_no_issue_carries_is_named(run: Backtest) -> None:

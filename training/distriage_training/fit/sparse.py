@@ -57,7 +57,7 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
         transformer = TfidfTransformer().fit(counts[:, columns])
         features = transformer.transform(counts[:, columns])
         head.idf[columns] = torch.from_numpy(transformer.idf_)
-        # An n-gram that no report has keeps the weight 0, so it need not be looked at: few have those of a toy.
+        # An n-gram that no report has keeps the weight 0: its column is left out of the fit.
         seen = np.unique(features.indices)
         features = features[:, seen]
         fitted = []
