@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
 from distriage.bench import layout, load, page
 from distriage.bench.child import in_child
+from distriage.bench.files import EXTRA
+from distriage.bench.inputs import PACKAGES
 from distriage.bench.parts import STEPS
 from distriage.bench.run import SECTIONS
 from distriage.errors import DistriageError
@@ -46,7 +50,7 @@ def figures() -> dict[str, Any]:
         },
         "versions": {"distriage": "0.1.0"},
         "rounds": 1,
-        "missing": {"infinity-emb": "needs --infinity"},
+        "missing": {"infinity-emb": "needs --infinity", "Ray": f"needs ray: {EXTRA}"},
         "parts": {"mean_tokens": 200.0}
         | {name: timing(2) for name in (*STEPS, "but the graph")}
         | {"whole": timing(33)},
@@ -83,6 +87,7 @@ def test_a_page_and_readme_are_made_of_the_figures(figures: dict[str, Any], comm
     done = command("bench", "--figures", given, "--page", tmp_path)
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out.splitlines()[-1]) == figures
+    assert "needs ray: pip install 'distriage[bench]'" in done.out
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("before\n<!-- bench -->\n- **33 ms a report**") and readme.endswith("after\n")
     assert "0.50 of what a transformers pipeline takes" in readme and "old" not in readme
@@ -94,6 +99,15 @@ def test_a_page_and_readme_are_made_of_the_figures(figures: dict[str, Any], comm
     for name in ("latency", "parts", "clients"):
         assert f"(images/bench-{name}.svg)" in shown
         assert (tmp_path / "docs" / "images" / f"bench-{name}.svg").stat().st_size > 1000
+
+
+def test_the_extra_brings_every_package_that_the_page_names() -> None:
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    needs = [Requirement(need) for need in extras["bench"]]
+    own = next(need for need in needs if need.name == "distriage")
+    needs += [Requirement(need) for extra in own.extras for need in extras[extra]]
+    missing = set(PACKAGES) - {need.name for need in needs}
+    assert missing == {"numpy", "onnxruntime", "tokenizers", "sentence-transformers"}  # Distriage's own, and SetFit's
 
 
 def test_the_page_and_readme_of_this_checkout_are_those_of_its_figures() -> None:

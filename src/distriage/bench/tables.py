@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from distriage.bench.layout import tables
 
@@ -23,7 +24,7 @@ def print_tables(console: Console, figures: Mapping[str, Any]) -> None:
         for place, heading in enumerate(one.columns):
             shown.add_column(heading, justify="right" if place and one.title != "Not measured" else "left")
         for row in one.rows:
-            shown.add_row(*row)
+            shown.add_row(*map(Text, row))  # `[bench]` is an extra, not markup
         console.print(f"\n[bold]{one.title}[/bold]", emoji=False)
         console.print(shown)
         if one.note:
