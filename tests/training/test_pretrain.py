@@ -1,0 +1,72 @@
+"""`distriage pretrain`: words are masked as said, and the adapted encoder is one that a run can start from."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
+pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[train]'")
+
+from distriage.errors import ConfigError, CorpusError  # noqa: E402
+from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
+from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
+from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
+
+from support.toys import texts, write_config, write_lines  # noqa: E402
+
+MASK = 103
+
+
+def small(folder: Path, **settings: object) -> Config:
+    """A layer of the real encoder, short texts, four reports a step."""
+    encoder = {"layers": 1, "max_tokens": 16}
+    return load_config(write_config(folder / "run.toml", encoder=encoder, pretrain={"batch_size": 4, **settings}))
+
+
+def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
+    torch.manual_seed(3)
+    rows = [{"input_ids": [101, *range(2000, 2300), 102]} for _ in range(20)]
+    batch = MaskingCollator(0.2, MASK, 30522)(rows)
+    asked = batch["labels"] != IGNORED
+    before = torch.tensor([row["input_ids"] for row in rows])
+    assert asked.float().mean() == pytest.approx(0.2, abs=0.02)
+    assert not asked[:, 0].any() and not asked[:, -1].any()  # [CLS], [SEP]
+    assert torch.equal(batch["labels"][asked], before[asked])
+    assert torch.equal(batch["input_ids"][~asked], before[~asked])
+    now = batch["input_ids"][asked]
+    assert (now == MASK).float().mean() == pytest.approx(0.8, abs=0.03)
+    assert (now == before[asked]).float().mean() == pytest.approx(0.1, abs=0.03)
+
+
+def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> None:
+    batch = MaskingCollator(1e-9, MASK, 30522)([{"input_ids": [101, 2000, 102]}, {"input_ids": [101, 2001, 2002, 102]}])
+    assert (batch["labels"] != IGNORED).sum(1).tolist() == [1, 1]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
+
+
+def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Path) -> None:
+    reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
+    config = small(tmp_path, reports=str(reports), limit=8, learning_rate=1e-3)
+    folder = pretrain(config, tmp_path / "out")
+    adapted = EncoderConfig(layers=1, source=str(folder))
+    before, after = load_encoder(config.encoder), load_encoder(adapted)
+    words = "encoder.layer.0.attention.self.query.weight"
+    assert not torch.equal(before.state_dict()[words], after.state_dict()[words])
+    assert load_tokenizer(adapted).encode("hang").tokens == ["[CLS]", "hang", "[SEP]"]
+    (checkpoint,) = (tmp_path / "out").glob("checkpoint-*")
+    assert checkpoint.name == "checkpoint-2"  # 8 reports, 4 a step
+    shutil.rmtree(folder)
+    assert pretrain(config, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
+    again = load_encoder(adapted).state_dict()[words]
+    assert torch.equal(again, after.state_dict()[words])
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    config = small(tmp_path, reports=str(tmp_path / "none.jsonl"))
+    with pytest.raises(CorpusError, match=r"none\.jsonl: no unlabelled report; `distriage corpus import FOLDER`"):
+        pretrain(config, tmp_path / "out")
+    with pytest.raises(ConfigError, match="--resume, but there is no checkpoint in it"):
+        pretrain(config, tmp_path / "out", resume=True)
