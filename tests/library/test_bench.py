@@ -221,3 +221,26 @@ def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, tmp_path: P
     assert list(found["all"]) == ["distriage", "transformers pipeline", "SetFit predict"]
     assert found["all"]["distriage"]["ratio"] == 1
     assert [row["reports"] for row in found["lengths"]] == [2]
+
+
+@pytest.mark.slow
+def test_every_section_is_measured_beside_what_is_installed(
+    command: Command, keyword_bundle: Path, tiny_run: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
+    reports = tmp_path / "reports.jsonl"
+    reports.write_text('{"title": "it hangs"}\n{"title": "how", "body": "to run it on two nodes"}\n', encoding="utf-8")
+    done = command(
+        *("bench", "--model", keyword_bundle, "--reports", reports, "--encoder", tiny_run / "encoder"),
+        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.5),
+        *(part for section in ("start", "graph", "many", "http") for part in ("--only", section)),
+    )
+    assert done.code == 0, done.err
+    found = json.loads(done.out.splitlines()[-1])
+    assert {"distriage", "onnxruntime fp32, defaults", "PyTorch fp32, eager"} <= found["graph"]["1"].keys()
+    assert all(found["many"][name]["reports_per_s"] > 0 for name in ("distriage", "transformers pipeline"))
+    assert found["start"]["classify"]["wall_s"] > found["start"]["interpreter"]["wall_s"] > 0
+    assert all(one["ready_s"] > 0 and one["peak_mib"] > 0 for one in found["start"]["ready"].values())
+    assert found["http"]["distriage"]["1"]["codes"]["200"] > 0
+    assert found["missing"]["infinity-emb"]
+    assert "Over HTTP" in done.out and "reports/s" in done.out
