@@ -23,6 +23,7 @@ from distriage.errors import DistriageError
 
 from support.checkout import REPOSITORY
 from support.command_line import Command, assert_one_line
+from support.toys import write_lines
 
 
 def timing(p50: float, ratio: float = 1.0) -> dict[str, float]:
@@ -210,11 +211,15 @@ def test_a_server_that_does_not_start_is_named(tmp_path: Path) -> None:
         pass
 
 
-def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def two_reports(tmp_path: Path) -> Path:
+    rows = [{"title": "it hangs"}, {"title": "how", "body": "to run it on two nodes"}]
+    return write_lines(tmp_path / "reports.jsonl", rows)
+
+
+def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, two_reports: Path) -> None:
     pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
-    reports = tmp_path / "reports.jsonl"
-    reports.write_text('{"title": "it hangs"}\n{"title": "how", "body": "to run it on two nodes"}\n', encoding="utf-8")
-    given = {"bundle": keyword_bundle, "reports": reports, "count": 2}
+    given = {"bundle": keyword_bundle, "reports": two_reports, "count": 2}
     others = in_child("files", **given, encoder=tiny_run / "encoder", folder="")
     assert others["missing"] == {} and others["labels"] == 8
     found = in_child("texts", **given, rounds=1, threads=1, others=others)
@@ -224,14 +229,12 @@ def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_every_section_is_measured_beside_what_is_installed(
-    command: Command, keyword_bundle: Path, tiny_run: Path, tmp_path: Path
+def test_whole_processes_graphs_and_servers_are_measured(
+    command: Command, keyword_bundle: Path, tiny_run: Path, two_reports: Path
 ) -> None:
     pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
-    reports = tmp_path / "reports.jsonl"
-    reports.write_text('{"title": "it hangs"}\n{"title": "how", "body": "to run it on two nodes"}\n', encoding="utf-8")
     done = command(
-        *("bench", "--model", keyword_bundle, "--reports", reports, "--encoder", tiny_run / "encoder"),
+        *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
         *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.5),
         *(part for section in ("start", "graph", "many", "http") for part in ("--only", section)),
     )

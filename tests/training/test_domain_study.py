@@ -45,9 +45,7 @@ def config(tmp_path: Path) -> Config:
     ]
     reports = write_lines(tmp_path / "other.jsonl", rows)
     names = [f"other/r{place}" for place in range(10)]
-    return load_config(
-        write_config(tmp_path / "run.toml", domain={"reports": [str(reports)], "repositories": names, "groups": []})
-    )
+    return load_config(write_config(tmp_path / "run.toml", domain={"reports": [str(reports)], "repositories": names}))
 
 
 def test_reports_of_repositories_that_it_never_saw_lose_their_labels_and_own_bugs_keep_theirs(

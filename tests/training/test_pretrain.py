@@ -17,7 +17,7 @@ from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  
 
 from support.toys import texts, write_config, write_lines  # noqa: E402
 
-MASK = 103
+MASK, VOCABULARY = 103, 30_522  # of the base model's tokenizer
 
 
 def small(folder: Path, **settings: object) -> Config:
@@ -29,7 +29,7 @@ def small(folder: Path, **settings: object) -> Config:
 def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
     torch.manual_seed(3)
     rows = [{"input_ids": [101, *range(2000, 2300), 102]} for _ in range(20)]
-    batch = MaskingCollator(0.2, MASK, 30522)(rows)
+    batch = MaskingCollator(0.2, MASK, VOCABULARY)(rows)
     asked = batch["labels"] != IGNORED
     before = torch.tensor([row["input_ids"] for row in rows])
     assert asked.float().mean() == pytest.approx(0.2, abs=0.02)
@@ -42,7 +42,9 @@ def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
 
 
 def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> None:
-    batch = MaskingCollator(1e-9, MASK, 30522)([{"input_ids": [101, 2000, 102]}, {"input_ids": [101, 2001, 2002, 102]}])
+    batch = MaskingCollator(1e-9, MASK, VOCABULARY)(
+        [{"input_ids": [101, 2000, 102]}, {"input_ids": [101, 2001, 2002, 102]}]
+    )
     assert (batch["labels"] != IGNORED).sum(1).tolist() == [1, 1]
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
 
@@ -53,15 +55,15 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     folder = pretrain(config, tmp_path / "out")
     adapted = EncoderConfig(layers=1, source=str(folder))
     before, after = load_encoder(config.encoder), load_encoder(adapted)
-    words = "encoder.layer.0.attention.self.query.weight"
-    assert not torch.equal(before.state_dict()[words], after.state_dict()[words])
+    weights = "encoder.layer.0.attention.self.query.weight"
+    assert not torch.equal(before.state_dict()[weights], after.state_dict()[weights])
     assert load_tokenizer(adapted).encode("hang").tokens == ["[CLS]", "hang", "[SEP]"]
     (checkpoint,) = (tmp_path / "out").glob("checkpoint-*")
     assert checkpoint.name == "checkpoint-2"  # 8 reports, 4 a step
     shutil.rmtree(folder)
     assert pretrain(config, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
-    again = load_encoder(adapted).state_dict()[words]
-    assert torch.equal(again, after.state_dict()[words])
+    again = load_encoder(adapted).state_dict()[weights]
+    assert torch.equal(again, after.state_dict()[weights])
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
