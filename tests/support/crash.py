@@ -36,6 +36,7 @@ from support.reader import Double, calibration_file, endpoint, saying
 from support.server import running
 
 WORKERS = 2
+ACCEPTED = (200, 202)
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Figures:
 
     Attributes:
         lost: Accepted deliveries that were not worked off, and issues without their labels or comment.
+        turned_away: Deliveries answered with 408 or 503 by a server that is too busy: the sender knows that none was kept.
         duplicates: Comments and labels beyond what an issue must have, and labels that were set twice.
         states_right: Issues whose state in the store, under the repository's last name, is that on GitHub.
     """
@@ -67,6 +69,7 @@ class Figures:
     dead: int
     accepted: int
     refused: int
+    turned_away: int
     kills: int
     faults: int
     seconds: float
@@ -93,10 +96,16 @@ def crash(
     cases = open_issues(github, number // 5, doubtful=second_reader)
     deliveries = make_deliveries(github, cases, number, rng)
     happenings = Happenings(github, cases, number, rng)
-    told: list[tuple[str, str, bytes]] = []
+    accepted: set[str] = set()
     started_s, statuses, killed = time.monotonic(), Counter[int](), 0
     processes: list[Any] = []
     reader: tuple[str, str] | None = None  # its URL and its calibration
+
+    def tell(delivery: tuple[str, str, bytes]) -> None:
+        status = send(server.client, delivery)
+        statuses[status] += 1
+        if status in ACCEPTED:
+            accepted.add(delivery[1])
 
     def start() -> None:
         arguments = (url, github.url, str(bundle), app_key_pem(), reader)
@@ -126,21 +135,21 @@ def crash(
             start()
         for place, delivery in enumerate(deliveries):
             for happened in happenings.at(place):
-                statuses[send(server.client, happened)] += 1
-                told.append(happened)
-            statuses[send(server.client, delivery)] += 1
+                tell(happened)
+            tell(delivery)
             if place % 50 == 0:
-                statuses[send(server.client, (delivery[0], str(uuid.uuid4()), delivery[2]))] += 1
+                tell((delivery[0], str(uuid.uuid4()), delivery[2]))
                 statuses[send(server.client, delivery, signed=False)] += 1
             if killed < kills and place * kills >= killed * number:
                 time.sleep(rng.uniform(0.0, 1.0))
                 kill()
                 killed += 1
+        assert statuses.keys() <= {*ACCEPTED, 401, 408, 409, 503}, statuses
         _drain(store)
         for process in processes:
             process.kill()
         run = Run(killed, misfortune.given.total(), time.monotonic() - started_s)
-        return _figures(store, github, cases, [*deliveries, *told], statuses, run)
+        return _figures(store, github, cases, accepted, statuses, run)
 
 
 def _failing_reader(double: Double, seed: int) -> str:
@@ -187,7 +196,7 @@ def _figures(
     store: Store,
     github: GitHub,
     cases: list[Case],
-    deliveries: list[tuple[str, str, bytes]],
+    accepted: set[str],
     statuses: Counter[int],
     run: Run,
 ) -> Figures:
@@ -210,7 +219,7 @@ def _figures(
     states_right = sum(_state(store, case) == (None if case.kind == "bot" else case.state) for case in cases)
     stored = store.list_work(Delivery, limit=1_000_000)
     unfinished = [delivery for delivery in stored if delivery.state not in {"done", "ignored"}]
-    missing = {delivery_id for _, delivery_id, _ in deliveries} - {delivery.id for delivery in stored}
+    missing = accepted - {delivery.id for delivery in stored}
     counts = store.counts()
     return Figures(
         issues=len(cases),
@@ -226,8 +235,9 @@ def _figures(
             for case in cases
         ),
         dead=counts["jobs"]["dead"] + counts["deliveries"]["dead"],
-        accepted=statuses[202] + statuses[200],
+        accepted=sum(statuses[status] for status in ACCEPTED),
         refused=statuses[401] + statuses[409],
+        turned_away=statuses[408] + statuses[503],
         kills=run.kills,
         faults=run.faults,
         seconds=run.seconds,
