@@ -54,7 +54,7 @@ class Figures:
 
     Attributes:
         lost: Accepted deliveries that were not worked off, and issues without their labels or comment.
-        turned_away: Deliveries answered with 408 or 503 by a server that is too busy: the sender knows that none was kept.
+        turned_away: Deliveries that a busy server answered with 408 or 503: the sender knows that none was kept.
         duplicates: Comments and labels beyond what an issue must have, and labels that were set twice.
         states_right: Issues whose state in the store, under the repository's last name, is that on GitHub.
     """
