@@ -156,8 +156,9 @@ def test_every_key_has_its_row_with_an_example_that_is_valid(section: str) -> No
         RepositoryConfig.model_validate(inside[model])
 
 
-def test_the_page_s_example_is_valid_and_families_have_the_keys_that_it_says() -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert parse(example).axis("symptom") is not None
+def test_the_page_s_examples_are_valid_and_families_have_the_keys_that_it_says() -> None:
+    whole, types = map(parse, re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+    kind = types.axis("kind")
+    assert whole.axis("symptom") is not None and kind is not None and kind.labels["bug"].type == "Bug"
     assert [field.alias for field in FamiliesConfig.model_fields.values()] == ["enabled", "prefix", "labels"]
     assert "with `enabled`, `prefix` and `labels`" in PAGE

@@ -114,6 +114,22 @@ def test_the_comment_is_edited_later(double: GitHub, client: Client) -> None:
     assert double.comments(ISSUE)[0].endswith("Other words.")
 
 
+TYPED = "axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}"
+
+
+def test_an_issue_type_is_set_once(double: GitHub, client: Client) -> None:
+    done = run(client, TYPED)
+    assert (done.issue_type, done.labels_added, done.warnings) == ("Bug", [], [])
+    assert double.issues[ISSUE]["type"]["name"] == "Bug"
+    assert run(client, TYPED) == Execution() and len(double.written) == 1
+
+
+def test_an_issue_type_that_github_drops_in_silence_is_a_warning(double: GitHub, client: Client) -> None:
+    double.issue_types = set()
+    done = run(client, TYPED)
+    assert done.issue_type is None and ["'Bug' was not set" in warning for warning in done.warnings] == [True]
+
+
 def test_people_s_labels_stay(double: GitHub, client: Client) -> None:
     double.label(ISSUE, "symptom: native-crash", PERSON)
     double.label(ISSUE, "bug", PERSON)

@@ -42,6 +42,7 @@ from support.described_github import (
     OPERATIONS,
     READ_CONFIG,
     READ_ISSUE,
+    SET_TYPE,
     SWEEP,
     TAKE_OFF,
     WRITE,
@@ -60,17 +61,18 @@ from support.github_description import Prism
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
+TYPED = "axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}"
 
 
 # ---------------------------------------------------------------- reading and writing one issue
 
 
-def carry_out(client: Client, repository: str) -> None:
+def carry_out(client: Client, repository: str, text: str = "comment: true\n") -> None:
     state = read_issue(client, IssueReference(repository, 1)).state
     plan = make_plan(
         make_verdict(missing=("torch",)),
         state,
-        resolve(parse_config("comment: true\n", "distriage.yml", TAXONOMY), TAXONOMY),
+        resolve(parse_config(text, "distriage.yml", TAXONOMY), TAXONOMY),
     )
     execute(plan, client)
 
@@ -82,6 +84,25 @@ def test_a_plan_carried_out(double: GitHub, client: Client, repository: str) -> 
     carry_out(client, repository)
     assert sent(double) == READ_ISSUE | WRITE
     assert len(double.labels(issue)) == 2 and len(double.comments(issue)) == 1
+
+
+def test_an_issue_type_set(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "A hang", "It hangs.")
+    carry_out(client, repository, TYPED)
+    assert sent(double) == READ_ISSUE | SET_TYPE
+    assert double.issues[f"{repository}#1"]["type"]["name"] == "Bug"
+
+
+@pytest.mark.parametrize(("then", "seen"), [((), ("Bug", False)), ((None,), (None, True)), (("Task",), ("Task", True))])
+def test_who_touched_the_issue_type(
+    double: GitHub, client: Client, repository: str, then: tuple[str | None, ...], seen: tuple[str | None, bool]
+) -> None:
+    double.open(f"{repository}#1", "A hang", "It hangs.")
+    double.give_type(f"{repository}#1", "Bug", BOT)
+    for name in then:
+        double.give_type(f"{repository}#1", name, PERSON)
+    state = read_issue(client, IssueReference(repository, 1)).state
+    assert (state.issue_type, state.type_touched) == seen
 
 
 def test_a_comment_edited(double: GitHub, client: Client, repository: str) -> None:

@@ -105,6 +105,38 @@ def test_our_own_family_label_gets_the_label_beside_it() -> None:
     assert not plan(text="axes: {symptom: {families: true}}", **other).labels
 
 
+TYPES = "axes: {kind: {labels: {bug: {name: bug, type: Bug}, feature: {enabled: false, type: Feature}}}}"
+
+
+def test_the_issue_type_goes_with_the_label_or_stands_for_it() -> None:
+    made = plan(text=TYPES, repository_labels=frozenset({"bug"}))
+    assert (made.labels, made.issue_type) == (("bug",), "Bug")
+    made = plan(make_verdict(axis_verdict("kind", "feature")), TYPES)
+    assert (made.labels, made.issue_type) == ((), "Feature") and made.writes
+    assert "**Issue type** to set: `Feature`" in summary_of(made, make_verdict(), state(), TAXONOMY)
+
+
+@pytest.mark.parametrize("outcome", ["suggest", "abstain"])
+def test_no_issue_type_where_the_label_is_not_sure(outcome: str) -> None:
+    assert plan(make_verdict(axis_verdict("kind", "feature", outcome=outcome)), TYPES).issue_type is None
+
+
+def test_an_issue_type_that_somebody_touched_is_left_alone() -> None:
+    made = plan(text=TYPES, type_touched=True)  # taken off
+    assert made.issue_type is None and "somebody else" in why(made, "issue type")
+    made = plan(text=TYPES, issue_type="Task", type_touched=True)
+    assert made.issue_type is None and "somebody else" in why(made, "issue type")
+    made = plan(text=TYPES, issue_type="bug")
+    assert made.issue_type is None and not [item for item in made.left_out if item.what == "issue type"]
+    made = plan(text=TYPES, issue_type="Feature")
+    assert made.issue_type is None and "was set before" in why(made, "issue type")
+
+
+def test_a_person_s_decision_replaces_the_issue_type_that_distriage_set() -> None:
+    assert plan(text=TYPES, issue_type="Feature", decided={"kind": "bug"}).issue_type == "Bug"
+    assert plan(text=TYPES, issue_type="Bug", decided={"kind": None}).issue_type is None
+
+
 def test_mapped_and_switched_off_labels() -> None:
     assert plan(text="axes: {symptom: {labels: {runtime-hang: hang}}}").labels == ("hang",)
     made = plan(text="axes: {symptom: {labels: {runtime-hang: false}}}")

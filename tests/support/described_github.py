@@ -32,6 +32,7 @@ WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {IS
 EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
 LIST_COMMENTS = {f"GET {ISSUE}/comments"}
 LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
+SET_TYPE = {f"PATCH {ISSUE}"}
 TAKE_OFF = {f"DELETE {ISSUE}/labels/{{name}}"}
 ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
 COMMAND = {
@@ -41,7 +42,18 @@ COMMAND = {
 CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
 SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
 OPERATIONS = sorted(
-    READ_ISSUE | READ_CONFIG | WRITE | EDIT | LIST_COMMENTS | LIST_ISSUES | TAKE_OFF | ENTER | COMMAND | CHECK | SWEEP
+    READ_ISSUE
+    | READ_CONFIG
+    | WRITE
+    | EDIT
+    | LIST_COMMENTS
+    | LIST_ISSUES
+    | SET_TYPE
+    | TAKE_OFF
+    | ENTER
+    | COMMAND
+    | CHECK
+    | SWEEP
 )
 NUMBERS = count(1)
 

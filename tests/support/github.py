@@ -44,6 +44,7 @@ class GitHub:
         issues: `owner/repo#12` -> GitHub's JSON; `add` and `open` make one.
         gone, private: Deleted issues, 410; issues that are shown only with a token.
         moved: Issue -> where it was transferred to, 301.
+        issue_types: Of the organization.
         repository_labels: `owner/repo` -> name in lower case -> label.
         timelines: `owner/repo#1` -> events, comments among them.
         files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
@@ -69,6 +70,7 @@ class GitHub:
         self.gone: set[str] = set()
         self.private: set[str] = set()
         self.moved: dict[str, str] = {}
+        self.issue_types = {"Bug", "Feature", "Task"}
         self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
         self.timelines: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, str] = {}
@@ -136,6 +138,22 @@ class GitHub:
         issue, repository = self.issues[reference], reference.partition("#")[0]
         issue["labels"] = [label for label in issue["labels"] if label["name"] != name]
         self._happened(reference, github_shapes.label_event(repository, next(self._ids), "unlabeled", actor, name))
+
+    def give_type(self, reference: str, name: str | None, actor: dict[str, Any]) -> None:
+        """Give an issue a type of the organization, or take its type off."""
+        before = (self.issues[reference].get("type") or {}).get("name", "")
+        self.issues[reference]["type"] = github_shapes.issue_type(name) if name is not None else None
+        kind = "issue_type_added" if name is not None else "issue_type_removed"
+        repository = reference.partition("#")[0]
+        self._happened(reference, github_shapes.type_event(repository, next(self._ids), kind, actor, name or before))
+
+    def edit(self, reference: str, change: dict[str, Any]) -> None:
+        """What the bot asks for; a type that the organization lacks is dropped in silence."""
+        if change.get("type") in self.issue_types:
+            self.give_type(reference, change["type"], self.bot)
+        if "state" in change:
+            reason = "reopened" if change["state"] == "open" else change["state_reason"]
+            self.issues[reference] |= {"state": change["state"], "state_reason": reason}
 
     def rename(self, old: str, new: str) -> None:
         """Give a repository another name or owner; what asks for the old one is led to the new one."""

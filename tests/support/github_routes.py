@@ -222,8 +222,7 @@ def _edit_issue(github: GitHub, request: Request, repository: str, number: str) 
     reference = f"{repository}#{number}"
     if (absent := _absent(github, request, reference)) is not None:
         return absent
-    reason = "reopened" if request.data["state"] == "open" else request.data["state_reason"]
-    github.issues[reference] |= {"state": request.data["state"], "state_reason": reason}
+    github.edit(reference, request.data)
     return _found(github.issues[reference])
 
 

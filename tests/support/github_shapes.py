@@ -84,8 +84,26 @@ def issue(repository: str, number: int, title: str, body: str | None, labels: Se
     }
 
 
+def issue_type(name: str) -> dict[str, Any]:
+    """An issue type of an organization."""
+    return {"id": sum(map(ord, name)), "node_id": f"IT_{name}", "name": name, "description": None}
+
+
 def label_event(repository: str, id: int, kind: str, actor: dict[str, Any] | None, name: str) -> dict[str, Any]:  # noqa: A002
     """`labeled` or `unlabeled` in an issue's timeline; `actor` is None after its account was deleted."""
+    return {**_event(repository, id, kind, actor), "label": {"name": name, "color": "ededed"}}
+
+
+def type_event(repository: str, id: int, kind: str, actor: dict[str, Any], name: str) -> dict[str, Any]:  # noqa: A002
+    """`issue_type_added` or `issue_type_removed` in an issue's timeline."""
+    given = {"id": sum(map(ord, name)), "name": name, "color": "red"}
+    return {
+        **_event(repository, id, kind, actor),
+        ("prev_issue_type" if kind == "issue_type_removed" else "issue_type"): given,
+    }
+
+
+def _event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> dict[str, Any]:  # noqa: A002
     return {
         "id": id,
         "node_id": f"LE_{id}",
@@ -95,7 +113,6 @@ def label_event(repository: str, id: int, kind: str, actor: dict[str, Any] | Non
         "commit_id": None,
         "commit_url": None,
         "created_at": TIME,
-        "label": {"name": name, "color": "ededed"},
         "performed_via_github_app": None,
     }
 

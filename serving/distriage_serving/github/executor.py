@@ -1,6 +1,7 @@
 """Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
 
-First it creates labels that the repository lacks, then it adds labels and takes others off, then it writes the comment.
+First it creates labels that the repository lacks, then it adds labels and takes others off, then it sets the issue
+type, then it writes the comment.
 What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on.
 """
 
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from distriage.errors import GitHubError, LostAnswerError, RefusedError, TransferredError
 from distriage.github import MAX_ATTEMPTS, Client
 from distriage.references import IssueReference
-from distriage_serving.github.issue import find_own_comment
+from distriage_serving.github.issue import find_own_comment, issue_type
 from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
 
 
@@ -24,6 +25,7 @@ class Execution:
         labels_created: Names of labels that did not exist in the repository.
         labels_added: Names of labels that the issue has now by this plan.
         labels_taken_off: Names of labels that the issue has no more by this plan.
+        issue_type: That was set; None: none was.
         comment: `written`, `edited` or None.
         warnings: What GitHub refused, one sentence each.
     """
@@ -31,6 +33,7 @@ class Execution:
     labels_created: list[str] = field(default_factory=list)
     labels_added: list[str] = field(default_factory=list)
     labels_taken_off: list[str] = field(default_factory=list)
+    issue_type: str | None = None
     comment: str | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -67,6 +70,8 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
                 done.warnings.append(_explain(error, f"the label {name!r} could not be taken off"))
                 continue
         done.labels_taken_off.append(name)
+    if plan.issue_type is not None:
+        _set_type(client, issue, plan.issue_type, done)
     if plan.comment is not None:
         try:
             done.comment = write_comment(client, plan.issue, plan.comment)
@@ -85,6 +90,19 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
         return error.already_exists
     done.labels_created.append(definition.name)
     return True
+
+
+def _set_type(client: Client, issue: str, name: str, done: Execution) -> None:
+    """GitHub drops the type in silence where the token may not set it, so its answer is read."""
+    try:
+        answer = client.write("PATCH", issue, {"type": name}, repeatable=True)
+    except RefusedError as error:
+        done.warnings.append(_explain(error, f"the issue type {name!r} could not be set"))
+        return
+    if (issue_type(answer) or "").casefold() != name.casefold():
+        done.warnings.append(f"the issue type {name!r} was not set: the organization lacks it, or the token may not")
+    else:
+        done.issue_type = name
 
 
 def write_comment(client: Client, issue: IssueReference, comment: PlannedComment) -> str:

@@ -99,6 +99,8 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         touched=frozenset(history.touched),
         own_comment=history.comment,
         comment_deleted=history.comment_deleted,
+        issue_type=issue_type(issue),
+        type_touched=history.type_touched,
     )
     return ReadIssue(
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
@@ -158,6 +160,7 @@ class _History:
         self.label_events: list[LabelEvent] = []
         self.comment: OwnComment | None = None
         self.comment_deleted = False
+        self.type_touched = False
 
     def read(self, event: Mapping[str, Any]) -> None:
         kind = event.get("event")
@@ -178,6 +181,8 @@ class _History:
             self.ours.discard(label.casefold())
             if (actor or {}).get("type") != "Bot":  # a deleted account has no type, and was a person
                 self.removed.add(label)
+        elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
+            self.type_touched = self.type_touched or not self._is_us(actor)
         elif kind == "comment_deleted":
             self.comment_deleted = True
         elif kind == "commented" and self.comment is None and self._is_us(actor):
@@ -197,6 +202,13 @@ def _time(text: object) -> float:
         return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
     except ValueError:
         return 0.0
+
+
+def issue_type(issue: object) -> str | None:
+    """Name of the type of an issue as GitHub gives it; only organizations have types."""
+    given = issue.get("type") if isinstance(issue, Mapping) else None
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _login(user: object) -> str | None:

@@ -81,6 +81,10 @@ class LabelConfig(_Strict):
     description: Description | None = Field(
         default=None, description="Used when the label is created; default: the taxonomy's definition."
     )
+    type: LabelName | None = Field(
+        default=None,
+        description="The issue type of GitHub to set with it where the issue has none; with `enabled: false` alone.",
+    )
     mode: ModeWord | None = Field(
         default=None, description="How sure the model must be of this label; default: as for its axis."
     )

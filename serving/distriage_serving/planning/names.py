@@ -23,6 +23,7 @@ class RepositoryLabel:
         color, description: For when it is created.
         listed: The configuration names it.
         off: Why it is never set; None: it may be.
+        issue_type: The issue type that goes with it; None: none.
     """
 
     name: str
@@ -30,6 +31,7 @@ class RepositoryLabel:
     description: str
     listed: bool = False
     off: str | None = None
+    issue_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
             description=_or(own.description, description),
             listed=listed,
             off=off if own.enabled else "switched off in the configuration",
+            issue_type=own.type,
         )
 
     labels = {

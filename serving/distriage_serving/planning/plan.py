@@ -7,7 +7,8 @@ Labels are added. A label is taken off only if Distriage set it, and
 - it is `needs-triage`, and the need is over.
 
 A label that a person took off is not set again. Nothing is added on an axis that has a label already, whoever set it,
-except the label itself beside its own family that Distriage set before. There is at most one comment.
+except the label itself beside its own family that Distriage set before. An issue type is set where there is none and
+nobody else ever touched it. There is at most one comment.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         labels=tuple(planner.labels),
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
+        issue_type=planner.issue_type,
         comment=comment,
         left_out=tuple(planner.left_out),
         dry_run=names.config.dry_run,
@@ -93,6 +95,7 @@ class _Planner:
     labels: list[str] = field(default_factory=list)
     create: list[LabelDefinition] = field(default_factory=list)
     take_off: list[str] = field(default_factory=list)
+    issue_type: str | None = None
     left_out: list[LeftOut] = field(default_factory=list)
 
     def leave(self, what: str, why: str) -> None:
@@ -108,6 +111,7 @@ class _Planner:
             has_label = has_label or not _folded(self.state.labels).isdisjoint(axis.folded)
             before = len(self.labels)
             self._plan_axis(axis, said)
+            self._plan_type(axis, said)
             has_label = has_label or len(self.labels) > before
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
@@ -151,6 +155,19 @@ class _Planner:
             self._add(label)
         else:
             self.leave(axis.id, said.reason if said.outcome == "not-applicable" else f"not sure: {said.reason}")
+
+    def _plan_type(self, axis: AxisNames, said: AxisVerdict) -> None:
+        right = said.label if said.outcome == "apply" else None
+        label = axis.labels.get(self.state.decided.get(axis.id, right) or "")
+        wanted = label.issue_type if label is not None else None
+        if wanted is None or wanted.casefold() == (self.state.issue_type or "").casefold():
+            return
+        if self.state.type_touched:
+            self.leave("issue type", "somebody else set it or took it off; it is left as it is")
+        elif self.state.issue_type is not None and axis.id not in self.state.decided:
+            self.leave("issue type", f"{markdown.code(self.state.issue_type)} was set before")
+        elif self.issue_type is None:
+            self.issue_type = wanted
 
     def _wanted(self, axis: AxisNames, said: AxisVerdict) -> RepositoryLabel | None:
         """The label that the verdict asks for; None: it is not sure of one."""

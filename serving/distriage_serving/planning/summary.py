@@ -27,6 +27,10 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
             f"**Labels** {'that would be taken off (dry run)' if plan.dry_run else 'to take off'}: "
             f"{', '.join(map(code, plan.take_off))}"
         )
+    if plan.issue_type is not None:
+        parts.append(
+            f"**Issue type** {'that would be set (dry run)' if plan.dry_run else 'to set'}: {code(plan.issue_type)}"
+        )
     if plan.comment is not None:
         what = "edited" if plan.comment.replaces is not None else "written"
         parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")

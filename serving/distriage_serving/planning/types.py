@@ -35,6 +35,8 @@ class IssueState:
         touched: Names that anybody but Distriage ever put on the issue or took off.
         rewritten: The report is another one than that which Distriage labelled.
         comment_deleted: Some comment on the issue was deleted.
+        issue_type: Its issue type; None: it has none.
+        type_touched: Anybody but Distriage ever set an issue type, changed it or took it off.
         decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
             label has an axis to itself; see `distriage.feedback.own_axis`.
         withdrawn: Axis -> labels of such decisions that no longer hold.
@@ -56,6 +58,8 @@ class IssueState:
     rewritten: bool = False
     own_comment: OwnComment | None = None
     comment_deleted: bool = False
+    issue_type: str | None = None
+    type_touched: bool = False
     decided: Mapping[str, str | None] = field(default_factory=dict)
     withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -87,7 +91,7 @@ class PlannedComment:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not done, and why: `what` is an axis, a label's name or `comment`."""
+    """Something that is not done, and why: `what` is an axis, a label's name, `comment` or `issue type`."""
 
     what: str
     why: str
@@ -101,6 +105,7 @@ class Plan:
         labels: Names to add.
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
+        issue_type: To set; None: it stays as it is.
         comment: The one comment, or None.
         left_out: Everything that is not done, with the reason.
         dry_run: Carry nothing out.
@@ -110,6 +115,7 @@ class Plan:
     labels: tuple[str, ...] = ()
     create: tuple[LabelDefinition, ...] = ()
     take_off: tuple[str, ...] = ()
+    issue_type: str | None = None
     comment: PlannedComment | None = None
     left_out: tuple[LeftOut, ...] = ()
     dry_run: bool = False
@@ -117,4 +123,4 @@ class Plan:
     @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        return not self.dry_run and bool(self.labels or self.take_off or self.comment)
+        return not self.dry_run and bool(self.labels or self.take_off or self.issue_type or self.comment)
