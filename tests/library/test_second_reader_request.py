@@ -12,7 +12,7 @@ from distriage.second_reader.answer import mean_shares, read_answer
 from distriage.second_reader.batch import answer_to, batch_line, read_batch
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
-from distriage.second_reader.request import CODES, DESCRIBED, ReaderRequest, make_request
+from distriage.second_reader.request import CANDIDATES, CODES, ReaderRequest, candidates, make_request
 from distriage.similar import Neighbour
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Prediction
@@ -43,17 +43,24 @@ def completion(content: object, **choice: object) -> dict[str, object]:
 # ---------------------------------------------------------------- what is sent
 
 
-def test_every_label_has_a_code_and_the_likeliest_their_definitions() -> None:
+def test_the_likely_labels_are_offered_with_their_definitions_and_no_others() -> None:
     request = ask()
     question = request.body["messages"][1]["content"]
     for axis in ("symptom", "cause"):
-        assert set(request.codes[axis].values()) == {*TAXONOMY.axes[axis].label_ids, None}
-        likely = [label for label, _ in PREDICTION.scores[axis].ranked()]
-        assert all(TAXONOMY.axes[axis].label(label).definition in question for label in likely[:DESCRIBED])
-        assert all(TAXONOMY.axes[axis].label(label).definition not in question for label in likely[DESCRIBED:])
+        likely = TAXONOMY.axes[axis].label_ids[:5]  # .5 + .25 + ... pass .96 with the fifth
+        assert set(request.codes[axis].values()) == {*likely, None}
         for code, label in request.codes[axis].items():
-            assert f"{code} = {label or 'none of these'}" in question
-    assert len(CODES) > max(len(axis.label_ids) for axis in TAXONOMY.axes.values())
+            said = f"{label}: {TAXONOMY.axes[axis].label(label).definition}" if label else "none of these"
+            assert f"{code} = {said}" in question
+    assert len(CODES) > CANDIDATES[-1]
+
+
+@pytest.mark.parametrize(("first", "offered"), [(0.999, 3), (0.7, 4), (0.2, 12)])
+def test_the_surer_the_first_reader_the_fewer_labels_are_offered(first: float, offered: int) -> None:
+    labels = TAXONOMY.axes["cause"].label_ids
+    rest = [0.5**place for place in range(1, len(labels))] if first > 0.5 else [1.0] * (len(labels) - 1)
+    scores = [first, *((1 - first) * share / sum(rest) for share in rest)]
+    assert candidates(AxisScores("cause", dict(zip(labels, scores, strict=True)))) == set(labels[:offered])
 
 
 def test_the_schema_offers_the_codes_and_nothing_else() -> None:
@@ -79,10 +86,11 @@ def test_a_report_cannot_close_its_own_fence() -> None:
 
 def test_rules_are_shown_for_near_candidates_only_and_are_those_of_the_guide() -> None:
     guide = (REPOSITORY / "training" / "corpus" / "ANNOTATION.md").read_text(encoding="utf-8")
+    guide = " ".join(guide.replace("`", "").split())
     rules = tomllib.loads(resources.files("distriage").joinpath("boundaries.toml").read_text(encoding="utf-8"))
     shown = ask(axes=tuple(rules)).body["messages"][1]["content"]
     for axis, items in rules.items():
-        likely = {label for label, _ in PREDICTION.scores[axis].ranked()[:DESCRIBED]}
+        likely = candidates(PREDICTION.scores[axis])
         for item in items:
             assert set(item["labels"]) <= set(TAXONOMY.axes[axis].label_ids)
             assert item["rule"] in guide

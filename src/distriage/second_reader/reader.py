@@ -16,13 +16,14 @@ from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
 from distriage.second_reader.endpoint import Answered, Endpoint, EndpointSettings, Unanswered
-from distriage.second_reader.request import Question, doubtful_axes
+from distriage.second_reader.request import Question, is_in_doubt
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
-from distriage.types import IssueReport, Mode
+from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import Findings, Verdict
 
 AXES: Final = ("stage", "symptom", "cause", "fix")
+SURE: Final = 0.98  # probability from which on an axis is not asked about
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
 
 
@@ -133,19 +134,22 @@ def reader_from_options(url: str, model: str, calibration: Path | None, bundle: 
 
 
 def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
-    """What would be asked: each axis that the verdict is not sure of, or that `precise` would not be.
+    """What would be asked of a report that the verdict, or `precise`, is in doubt about: all axes below `SURE`.
 
-    A fifth of the symptoms that `balanced` gives are wrong, by its own promise; a request is sent for the cause anyway.
+    A fifth of the labels that `balanced` gives are wrong, by its own promise, and one more axis costs little.
 
     Returns:
         None: nothing is in doubt, or the report says too little for anybody to know.
     """
     if findings.known.is_thin or verdict.in_domain is False:
         return None
-    doubtful = doubtful_axes(verdict, axes) | doubtful_axes(findings.verdict(Mode.PRECISE), axes)
-    if not doubtful:
+    if not any(is_in_doubt(said, axes) for said in (verdict, findings.verdict(Mode.PRECISE))):
         return None
-    asked = tuple(axis for axis in verdict.axes if axis in doubtful)
+    asked = tuple(
+        axis
+        for axis, said in verdict.axes.items()
+        if axis in axes and said.outcome is not Outcome.NOT_APPLICABLE and said.probability < SURE
+    )
     return Question(verdict.id, findings.known.input.text, findings.prediction, asked, tuple(findings.similar or ()))
 
 

@@ -1,9 +1,9 @@
 """A verdict in doubt -> one question to the second reader. Pure.
 
 Each label gets a one-letter code. The codes are shuffled by a hash of the report, so that neither the order nor the
-code says what the first reader thinks, and a report cannot know which code to ask for. The first candidates come with
-their definitions, the others as names: the reader sees the whole axis, and the request stays short. The report stands
-between two lines that hold a hash of it.
+code says what the first reader thinks, and a report cannot know which code to ask for. Only labels that the first
+reader holds possible are offered, each with its definition, and the annotation guide's rules for them: the request
+stays short. The report stands between two lines that hold a hash of it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from __future__ import annotations
 import hashlib
 import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from typing import Any
 
 from distriage.second_reader.masking import mask
 from distriage.similar import Neighbour
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import Outcome, Prediction
+from distriage.types import AxisScores, Outcome, Prediction
 from distriage.verdict import Verdict
 
-DESCRIBED = 8  # candidates of an axis that come with their definition
+CANDIDATES = range(3, 13)  # labels of an axis that are offered: so many at least and at most
+CANDIDATES_SHARE = 0.96  # of the first reader's probability that they hold together, where so few do
 MAX_REPORT_CHARS = 3000  # some 750 tokens
 MAX_NEIGHBOURS = 3
 MAX_ANSWER_TOKENS = 60
-CODES = string.ascii_uppercase + string.ascii_lowercase
+CODES = string.ascii_uppercase
 NONE_OF_THESE = "none of these"
 
 _SYSTEM = (
@@ -84,12 +86,21 @@ class Question:
         )
 
 
-def doubtful_axes(verdict: Verdict, axes: Sequence[str]) -> set[str]:
-    """The axes among `axes` that the first reader is not sure of."""
+def is_in_doubt(verdict: Verdict, axes: Sequence[str]) -> bool:
+    """Whether the first reader is not sure of one of `axes`."""
+    return any(
+        axis in axes and said.outcome in {Outcome.SUGGEST, Outcome.ABSTAIN} for axis, said in verdict.axes.items()
+    )
+
+
+def candidates(scores: AxisScores) -> set[str]:
+    """The labels of an axis that are offered."""
+    ranked = scores.ranked()[: CANDIDATES[-1]]
+    likelier = accumulate((p for _, p in ranked), initial=0.0)  # the probability of those before each
     return {
-        axis
-        for axis, said in verdict.axes.items()
-        if axis in axes and said.outcome in {Outcome.SUGGEST, Outcome.ABSTAIN}
+        label
+        for place, ((label, _), share) in enumerate(zip(ranked, likelier, strict=False))
+        if place < CANDIDATES[0] or share < CANDIDATES_SHARE
     }
 
 
@@ -113,41 +124,40 @@ def make_request(
     """
     text = mask(text)[:MAX_REPORT_CHARS]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    codes = {axis: _codes(taxonomy.axes[axis], digest, attempt) for axis in axes}
+    offered = {axis: candidates(prediction.scores[axis]) for axis in axes}
+    codes = {axis: _codes(axis, labels, digest, attempt) for axis, labels in offered.items()}
     parts = [
-        *(_question(taxonomy.axes[axis], codes[axis], prediction) for axis in axes),
-        _rules(axes, prediction),
-        _similar(neighbours[:MAX_NEIGHBOURS], taxonomy),
+        *(_question(taxonomy.axes[axis], codes[axis]) for axis in axes),
+        _rules(offered),
+        _similar(neighbours[:MAX_NEIGHBOURS], axes),
         f"The report, between two lines of {digest[:12]}:\n{digest[:12]}\n{text}\n{digest[:12]}",
         "Reply with " + "{" + ", ".join(f'"{axis}": CODE' for axis in axes) + "}.",
     ]
     return ReaderRequest(identifier, codes, _body("\n\n".join(part for part in parts if part), codes))
 
 
-def _codes(axis: Axis, digest: str, attempt: int) -> dict[str, str | None]:
-    options: list[str | None] = [*axis.label_ids, None]
-    shuffled = sorted(options, key=lambda label: hashlib.sha256(f"{digest}:0:{axis.id}:{label}".encode()).digest())
+def _codes(axis: str, labels: Iterable[str], digest: str, attempt: int) -> dict[str, str | None]:
+    options: list[str | None] = [*labels, None]
+    shuffled = sorted(options, key=lambda label: hashlib.sha256(f"{digest}:0:{axis}:{label}".encode()).digest())
     half = attempt % 2 * (len(shuffled) // 2)  # a second shuffle could leave a label where it was; this cannot
     return dict(zip(CODES, shuffled[half:] + shuffled[:half], strict=False))
 
 
-def _question(axis: Axis, codes: Mapping[str, str | None], prediction: Prediction) -> str:
-    likely = {label for label, _ in prediction.scores[axis.id].ranked()[:DESCRIBED]}
-    lines = [f"{axis.id}: {axis.question}"]
-    lines += [
-        f"{code} = {label}: {axis.label(label).definition}"
+def _question(axis: Axis, codes: Mapping[str, str | None]) -> str:
+    options = [
+        f"{code} = {label}: {axis.label(label).definition}" if label else f"{code} = {NONE_OF_THESE}"
         for code, label in codes.items()
-        if label in likely and label
     ]
-    others = [f"{code} = {label or NONE_OF_THESE}" for code, label in codes.items() if label not in likely]
-    return "\n".join([*lines, "Or " + ", ".join(others) + "."])
+    return "\n".join([f"{axis.id}: {axis.question}", *options])
 
 
-def _rules(axes: Sequence[str], prediction: Prediction) -> str:
-    shown = []
-    for axis in axes:
-        likely = {label for label, _ in prediction.scores[axis].ranked()[:DESCRIBED]}
-        shown += [f"- {axis}: {rule}" for labels, rule in _boundaries().get(axis, ()) if len(likely & labels) > 1]
+def _rules(offered: Mapping[str, set[str]]) -> str:
+    shown = [
+        f"- {axis}: {rule}"
+        for axis, labels in offered.items()
+        for near, rule in _boundaries().get(axis, ())
+        if len(labels & near) > 1
+    ]
     return "\n".join(["Rules for near cases:", *shown]) if shown else ""
 
 
@@ -157,10 +167,10 @@ def _boundaries() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
     return {axis: tuple((frozenset(item["labels"]), item["rule"]) for item in rules) for axis, rules in data.items()}
 
 
-def _similar(neighbours: Sequence[Neighbour], taxonomy: Taxonomy) -> str:
+def _similar(neighbours: Sequence[Neighbour], axes: Sequence[str]) -> str:
     lines = []
     for neighbour in neighbours:
-        labels = ", ".join(f"{axis} {neighbour.labels[axis]}" for axis in taxonomy.axes if axis in neighbour.labels)
+        labels = ", ".join(f"{axis} {neighbour.labels[axis]}" for axis in axes if axis in neighbour.labels)
         note = f"; {neighbour.note}" if neighbour.note else ""
         lines.append(f"- {mask(neighbour.title)[:120] or neighbour.id}: {labels}{note}")
     return "\n".join(["Similar reports, as annotated from their whole threads:", *lines]) if lines else ""

@@ -200,6 +200,43 @@ def duplicates(
     typer.echo(duplicates_table(result))
 
 
+@study_app.command("own-labels")
+def own_labels_(
+    histories: Annotated[
+        list[Path], typer.Argument(metavar="HISTORY.jsonl...", help="What `distriage learn` keeps of repositories.")
+    ],
+    tables: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option("--nlbse", metavar="TRAIN.csv TEST.csv", help="The tables of NLBSE'24; may be gzipped."),
+    ] = None,
+    setfit: Annotated[
+        bool, typer.Option("--setfit", help="Also SetFit (extra `peers`); minutes a repository.")
+    ] = False,
+    model: ModelOption = None,
+    output: StudyOption = None,
+) -> None:
+    """How good `distriage learn` is on later issues, beside TF-IDF and SetFit."""
+    with training("peers"):
+        from distriage.classifier import Classifier
+        from distriage_training.measure.experiments.own_labels import (
+            as_json,
+            by_date,
+            by_date_table,
+            published,
+            published_table,
+        )
+
+        classifier, console = Classifier(model, threads=1), Console(stderr=True, highlight=False)
+        rows = by_date(classifier, histories, setfit=setfit, note=console.print)
+        found = published(classifier, *tables, console.print) if tables is not None else {}
+        folder = output or Path("runs/own-labels-study")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")
+    typer.echo(by_date_table(rows))
+    if found:
+        typer.echo(published_table(found))
+
+
 @study_app.command("errors")
 def errors_(config: ConfigArgument, model: ModelOption = None) -> None:
     """Show where a bundle is wrong on validation, how near it was, and on which reports."""

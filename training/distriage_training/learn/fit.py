@@ -36,15 +36,17 @@ class Kind:
 
     Attributes:
         inverse_regularization: Of the logistic regressions, scikit-learn's C.
+        contrast: How much more a word counts that tells issues with the label from those without, 0 to 1.
     """
 
     name: str
     views: tuple[int, ...]
     dense: bool
     inverse_regularization: float
+    contrast: float = 0.0
 
 
-JOINED = Kind("encoder and words", (0, 1), True, 5.0)
+JOINED = Kind("encoder and words", (0, 1), True, 5.0, contrast=0.5)  # by cross-validation, see training/LOG.md
 WORDS = Kind("TF-IDF", (1,), False, 10.0)  # the report as filed, word 1- and 2-grams
 KINDS = (JOINED, WORDS)
 
@@ -118,6 +120,7 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
     """
     scales = Scales.fitted(readings, views=kind.views, dense=kind.dense)
     numbers = matrix(scales, readings)
+    has_word = numbers[:, : len(scales.buckets)] > 0
     weights, bias = np.zeros((truth.shape[1], scales.width)), np.zeros(truth.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -128,9 +131,20 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
             head = LogisticRegression(  # coordinate descent in the dual: a third of L-BFGS's time here
                 C=kind.inverse_regularization, solver="liblinear", dual=True, max_iter=MAX_ITERATIONS, random_state=SEED
             )
-            head.fit(numbers, given)
-            weights[column], bias[column] = head.coef_[0], head.intercept_[0]
+            factors = np.ones(scales.width)
+            factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
+            head.fit(numbers @ sp.diags(factors), given)
+            weights[column], bias[column] = factors * head.coef_[0], head.intercept_[0]
     return Heads(kind, scales, weights, bias)
+
+
+def _contrast(has_word: sp.csr_matrix, given: NDArray[np.bool_]) -> Floats:
+    """How well each word tells issues with a label from those without: the naive Bayes log-count ratio's magnitude
+    (Wang & Manning, 2012, "Baselines and Bigrams"), mean 1, [words].
+    """
+    counts = [1.0 + np.asarray(has_word[rows].sum(0)).ravel() for rows in (given, ~given)]
+    ratio = np.abs(np.log(counts[0] / counts[0].sum()) - np.log(counts[1] / counts[1].sum()))
+    return np.asarray(ratio / max(1e-12, float(ratio.mean())))
 
 
 def blocks(issues: int) -> list[tuple[int, int]]:

