@@ -100,9 +100,9 @@ class Settings(HttpSettings):
     )
     second_reader_tokens_per_day: int | None = Field(default=None, ge=0, description="The same for tokens.")
     second_reader_axes: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("stage", "symptom", "cause", "fix"),
-        description="What it may be asked about: `stage`, `symptom`, `cause`, `fix`. Separate several by commas or "
-        "blanks.",
+        default=("kind", "stage", "symptom", "cause", "fix"),
+        description="What it may be asked about: `kind`, `stage`, `symptom`, `cause`, `fix`. Separate several by "
+        "commas or blanks.",
     )
     second_reader_calibration: Path | None = Field(
         default=None,

@@ -46,7 +46,7 @@ Times = Annotated[
         help="How often each question is asked: twice costs twice, and tells doubt from certainty.",
     ),
 ]
-ALL_AXES = "stage,symptom,cause,fix"
+ALL_AXES = "kind,stage,symptom,cause,fix"
 
 
 @second_reader_app.command("export")

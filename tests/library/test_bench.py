@@ -75,6 +75,16 @@ def figures() -> dict[str, Any]:
             "ratio": 2.0,
         },
         "http": {"distriage": {"1": row, "8": row, "64": row, "overload": {**row, "offered_per_s": 40.0}}},
+        "past": {
+            "issues": 100_000,
+            "reports": 2000,
+            "processes": 2,
+            "indexed_per_s": 120.4,
+            "file_mb": 113.2,
+            "load_s": 1.5,
+            "find_ms": timing(12),
+            "peak_mib": 900.0,
+        },
     }
 
 
@@ -235,8 +245,8 @@ def test_whole_processes_graphs_and_servers_are_measured(
     pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
     done = command(
         *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
-        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.5),
-        *(part for section in ("start", "graph", "many", "http") for part in ("--only", section)),
+        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.5, "--issues", 300),
+        *(part for section in ("start", "graph", "many", "http", "past") for part in ("--only", section)),
     )
     assert done.code == 0, done.err
     found = json.loads(done.out.splitlines()[-1])
@@ -246,4 +256,7 @@ def test_whole_processes_graphs_and_servers_are_measured(
     assert all(one["ready_s"] > 0 and one["peak_mib"] > 0 for one in found["start"]["ready"].values())
     assert found["http"]["distriage"]["1"]["codes"]["200"] > 0
     assert found["missing"]["infinity-emb"]
+    assert found["past"]["issues"] == 300 and found["past"]["reports"] == 4
+    assert all(found["past"][figure] > 0 for figure in ("indexed_per_s", "file_mb", "peak_mib"))
+    assert 0 < found["past"]["find_ms"]["p50"] <= found["past"]["find_ms"]["p95"]
     assert "Over HTTP" in done.out and "reports/s" in done.out

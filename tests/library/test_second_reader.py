@@ -133,12 +133,12 @@ def test_a_doubtful_axis_is_read_twice_and_says_so(command: Command, keyword_bun
     finished = command("classify", *options, stdin=REPORT)
     answer = json.loads(finished.out)
     asked = list(double.bodies[0]["response_format"]["json_schema"]["schema"]["properties"])
-    assert asked and set(asked) <= set(doubtful)
-    assert answer["second_reading"] == {"reader": "m", "axes": asked, "note": None}
+    assert doubtful and set(asked) == {"kind", *doubtful}  # it is a bug with .95, and .98 is sure
+    assert answer["second_reading"] == {"reader": "m", "axes": doubtful, "note": None}
     for axis, said in answer["axes"].items():
-        assert said["read_by"] == ("second-reader" if axis in asked else "model")
-        assert (said["first_reading"] is not None) is (axis in asked)
-        assert axis not in asked or said["outcome"] != "apply"  # it is not calibrated
+        assert said["read_by"] == ("second-reader" if axis in doubtful else "model")
+        assert (said["first_reading"] is not None) is (axis in doubtful)
+        assert axis not in doubtful or said["outcome"] != "apply"  # it is not calibrated
     assert answer["axes"]["symptom"]["label"] == "oom"
 
 

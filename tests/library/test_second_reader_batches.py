@@ -144,8 +144,9 @@ def test_what_does_not_fit_is_named(command: Command, keyword_bundle: Path, tmp_
     model = options(keyword_bundle)
     assert_one_line(command("second-reader", "export", file, "--model", keyword_bundle), "--reader-model is missing")
     assert_one_line(command("second-reader", "export", report, *model), "expected a file of many reports")
-    assert_one_line(command("second-reader", "export", file, "--axes", "kind", *model), "axes of the second reader")
-    assert_one_line(command("second-reader", "export", file, "--axes", "", *model), "axes of the second reader")
+    for axes in ("distributed", ""):
+        finished = command("second-reader", "export", file, "--axes", axes, *model)
+        assert_one_line(finished, "axes of the second reader")
     assert_one_line(command("second-reader", "import", file, tmp_path / "none", *model), "none: cannot be read")
     assert_one_line(command("second-reader", "import", file, file, *model), "reports.jsonl:1: expected an answer")
 

@@ -232,7 +232,7 @@ def store_of_both(database_url: str) -> Iterator[Store]:
     [
         ({"second_reader": "localhost:8000"}, "expected an address such as"),
         ({"second_reader_key_file": "/none"}, "SECOND_READER_KEY_FILE: /none cannot be read"),
-        ({"second_reader_axes": "kind"}, "axes of the second reader"),
+        ({"second_reader_axes": "distributed"}, "axes of the second reader"),
         ({"second_reader_calibration": "/none"}, "/none: cannot be read"),
         ({"second_reader_model": "another", "second_reader_calibration": "CAL"}, "made for the reader"),
     ],

@@ -58,8 +58,14 @@ class Double:
         self._server.server_close()
 
 
+def _code_of(label: str, codes: list[str], question: str) -> str:
+    """The code of a label, or of "none of these", in a question that begins with its axis."""
+    named = (code for name in (f"{label}:", "none of these") for code in codes if f"\n{code} = {name}" in question)
+    return next(named)
+
+
 def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
-    """Answers each axis with the code of a label, or with its first code where the axis lacks the label."""
+    """Answers each axis with the code of a label, or with "none of these" where the axis lacks the label."""
 
     def answer(body: dict[str, Any]) -> tuple[int, bytes]:
         question = body["messages"][1]["content"]
@@ -67,7 +73,7 @@ def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
         codes = {}
         for axis, schema in axes.items():
             part = question[question.index(f"{axis}: ") :]
-            codes[axis] = next((code for code in schema["enum"] if f"{code} = {label}" in part), schema["enum"][0])
+            codes[axis] = _code_of(label, schema["enum"], part)
         message = {"choices": [{"message": {"content": json.dumps(codes)}}], "usage": {"total_tokens": 100}}
         return 200, json.dumps(message).encode()
 
@@ -90,14 +96,14 @@ def options(bundle: Path) -> tuple[object, ...]:
 
 
 def answer(line: str, label: str) -> str:
-    """The line with which a batch service answers a request: each axis with this label, or its first code."""
+    """The line with which a batch service answers a request: each axis with this label, or with "none of these"."""
     request = json.loads(line)
     question = request["body"]["messages"][1]["content"]
     schema = request["body"]["response_format"]["json_schema"]["schema"]
     codes = {}
     for axis, options in schema["properties"].items():
         part = question[question.index(f"{axis}: ") :]
-        codes[axis] = next((code for code in options["enum"] if f"{code} = {label}" in part), options["enum"][0])
+        codes[axis] = _code_of(label, options["enum"], part)
     body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
     return json.dumps(
         {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}

@@ -210,18 +210,13 @@ class Config(_Strict):
 
 
 def load_config(path: Path) -> Config:
-    """Read a configuration.
+    """Read a configuration. With `extends = "FILE"` at its top it says only what differs from one beside it.
 
     Raises:
         ConfigError: missing file, not TOML, unknown key, value out of range; the message names file, key and what was
             expected.
     """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    data = _read(path)
     if "path" in data:
         raise ConfigError(f"{path}: unknown key path; known in this table: {', '.join(_known_keys(('path',)))}")
     try:
@@ -239,6 +234,36 @@ def load_config(path: Path) -> Config:
     if (source := folder / written.encoder.source).is_dir():
         document["encoder"]["source"] = str(source.resolve())
     return Config.model_validate({**document, "path": path})
+
+
+def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The tables of a configuration, put over those of the one that it extends.
+
+    Args:
+        above: Files that extend this one.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    base = data.pop("extends", None)
+    if base is None:
+        return data
+    # Paths in both are relative to one folder.
+    if not isinstance(base, str) or Path(base).name != base or path.parent / base in (path, *above):
+        raise ConfigError(f"{path}: extends: {base!r}; expected the name of another file beside it")
+    return _over(_read(path.parent / base, (*above, path)), data)
+
+
+def _over(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Tables are merged key by key, everything else is replaced."""
+    merged = {
+        key: _over(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        for key, value in data.items()
+    }
+    return {**base, **merged}
 
 
 def _change_paths(document: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:

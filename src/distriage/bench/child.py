@@ -78,6 +78,12 @@ def _pipeline(bundle: Path, given: dict[str, Any]) -> Any:
     return pipeline(bundle, _reports(bundle, given), given["others"], given["threads"])
 
 
+def _past(bundle: Path, given: dict[str, Any]) -> Any:
+    from distriage.bench.past import measure
+
+    return measure(bundle, _reports(bundle, given), given["issues"], Path(given["folder"]))
+
+
 _TASKS = {
     "start": _start,
     "ready": _ready,
@@ -86,6 +92,7 @@ _TASKS = {
     "texts": _texts,
     "files": _files,
     "pipeline": _pipeline,
+    "past": _past,
 }
 
 if __name__ == "__main__":

@@ -28,11 +28,12 @@ def bench(
     ] = "",
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="SECTION", help="parts, start, graph, text, many, http or equal; default: all."),
+        typer.Option(metavar="SECTION", help="parts, start, graph, text, many, http, past or equal; default: all."),
     ] = None,
     equal: Annotated[
         int, typer.Option(min=0, metavar="N", help="Also answer N reports in every way and count the differences.")
     ] = 0,
+    issues: Annotated[int, typer.Option(min=100, help="Past issues among which reports are looked up.")] = 100_000,
     figures: Annotated[
         Path | None, typer.Option(help="Measure nothing; take the figures of an earlier run from this file.")
     ] = None,
@@ -57,7 +58,7 @@ def bench(
         found = read_figures(figures)
     else:
         wanted = frozenset(only or ())
-        order = Order(model, reports, count, rounds, many, seconds, encoder, infinity, equal, wanted)
+        order = Order(model, reports, count, rounds, many, seconds, encoder, infinity, equal, issues, wanted)
         found = measure(order, Console(stderr=True, highlight=False))
     print_tables(Console(highlight=False, width=None if sys.stdout.isatty() else 160), found)
     if page is not None:

@@ -41,6 +41,7 @@ def tables(figures: Mapping[str, Any]) -> Iterator[Table]:
         ("start", _start),
         ("many", _many),
         ("http", _http),
+        ("past", _past),
         ("equal", _equal),
     ):
         if figures.get(section):
@@ -135,6 +136,21 @@ def _clients(clients: str, row: Mapping[str, Any]) -> str:
     if clients == "overload":
         return f"{row['offered_per_s']:.0f} requests/s offered"
     return "1 client" if clients == "1" else f"{clients} clients"
+
+
+def _past(found: Mapping[str, Any]) -> Iterator[Table]:
+    rows = [
+        ["a look-up, median", f"{found['find_ms']['p50']:.1f} ms"],
+        ["a look-up, 95th percentile", f"{found['find_ms']['p95']:.1f} ms"],
+        [f"to index, {found['processes']} processes", f"{found['indexed_per_s']:.0f} issues/s"],
+        ["the file", f"{found['file_mb']:.0f} MB"],
+        ["to load it", f"{found['load_s']:.2f} s"],
+    ]
+    note = (
+        f"{found['reports']:,} reports were indexed and looked up. An issue among which they are looked up has half of "
+        "the words of each of two of them."
+    )
+    yield Table(f"Past issues: a report among {found['issues']:,}", ("", "one thread"), rows, note)
 
 
 def _equal(found: Mapping[str, Any]) -> Iterator[Table]:

@@ -22,7 +22,7 @@ from distriage.recipe.text import prepare
 
 FORMAT = 1
 EQUAL = "equal"
-SECTIONS = ("parts", "start", "graph", "text", "many", "http")
+SECTIONS = ("parts", "start", "graph", "text", "many", "http", "past")
 Figures = dict[str, Any]
 
 
@@ -36,6 +36,7 @@ class Order:
         rounds: Of them, and runs of a process.
         many: Reports of `many`.
         seconds: Of each load of `http`.
+        issues: Past issues among which `past` looks.
         infinity: An address or a command line of infinity-emb; empty: not measured.
         equal: Reports that are answered in every way; 0: none.
         only: Sections, or `EQUAL` alone for none of them; empty: all.
@@ -50,6 +51,7 @@ class Order:
     encoder: Path | None
     infinity: str
     equal: int
+    issues: int
     only: frozenset[str]
 
 
@@ -88,6 +90,7 @@ def measure(order: Order, console: Console) -> Figures:
             "text": lambda: _by_threads("texts", order, given, others),
             "many": lambda: _many(order, bundle, given, others, folder),
             "http": lambda: _http(order, bundle, others, folder, figures["missing"]),
+            "past": lambda: in_child("past", **given, count=order.many, issues=order.issues, folder=folder),
         }
         for section in SECTIONS:
             if section in wanted:

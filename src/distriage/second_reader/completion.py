@@ -1,7 +1,8 @@
 """The first verdict and the second reader's answer -> the completed verdict. Pure.
 
-Only the axes that were asked about can change. A label of the second reader is given only where a calibration says
-that labels of that probability were right often enough; without one it is at most a suggestion.
+Only the axes that were asked about can change, and with the kind those that apply to one kind alone. A label of the
+second reader is given only where a calibration says that labels of that probability were right often enough; without
+one it is at most a suggestion.
 """
 
 from __future__ import annotations
@@ -48,26 +49,51 @@ def complete(
         required: How sure a label must be; default: as the verdict's mode says.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
-    axes, answered = dict(verdict.axes), []
-    for axis, given in shares.items():
+    axes: dict[str, AxisVerdict] = {}
+    answered = []
+    for axis, said in verdict.axes.items():  # what an axis requires comes before it
         fusion = calibration.axes.get(axis) if calibration is not None else None
+        given = shares.get(axis)
         # A label that the first reader gives falls only to one who was measured.
-        if axis not in axes or (axes[axis].outcome is Outcome.APPLY and (fusion is None or not fusion.thresholds)):
-            continue
-        joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
-        label = max(joined, key=joined.__getitem__)
-        outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
-        axes[axis] = _axis(axes[axis], joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
-        answered.append(axis)
+        if given is not None and (said.outcome is not Outcome.APPLY or (fusion is not None and fusion.thresholds)):
+            joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
+            label = max(joined, key=joined.__getitem__)
+            outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
+            said = _axis(said, joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
+            answered.append(axis)
+        axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
     sure = {axis: said.label for axis, said in axes.items() if said.outcome in {Outcome.APPLY, Outcome.SUGGEST}}
+    another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
             "axes": axes,
-            "checks": checks_for(taxonomy, sure) or verdict.checks,
-            "differential": _differential(axes, taxonomy) if CAUSE in answered else verdict.differential,
+            "missing": [] if another_kind else verdict.missing,
+            "checks": checks_for(taxonomy, sure) or ([] if another_kind else verdict.checks),
+            "differential": _differential(axes, taxonomy)
+            if CAUSE in answered or another_kind
+            else verdict.differential,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
         }
     )
+
+
+def _applicable(axes: Mapping[str, AxisVerdict]) -> set[str]:
+    return {axis for axis, said in axes.items() if said.outcome is not Outcome.NOT_APPLICABLE}
+
+
+def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
+    """An axis in the light of the axis that it requires, which both readers have decided."""
+    if axis.requires is None:
+        return said
+    other = axes[axis.requires.axis].label
+    if other != axis.requires.label:
+        reason = f"{axis.requires.axis} is {other}"
+        return said.model_copy(
+            update={"outcome": Outcome.NOT_APPLICABLE, "reason": reason, "family": None, "evidence": None}
+        )
+    if said.outcome is Outcome.NOT_APPLICABLE:
+        return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader did not answer"})
+    return said
 
 
 def keep_first(verdict: Verdict, reader: str, why: str) -> Verdict:
@@ -126,8 +152,8 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
 
 def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy) -> Differential | None:
     """The causes as both readers rank them; how often the right one is among these was not measured."""
-    cause, symptom = axes[CAUSE], axes.get("symptom")
-    if cause.outcome is Outcome.APPLY:
+    cause, symptom = axes.get(CAUSE), axes.get("symptom")
+    if cause is None or cause.outcome in {Outcome.APPLY, Outcome.NOT_APPLICABLE}:
         return None
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(

@@ -22,7 +22,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import Findings, Verdict
 
-AXES: Final = ("stage", "symptom", "cause", "fix")
+AXES: Final = ("kind", "stage", "symptom", "cause", "fix")
 SURE: Final = 0.98  # probability from which on an axis is not asked about
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
 
@@ -136,7 +136,8 @@ def reader_from_options(url: str, model: str, calibration: Path | None, bundle: 
 def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
     """What would be asked of a report that the verdict, or `precise`, is in doubt about: all axes below `SURE`.
 
-    A fifth of the labels that `balanced` gives are wrong, by its own promise, and one more axis costs little.
+    A fifth of the labels that `balanced` gives are wrong, by its own promise, and one more axis costs little. Where it
+    is in doubt whether the report is a bug at all, the axes of bugs are asked about beside its kind.
 
     Returns:
         None: nothing is in doubt, or the report says too little for anybody to know.
@@ -145,12 +146,15 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
         return None
     if not any(is_in_doubt(said, axes) for said in (verdict, findings.verdict(Mode.PRECISE))):
         return None
-    asked = tuple(
-        axis
-        for axis, said in verdict.axes.items()
-        if axis in axes and said.outcome is not Outcome.NOT_APPLICABLE and said.probability < SURE
-    )
-    return Question(verdict.id, findings.known.input.text, findings.prediction, asked, tuple(findings.similar or ()))
+    asked: list[str] = []
+    for axis, said in verdict.axes.items():  # what an axis requires comes before it
+        lacks = findings.bundle.taxonomy.axes[axis].requires if said.outcome is Outcome.NOT_APPLICABLE else None
+        if axis in axes and (said.probability < SURE if lacks is None else lacks.axis in asked):
+            asked.append(axis)
+    if not asked:
+        return None
+    neighbours = tuple(findings.similar or ())
+    return Question(verdict.id, findings.known.input.text, findings.prediction, tuple(asked), neighbours)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -218,17 +218,20 @@ def own_labels_(
     """How good `distriage learn` is on later issues, beside TF-IDF and SetFit."""
     with training("peers"):
         from distriage.classifier import Classifier
-        from distriage_training.measure.experiments.own_labels import (
+        from distriage_training.learn.peers import (
             as_json,
             by_date,
             by_date_table,
             published,
             published_table,
+            read_table,
         )
 
+        read = [read_table(file) for file in tables or ()]
         classifier, console = Classifier(model, threads=1), Console(stderr=True, highlight=False)
-        rows = by_date(classifier, histories, setfit=setfit, note=console.print)
-        found = published(classifier, *tables, console.print) if tables is not None else {}
+        note = console.print if console.is_terminal else lambda _: None
+        rows = by_date(classifier, histories, setfit=setfit, note=note)
+        found = published(classifier, read[0], read[1], note) if read else {}
         folder = output or Path("runs/own-labels-study")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")

@@ -132,7 +132,8 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
                 C=kind.inverse_regularization, solver="liblinear", dual=True, max_iter=MAX_ITERATIONS, random_state=SEED
             )
             factors = np.ones(scales.width)
-            factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
+            if kind.contrast:
+                factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
             head.fit(numbers @ sp.diags(factors), given)
             weights[column], bias[column] = factors * head.coef_[0], head.intercept_[0]
     return Heads(kind, scales, weights, bias)

@@ -84,7 +84,7 @@ def import_answers(
     stored: dict[str, tuple[str, str]] = {}
     for given in accepted(_free(reports, annotations, withheld, left_out), answers, asking, calibration):
         report = given.report
-        if not given.labels:
+        if given.labels.keys().isdisjoint(BUG_AXES):
             left_out["not accepted" if given.answered else "unanswered"] += 1
             continue
         fresh[thread_key(report.id)] = _annotation(given, frameworks.of(report.id))

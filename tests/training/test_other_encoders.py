@@ -1,0 +1,83 @@
+"""Encoders of other architectures go from training to a verdict: random weights, a step, export, parity, bundle."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
+
+import torch
+import transformers
+
+from distriage.errors import ConfigError
+from distriage_training.config import load_config
+from distriage_training.fit.encoder import PACKAGE, locate
+from distriage_training.fit.train import train
+from distriage_training.release.export import export
+
+from support.checkout import REPOSITORY
+from support.command_line import Command
+from support.runs import four_steps
+
+VOCABULARY = 30522  # of the tokenizer that is at hand
+SMALL = {"vocab_size": VOCABULARY, "hidden_size": 128, "intermediate_size": 192, "num_attention_heads": 2}
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    # The first layer looks at the whole report, the second at a window, as in ModernBERT-base.
+    "ModernBert": {"num_hidden_layers": 2, "global_attn_every_n_layers": 2, "local_attention": 8, "pad_token_id": 0},
+    "XLMRoberta": {"num_hidden_layers": 1, "max_position_embeddings": 80, "pad_token_id": 0},
+}
+
+
+def random_encoder(folder: Path, architecture: str) -> Path:
+    """An encoder of this architecture with random weights, and the tokenizer of the default one."""
+    torch.manual_seed(7)
+    settings = getattr(transformers, f"{architecture}Config")(**SMALL, **ARCHITECTURES[architecture])
+    transformers.AutoModel.from_config(settings).save_pretrained(folder)
+    shutil.copy(Path(locate(PACKAGE)) / "tokenizer.json", folder)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_another_architecture_goes_end_to_end(command: Command, tmp_path: Path, architecture: str) -> None:
+    encoder = {"source": str(random_encoder(tmp_path / "encoder", architecture)), "layers": None, "max_tokens": 48}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of torch and transformers about themselves
+        config = four_steps(tmp_path, encoder=encoder)
+        train(config, tmp_path / "run")
+        bundle = export(tmp_path / "run", config, tmp_path / "bundle")  # its gate holds ONNX against torch
+    done = command("classify", REPOSITORY / "examples" / "report.md", "--model", bundle, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["model"] == config.name
+
+
+@pytest.mark.parametrize("name", ["modernbert", "multilingual"])
+def test_the_configurations_say_what_differs_from_the_released_run(name: str) -> None:
+    config, released = (load_config(REPOSITORY / "configs" / f"{one}.toml") for one in (name, "base"))
+    assert config.encoder.source != released.encoder.source and config.name != released.name
+    assert (config.domain, config.data, config.training.label_weights) == (
+        released.domain,
+        released.data,
+        released.training.label_weights,
+    )
+    assert config.training.learning_rate < released.training.learning_rate
+
+
+@pytest.mark.parametrize("base", ['"../base.toml"', '"run.toml"', "7"])
+def test_a_configuration_extends_another_one_beside_it(tmp_path: Path, base: str) -> None:
+    (tmp_path / "run.toml").write_text(f'extends = {base}\nname = "x"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="expected the name of another file beside it"):
+        load_config(tmp_path / "run.toml")
+
+
+def test_configurations_that_extend_each_other_are_refused(tmp_path: Path) -> None:
+    for one, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{one}.toml").write_text(f'extends = "{other}.toml"\nname = "x"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"extends: 'a\.toml'"):
+        load_config(tmp_path / "a.toml")

@@ -1,0 +1,77 @@
+"""`distriage study own-labels`: the figures of `learn`, TF-IDF and SetFit on later issues."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[train]'")
+
+from distriage_training.learn import peers
+
+from support.command_line import Command, assert_one_line
+from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
+
+
+def table(file: Path, count: int) -> Path:
+    """A table as NLBSE'24 has it, labels told by their words."""
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["repo", "created_at", "label", "title", "body"])
+        for number in range(count):
+            label = list(WORDS)[number % 3]
+            rows.writerow([REPOSITORY, "2024-01-01 00:00:00", label, f"{WORDS[label]} {number}", WORDS[label]])
+    return file
+
+
+def test_later_issues_and_published_tables(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    history = write_history(tmp_path / "history.jsonl", plain_history())
+    tables = (table(tmp_path / "train.csv", 60), table(tmp_path / "test.csv", 30))
+    options = ("--model", keyword_bundle, "--output", tmp_path / "out", "--nlbse", *tables)
+    finished = command("study", "own-labels", history, *options)
+    assert finished.code == 0, finished.err
+    figures = json.loads((tmp_path / "out" / "own-labels.json").read_text(encoding="utf-8"))
+    assert [row["features"] for row in figures["by_date"]] == ["encoder and words", "TF-IDF"]
+    for row in figures["by_date"]:
+        assert (row["labels"], row["issues"], row["covered"]) == (3, 60, 60)
+        assert row["right"] == row["given"] == 60 and row["micro_f1"] == 1
+    assert figures["published"] == {name: {REPOSITORY: 1.0} for name in ("encoder and words", "TF-IDF")}
+    assert "| all | TF-IDF |  | 1.000 | 60/60 |" in finished.out and "| TF-IDF | 1.000 | 1.0000 |" in finished.out
+
+
+def test_a_table_without_the_columns_is_refused(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    history = write_history(tmp_path / "history.jsonl", plain_history())
+    wrong = tmp_path / "train.csv"
+    wrong.write_text("a,b\n1,2\n", encoding="utf-8")
+    finished = command("study", "own-labels", history, "--model", keyword_bundle, "--nlbse", wrong, wrong)
+    assert_one_line(finished, "train.csv: 'repo'; expected CSV with repo")
+    finished = command("study", "own-labels", history, "--model", keyword_bundle, "--nlbse", tmp_path / "none", wrong)
+    assert_one_line(finished, "No such file")
+
+
+@pytest.mark.slow
+def test_setfit_sees_no_issue_that_the_heads_are_asked_about(
+    keyword_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("setfit", reason="needs SetFit: pip install 'distriage[peers]'")
+    from distriage.classifier import Classifier
+
+    monkeypatch.setattr(peers, "STEPS", 1)
+    monkeypatch.setattr(peers, "MAX_TOKENS", 16)
+    drawn: list[int] = []
+    vectors = peers._setfit_vectors
+
+    def noted(texts: list[str], rows: list[int], truth: np.ndarray) -> np.ndarray:
+        drawn.extend(rows)
+        return vectors(texts, rows, truth)
+
+    monkeypatch.setattr(peers, "_setfit_vectors", noted)
+    history = write_history(tmp_path / "history.jsonl", plain_history(120))
+    classifier = Classifier(keyword_bundle, threads=1)
+    rows = peers.by_date(classifier, [history], setfit=True, note=lambda _: None)
+    assert [row.features for row in rows] == ["encoder and words", "TF-IDF", "SetFit, same base"]
+    assert drawn and max(drawn) < 0.4 * 96 and rows[-1].issues == 24
