@@ -129,9 +129,10 @@ def damage(folder: Path, what: str) -> str:
         case "out of range" | "out of order" | "infinite":
             with np.load(folder / ARRAYS) as arrays:
                 values = dict(arrays)
-            values["buckets"] = {"out of range": values["buckets"] - 1000, "out of order": values["buckets"][::-1]}.get(
-                what, values["buckets"]
-            )
+            values["buckets"] = {
+                "out of range": values["buckets"] - values["buckets"][0] - 1,
+                "out of order": values["buckets"][::-1],
+            }.get(what, values["buckets"])
             values["bias"] = values["bias"] + (np.inf if what == "infinite" else 0)
             np.savez(folder / ARRAYS, **values)
             return ARRAYS

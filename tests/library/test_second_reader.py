@@ -12,6 +12,7 @@ import pytest
 
 from distriage.errors import ConfigError
 from distriage.second_reader.endpoint import Answered, DailyBudget, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.reader import KEY, KEY_FILE, key_from_environment
 from distriage.second_reader.request import ReaderRequest
 
 from support.command_line import Command, assert_one_line
@@ -165,6 +166,24 @@ def test_what_would_be_sent_is_shown_and_nothing_is_sent(
     body = json.loads(shown.out)
     assert "mara@example.org" not in shown.out and "[e-mail]" in body["messages"][1]["content"]
     assert double.bodies == []
+
+
+def test_of_what_is_sure_or_cannot_be_read_nothing_would_be_sent(command: Command, keyword_bundle: Path) -> None:
+    shown = ("classify", "--model", keyword_bundle, "--show-request")
+    sure = command(*shown, stdin=b"segfault segfault segfault timeout timeout timeout\n\nOn rank 3 since the upgrade.")
+    assert (sure.code, sure.out) == (0, "") and "nothing is in doubt; nothing would be sent" in sure.err
+    assert_one_line(command(*shown, stdin=b'{"title": 7}'), "title")
+
+
+def test_a_key_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(KEY, "secret")
+    assert key_from_environment() == "secret"
+    (tmp_path / "key").write_text("another\n", encoding="utf-8")
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "key"))
+    assert key_from_environment() == "another"
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        key_from_environment()
 
 
 def test_a_batch_and_a_missing_name_are_refused(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

@@ -12,8 +12,11 @@ from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import read_issue
 from distriage_serving.planning.config_problems import RepositoryConfigError
+from distriage_serving.planning.types import Plan
 
+from support import faults
 from support.execution import CONFIG, ISSUE, TAXONOMY, WANTED, assert_done_once, client, clock, double, planned, run
+from support.faults import Trouble
 from support.github import BOT, PERSON, GitHub
 
 
@@ -128,6 +131,17 @@ def test_an_issue_type_that_github_drops_in_silence_is_a_warning(double: GitHub,
     double.issue_types = set()
     done = run(client, TYPED)
     assert done.issue_type is None and ["'Bug' was not set" in warning for warning in done.warnings] == [True]
+
+
+def test_an_issue_type_or_a_take_off_that_is_refused_is_a_warning(double: GitHub, client: Client) -> None:
+    double.troubles.append(Trouble("PATCH", faults.locked(), times=99))
+    done = run(client, TYPED)
+    assert done.issue_type is None and ["'Bug' could not be set" in warning for warning in done.warnings] == [True]
+    double.troubles[:] = [Trouble("DELETE", faults.locked()), Trouble("DELETE", faults.status(404))]
+    plan = Plan(IssueReference("owner/repo", 1), take_off=("one", "two"))
+    done = execute(plan, client)
+    assert done.labels_taken_off == ["two"]  # it was off already
+    assert ["'one' could not be taken off" in warning for warning in done.warnings] == [True]
 
 
 def test_people_s_labels_stay(double: GitHub, client: Client) -> None:
