@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
+from distriage.errors import ConfigError
+from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, load_calibration
 from distriage.second_reader.completion import complete
 from distriage.second_reader.reader import question
 from distriage.taxonomy import default_taxonomy
@@ -98,3 +100,10 @@ def test_a_kind_that_the_first_reader_gives_falls_to_a_measured_reader_alone(mea
     assert both.axes["kind"].label == ("bug" if measured else "question")
     assert both.axes["kind"].outcome == "apply"
     assert both.axes["symptom"].outcome == ("suggest" if measured else "not-applicable")
+
+
+def test_a_calibration_that_was_fitted_on_earlier_questions_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "reader.json"
+    file.write_text('{"format": 1, "reader": "m", "model": "toy", "axes": {}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"reader\.json: format: expected 2, found 1"):
+        load_calibration(file, "m", "toy")

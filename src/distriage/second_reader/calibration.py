@@ -20,7 +20,7 @@ from distriage.second_reader.answer import Shares
 from distriage.validation import first_fault
 
 LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks
-FORMAT: Literal[1] = 1
+FORMAT: Literal[2] = 2  # 1: fitted on other questions
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
@@ -54,7 +54,7 @@ class ReaderCalibration(_Model):
         times: How many answers to each question it was fitted on, by their mean.
     """
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     reader: str
     model: str
     times: int = Field(default=1, ge=1, le=2)
