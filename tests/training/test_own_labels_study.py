@@ -16,6 +16,8 @@ from distriage_training.learn import peers
 from support.command_line import Command, assert_one_line
 from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
 
+KINDS = ["encoder and words", "encoder and telling words", "TF-IDF"]
+
 
 def table(file: Path, count: int) -> Path:
     """A table as NLBSE'24 has it, labels told by their words."""
@@ -35,11 +37,11 @@ def test_later_issues_and_published_tables(command: Command, keyword_bundle: Pat
     finished = command("study", "own-labels", history, *options)
     assert finished.code == 0, finished.err
     figures = json.loads((tmp_path / "out" / "own-labels.json").read_text(encoding="utf-8"))
-    assert [row["features"] for row in figures["by_date"]] == ["encoder and words", "TF-IDF"]
+    assert [row["features"] for row in figures["by_date"]] == KINDS
     for row in figures["by_date"]:
         assert (row["labels"], row["issues"], row["covered"]) == (3, 60, 60)
         assert row["right"] == row["given"] == 60 and row["micro_f1"] == 1
-    assert figures["published"] == {name: {REPOSITORY: 1.0} for name in ("encoder and words", "TF-IDF")}
+    assert figures["published"] == {name: {REPOSITORY: 1.0} for name in (*KINDS, "as `learn` chooses")}
     assert "| all | TF-IDF |  | 1.000 | 60/60 |" in finished.out and "| TF-IDF | 1.000 | 1.0000 |" in finished.out
 
 
@@ -73,5 +75,5 @@ def test_setfit_sees_no_issue_that_the_heads_are_asked_about(
     history = write_history(tmp_path / "history.jsonl", plain_history(120))
     classifier = Classifier(keyword_bundle, threads=1)
     rows = peers.by_date(classifier, [history], setfit=True, note=lambda _: None)
-    assert [row.features for row in rows] == ["encoder and words", "TF-IDF", "SetFit, same base"]
+    assert [row.features for row in rows] == [*KINDS, "SetFit, same base"]
     assert drawn and max(drawn) < 0.4 * 96 and rows[-1].issues == 24

