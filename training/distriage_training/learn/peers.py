@@ -49,6 +49,9 @@ class ByDate:
 
     Attributes:
         labels: Number of labels learned.
+        issues, covered: Later issues, and those of them that get a label.
+        given, right: Labels given to them, and those of these that people gave too.
+        average_precision: Micro-averaged, by forward chaining on the earlier issues; `learn` chooses by it.
         seconds: To learn and calibrate; reading the issues is apart.
     """
 
