@@ -42,8 +42,8 @@ Times = Annotated[
     typer.Option(
         "--times",
         min=1,
-        max=2,
-        help="How often each question is asked: twice costs twice, and tells doubt from certainty.",
+        max=3,
+        help="How often each question is asked: twice tells doubt from certainty; 3 asks once more where two differ.",
     ),
 ]
 ALL_AXES = "kind,stage,symptom,cause,fix"
@@ -57,13 +57,17 @@ def export_(
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
     times: Times = 1,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Answers so far (.jsonl): only what is left to ask is written.")
+    ] = None,
 ) -> None:
     """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
     from distriage.records import BadRecord
-    from distriage.second_reader.bulk import requests
+    from distriage.second_reader.bulk import read_answers, requests
 
     asked = left_out = 0
-    for line in requests(reports, asking_of(reader_model, mode, model, axes, times)):
+    so_far = read_answers(answers) if answers is not None else {}
+    for line in requests(reports, asking_of(reader_model, mode, model, axes, times), so_far):
         if isinstance(line, BadRecord):
             sys.stderr.write(f"{line.error}\n")
             left_out += 1

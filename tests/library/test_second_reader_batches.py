@@ -97,6 +97,23 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     assert top["leak"] > top["hang"] > 0.05  # the first reader thinks little of a hang
 
 
+def test_a_third_answer_decides_where_two_differ(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file = reports(tmp_path, 2)
+    thrice = (*options(keyword_bundle), "--times", 3)
+    both = command("second-reader", "export", file, *thrice).out.splitlines()
+    assert len(both) == 4  # what two differ in is not known yet
+    answers = answered(tmp_path, "\n".join(both), lambda line: "hang" if line == both[0] else "leak")
+    left = command("second-reader", "export", file, "--answers", answers, *thrice)
+    (third,) = left.out.splitlines()
+    assert left.err.endswith("1 requests\n") and json.loads(third)["custom_id"] not in "".join(both)
+    answers = answered(tmp_path, "\n".join([*both, third]), lambda line: "hang" if line == both[0] else "leak")
+    assert command("second-reader", "export", file, "--answers", answers, *thrice).out == ""
+    one, other = command("second-reader", "import", file, answers, *thrice).out.splitlines()
+    for line, least, most in ((one, 0.5, 0.95), (other, 0.95, 1)):
+        said = json.loads(line)["axes"]["symptom"]
+        assert said["label"] == "leak" and least < said["probability"] < most
+
+
 def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file = reports(tmp_path, 60, lambda number: {"symptom": "leak" if number % 15 else "oom"})
     exported = command("second-reader", "export", file, *options(keyword_bundle))

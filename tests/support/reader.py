@@ -72,7 +72,7 @@ def saying(label: str) -> Callable[[dict[str, Any]], tuple[int, bytes]]:
         axes = body["response_format"]["json_schema"]["schema"]["properties"]
         codes = {}
         for axis, schema in axes.items():
-            part = question[question.index(f"{axis}: ") :]
+            part = question[question.index(f"{axis}: ") :].partition("\n\n")[0]
             codes[axis] = _code_of(label, schema["enum"], part)
         message = {"choices": [{"message": {"content": json.dumps(codes)}}], "usage": {"total_tokens": 100}}
         return 200, json.dumps(message).encode()
@@ -102,7 +102,7 @@ def answer(line: str, label: str) -> str:
     schema = request["body"]["response_format"]["json_schema"]["schema"]
     codes = {}
     for axis, options in schema["properties"].items():
-        part = question[question.index(f"{axis}: ") :]
+        part = question[question.index(f"{axis}: ") :].partition("\n\n")[0]
         codes[axis] = _code_of(label, options["enum"], part)
     body = {"choices": [{"message": {"content": json.dumps(codes)}}]}
     return json.dumps(

@@ -15,14 +15,14 @@ from typing import Any
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
-from distriage.second_reader.answer import Shares, mean_shares
+from distriage.second_reader.answer import Shares, differing, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.comparison import Compared
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.fitting import Example
 from distriage.second_reader.reader import examine, question
-from distriage.second_reader.request import ReaderRequest
+from distriage.second_reader.request import Question, ReaderRequest
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import FailedRecord, Findings, Verdict
@@ -38,7 +38,8 @@ class Asking:
         reader: The second reader's model name.
         mode: Decides what is in doubt.
         axes: That may be asked about.
-        times: How often each question is asked, 1 or 2, in another order of the codes; the mean of the answers counts.
+        times: How often each question is asked, each time in another order of the codes: once, twice, or, with 3, a
+            third time about what two answers differ in. The mean of the answers counts.
     """
 
     classifier: Classifier
@@ -50,21 +51,37 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report with the first reader's verdict, and what is asked; empty: nothing."""
+    """A report with the first reader's verdict, and what is asked.
+
+    Attributes:
+        question: None: nothing is in doubt.
+    """
 
     findings: Findings
     verdict: Verdict
-    requests: Sequence[ReaderRequest]
+    question: Question | None
+    asking: Asking
+
+    def requests(self, answers: Mapping[str, Any]) -> list[ReaderRequest]:
+        """What is asked, in the light of the answers that there are: a third request needs the first two."""
+        if self.question is None:
+            return []
+        taxonomy = self.findings.bundle.taxonomy
+        asked = [self.question.request(taxonomy, attempt=time) for time in range(min(self.asking.times, 2))]
+        if self.asking.times == 3:
+            differ = differing(*(answer_to(request, answers) for request in asked))
+            if differ:
+                asked.append(self.question.request(taxonomy, differ, attempt=2))
+        return asked
 
     def shares(self, answers: Mapping[str, Any]) -> dict[str, Shares]:
         """Axis -> the mean of what was answered; empty where nothing was."""
-        found = (answer_to(request, answers) for request in self.requests)
+        found = (answer_to(request, answers) for request in self.requests(answers))
         return mean_shares([shares for shares in found if shares])
 
     def both(
         self,
         answers: Mapping[str, Any],
-        asking: Asking,
         calibration: ReaderCalibration | None,
         mode: Mode | None = None,
     ) -> Verdict:
@@ -74,13 +91,13 @@ class Asked:
             mode: To decide in; None: that of the questions.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
-        if not self.requests:
+        if self.question is None:
             return verdict
         shares = self.shares(answers)
         if not shares:
-            return keep_first(verdict, asking.reader, NOT_THERE)
-        taxonomy = asking.classifier.bundle.taxonomy
-        return complete(verdict, self.findings.prediction, shares, taxonomy, asking.reader, calibration)
+            return keep_first(verdict, self.asking.reader, NOT_THERE)
+        taxonomy = self.findings.bundle.taxonomy
+        return complete(verdict, self.findings.prediction, shares, taxonomy, self.asking.reader, calibration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +114,21 @@ class Accepted:
     labels: Mapping[str, str]
 
 
-def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
+def requests(path: str, asking: Asking, answers: Mapping[str, Any]) -> Iterator[str | BadRecord]:
     """The lines of a batch file for the reports that are in doubt, each question once; and what cannot be read.
+
+    Args:
+        answers: Those that there are already; their questions are left out.
 
     Raises:
         InputError: the file cannot be read.
     """
-    seen: set[str] = set()
+    seen = set(answers)
     for item in _questions(path, asking):
         if isinstance(item, BadRecord):
             yield item
             continue
-        for request in item.requests:
+        for request in item.requests(answers):
             if (identifier := custom_id(request)) not in seen:
                 seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
                 yield batch_line(request, asking.reader)
@@ -129,7 +149,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield item.both(answers, asking, calibration).model_copy(update={"similar": None})
+        yield item.both(answers, calibration).model_copy(update={"similar": None})
 
 
 def accepted(
@@ -138,7 +158,7 @@ def accepted(
     """What the second reader gives of each report, in order."""
     for report in reports:
         item = ask(report, asking)
-        verdict = item.both(answers, asking, calibration)
+        verdict = item.both(answers, calibration)
         given = {
             axis: said.label
             for axis, said in verdict.axes.items()
@@ -179,7 +199,7 @@ def compared(
         InputError: see `examples`; or a record lacks the field.
     """
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
-        yield from compared_axes(ask(report, asking), labels, group, answers, asking, calibration)
+        yield from compared_axes(ask(report, asking), labels, group, answers, calibration)
 
 
 def compared_axes(
@@ -187,7 +207,6 @@ def compared_axes(
     labels: Mapping[str, str],
     group: str,
     answers: Mapping[str, Any],
-    asking: Asking,
     calibration: ReaderCalibration | None,
     mode: Mode | None = None,
 ) -> Iterator[Compared]:
@@ -199,8 +218,8 @@ def compared_axes(
     """
     shares = item.shares(answers)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)
-    both = item.both(answers, asking, calibration, mode)
-    for axis in asking.axes:
+    both = item.both(answers, calibration, mode)
+    for axis in item.asking.axes:
         if axis not in labels:
             continue
         first = item.findings.prediction.scores[axis].ranked()[0][0]
@@ -233,13 +252,10 @@ def read_answers(path: Path) -> dict[str, Any]:
 
 
 def ask(report: IssueReport, asking: Asking) -> Asked:
-    """Let the first reader read a report, and make the requests about what it is in doubt about."""
-    taxonomy = asking.classifier.bundle.taxonomy
+    """Let the first reader read a report, and find what it is in doubt about."""
     findings = examine(asking.classifier, report)
     verdict = findings.verdict(asking.mode)
-    asked = question(findings, verdict, asking.axes)
-    put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
-    return Asked(findings, verdict, put)
+    return Asked(findings, verdict, question(findings, verdict, asking.axes), asking)
 
 
 def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord]]:
