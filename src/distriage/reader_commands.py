@@ -42,8 +42,8 @@ Times = Annotated[
     typer.Option(
         "--times",
         min=1,
-        max=3,
-        help="How often each question is asked: twice tells doubt from certainty; 3 asks once more where two differ.",
+        max=2,
+        help="How often each question is asked: twice costs twice, and tells doubt from certainty.",
     ),
 ]
 ALL_AXES = "kind,stage,symptom,cause,fix"
@@ -57,17 +57,13 @@ def export_(
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
     times: Times = 1,
-    answers: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Answers so far (.jsonl): only what is left to ask is written.")
-    ] = None,
 ) -> None:
     """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
     from distriage.records import BadRecord
-    from distriage.second_reader.bulk import read_answers, requests
+    from distriage.second_reader.bulk import requests
 
     asked = left_out = 0
-    so_far = read_answers(answers) if answers is not None else {}
-    for line in requests(reports, asking_of(reader_model, mode, model, axes, times), so_far):
+    for line in requests(reports, asking_of(reader_model, mode, model, axes, times)):
         if isinstance(line, BadRecord):
             sys.stderr.write(f"{line.error}\n")
             left_out += 1
@@ -111,6 +107,9 @@ def calibrate(
     answers: Answers,
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the calibration.")],
     reader_model: ReaderModel = "",
+    by: Annotated[
+        str, typer.Option(metavar="FIELD", help="A field of the reports: what is promised holds for each value.")
+    ] = "",
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,
     axes: Axes = ALL_AXES,
@@ -125,7 +124,7 @@ def calibrate(
     from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
 
     asking = asking_of(reader_model, mode, model, axes, times)
-    found = examples(annotated, read_answers(answers), asking)
+    found = examples(annotated, read_answers(answers), asking, by)
     fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
     counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
     good = {axis: fit for axis, fit in fitted.items() if fit is not None}

@@ -262,22 +262,6 @@ def test_two_answers_that_differ_give_no_label(
     assert len(double.bodies) == 2 and said["axes"]["symptom"]["outcome"] in {"suggest", "abstain"}
 
 
-@pytest.mark.parametrize(("third", "given"), [("oom", True), ("hang", False), (None, False)])
-def test_a_third_answer_decides_where_the_calibration_saw_one(
-    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path, third: str | None, given: bool
-) -> None:
-    def changing(body: dict[str, Any]) -> tuple[int, bytes]:
-        label = ("oom", "leak", third)[len(double.bodies) - 1]
-        return saying(label)(body) if label is not None else (500, b"")
-
-    double.answer = changing
-    calibration = calibration_file(tmp_path, 0.6, times=3)
-    options = ("--second-reader", double.url, "--reader-model", "m", "--reader-calibration", calibration)
-    said = json.loads(command("classify", "--model", keyword_bundle, "--json", *options, stdin=REPORT).out)
-    assert len(double.bodies) == 3
-    assert (said["axes"]["symptom"]["outcome"] == "apply") is given
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_when_the_second_request_fails_one_answer_is_enough_if_the_calibration_saw_single_ones(
     command: Command, keyword_bundle: Path, double: Double, tmp_path: Path, times: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
         *options(keyword_bundle),
     )  # fmt: skip
     assert_one_line(done, "too few annotated reports", "symptom 0;", "--axes")  # the questions are other ones
-    done = command("second-reader", "calibrate", file, answers, "--output", calibration, *options(keyword_bundle))
+    calibrate = ("second-reader", "calibrate", file, answers, "--output", calibration, *options(keyword_bundle))
+    assert_one_line(command(*calibrate, "--by", "colour"), "reports.jsonl:1: colour: None; expected a name")
+    done = command(*calibrate)
     assert done.code == 0, done.err
     assert re.search(r"symptom +60 +0\.\d\d +0\.93 +100% +100%", done.out)
     assert re.search(r"fix +0 +under 50", done.out)
@@ -95,23 +98,6 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     assert_one_line(refused, "calibration.json: made for --times 1, not for 2")
     top = {item["label"]: item["probability"] for item in said["axes"]["symptom"]["top"]}
     assert top["leak"] > top["hang"] > 0.05  # the first reader thinks little of a hang
-
-
-def test_a_third_answer_decides_where_two_differ(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
-    file = reports(tmp_path, 2)
-    thrice = (*options(keyword_bundle), "--times", 3)
-    both = command("second-reader", "export", file, *thrice).out.splitlines()
-    assert len(both) == 4  # what two differ in is not known yet
-    answers = answered(tmp_path, "\n".join(both), lambda line: "hang" if line == both[0] else "leak")
-    left = command("second-reader", "export", file, "--answers", answers, *thrice)
-    (third,) = left.out.splitlines()
-    assert left.err.endswith("1 requests\n") and json.loads(third)["custom_id"] not in "".join(both)
-    answers = answered(tmp_path, "\n".join([*both, third]), lambda line: "hang" if line == both[0] else "leak")
-    assert command("second-reader", "export", file, "--answers", answers, *thrice).out == ""
-    one, other = command("second-reader", "import", file, answers, *thrice).out.splitlines()
-    for line, least, most in ((one, 0.5, 0.95), (other, 0.95, 1)):
-        said = json.loads(line)["axes"]["symptom"]
-        assert said["label"] == "leak" and least < said["probability"] < most
 
 
 def test_both_readers_are_compared_by_groups(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
@@ -186,3 +172,19 @@ def test_the_better_reader_gets_the_larger_exponent() -> None:
     assert knows is not None and knows.both_right == 1.0 and knows.fusion.second > knows.fusion.first
     assert guesses is not None and guesses.fusion.second < guesses.fusion.first
     assert fit_axis([Example(first, {"a": 1.0}, "a")] * 49) is None
+
+
+def test_a_promise_is_kept_in_each_group_or_not_made() -> None:
+    def read(probability: float, right: int, of: int, group: str) -> list[Example]:
+        first = {"a": probability, "b": 1 - probability}
+        return [Example(first, {None: 1.0}, "a" if number < right else "b", group) for number in range(of)]
+
+    everyone = [*read(0.7, 60, 60, "x"), *read(0.7, 36, 60, "y"), *read(0.95, 60, 60, "y")]
+    together = fit_axis([replace(example, group="") for example in everyone])
+    apart = fit_axis(everyone)
+    assert together is not None and together.given["0.80"] == 1.0
+    assert apart is not None and apart.given["0.80"] == pytest.approx(1 / 3)
+    hopeless = fit_axis([*read(0.95, 200, 200, "x"), *read(0.95, 20, 60, "y")])
+    few = fit_axis([*read(0.95, 200, 200, "x"), *read(0.95, 20, 40, "y")])
+    assert hopeless is not None and not hopeless.fusion.thresholds
+    assert few is not None and few.fusion.thresholds

@@ -71,11 +71,10 @@ def test_the_schema_offers_the_codes_and_nothing_else() -> None:
 
 
 def test_codes_are_shuffled_by_the_report_and_the_attempt() -> None:
-    orders = {tuple(ask(text, attempt=attempt).codes["cause"].values()) for text in "abc" for attempt in range(3)}
-    assert len(orders) == 9
-    for axis in ("symptom", "cause", "kind"):
-        first, second, third = (ask("a", (axis,), attempt).codes[axis] for attempt in range(3))
-        assert all(len({first[code], second[code], third[code]}) == 3 for code in first)
+    orders = {tuple(ask(text, attempt=attempt).codes["cause"].values()) for text in "abc" for attempt in (0, 1)}
+    assert len(orders) == 6
+    once, again = (ask("a", attempt=attempt).codes["cause"] for attempt in (0, 1))
+    assert all(once[code] != again[code] for code in once)
     assert ask("a") == ask("a")
 
 

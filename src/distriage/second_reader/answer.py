@@ -90,15 +90,6 @@ def _weighed(alternatives: object, options: Mapping[str, str | None]) -> dict[st
     return {label: weight / total for label, weight in weights.items()} if total > 0 else {}
 
 
-def differing(one: Mapping[str, Shares], other: Mapping[str, Shares]) -> list[str]:
-    """The axes of which two answers say different labels."""
-    return [axis for axis in one if axis in other and _likeliest(one[axis]) != _likeliest(other[axis])]
-
-
-def _likeliest(shares: Shares) -> str | None:
-    return max(shares, key=shares.__getitem__)
-
-
 def mean_shares(answers: Sequence[Mapping[str, Shares]]) -> dict[str, Shares]:
     """The shares of several answers to one question, each axis over the answers that hold it."""
     result: dict[str, Shares] = {}

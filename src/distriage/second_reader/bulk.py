@@ -15,14 +15,14 @@ from typing import Any
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
-from distriage.second_reader.answer import Shares, differing, mean_shares
+from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.comparison import Compared
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.fitting import Example
 from distriage.second_reader.reader import examine, question
-from distriage.second_reader.request import Question, ReaderRequest
+from distriage.second_reader.request import ReaderRequest
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import FailedRecord, Findings, Verdict
@@ -38,8 +38,7 @@ class Asking:
         reader: The second reader's model name.
         mode: Decides what is in doubt.
         axes: That may be asked about.
-        times: How often each question is asked, each time in another order of the codes: once, twice, or, with 3, a
-            third time about what two answers differ in. The mean of the answers counts.
+        times: How often each question is asked, 1 or 2, in another order of the codes; the mean of the answers counts.
     """
 
     classifier: Classifier
@@ -51,37 +50,21 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report with the first reader's verdict, and what is asked.
-
-    Attributes:
-        question: None: nothing is in doubt.
-    """
+    """A report with the first reader's verdict, and what is asked; empty: nothing."""
 
     findings: Findings
     verdict: Verdict
-    question: Question | None
-    asking: Asking
-
-    def requests(self, answers: Mapping[str, Any]) -> list[ReaderRequest]:
-        """What is asked, in the light of the answers that there are: a third request needs the first two."""
-        if self.question is None:
-            return []
-        taxonomy = self.findings.bundle.taxonomy
-        asked = [self.question.request(taxonomy, attempt=time) for time in range(min(self.asking.times, 2))]
-        if self.asking.times == 3:
-            differ = differing(*(answer_to(request, answers) for request in asked))
-            if differ:
-                asked.append(self.question.request(taxonomy, differ, attempt=2))
-        return asked
+    requests: Sequence[ReaderRequest]
 
     def shares(self, answers: Mapping[str, Any]) -> dict[str, Shares]:
         """Axis -> the mean of what was answered; empty where nothing was."""
-        found = (answer_to(request, answers) for request in self.requests(answers))
+        found = (answer_to(request, answers) for request in self.requests)
         return mean_shares([shares for shares in found if shares])
 
     def both(
         self,
         answers: Mapping[str, Any],
+        asking: Asking,
         calibration: ReaderCalibration | None,
         mode: Mode | None = None,
     ) -> Verdict:
@@ -91,13 +74,13 @@ class Asked:
             mode: To decide in; None: that of the questions.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
-        if self.question is None:
+        if not self.requests:
             return verdict
         shares = self.shares(answers)
         if not shares:
-            return keep_first(verdict, self.asking.reader, NOT_THERE)
-        taxonomy = self.findings.bundle.taxonomy
-        return complete(verdict, self.findings.prediction, shares, taxonomy, self.asking.reader, calibration)
+            return keep_first(verdict, asking.reader, NOT_THERE)
+        taxonomy = asking.classifier.bundle.taxonomy
+        return complete(verdict, self.findings.prediction, shares, taxonomy, asking.reader, calibration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +97,18 @@ class Accepted:
     labels: Mapping[str, str]
 
 
-def requests(path: str, asking: Asking, answers: Mapping[str, Any]) -> Iterator[str | BadRecord]:
+def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
     """The lines of a batch file for the reports that are in doubt, each question once; and what cannot be read.
-
-    Args:
-        answers: Those that there are already; their questions are left out.
 
     Raises:
         InputError: the file cannot be read.
     """
-    seen = set(answers)
+    seen: set[str] = set()
     for item in _questions(path, asking):
         if isinstance(item, BadRecord):
             yield item
             continue
-        for request in item.requests(answers):
+        for request in item.requests:
             if (identifier := custom_id(request)) not in seen:
                 seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
                 yield batch_line(request, asking.reader)
@@ -149,7 +129,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield item.both(answers, calibration).model_copy(update={"similar": None})
+        yield item.both(answers, asking, calibration).model_copy(update={"similar": None})
 
 
 def accepted(
@@ -158,7 +138,7 @@ def accepted(
     """What the second reader gives of each report, in order."""
     for report in reports:
         item = ask(report, asking)
-        verdict = item.both(answers, calibration)
+        verdict = item.both(answers, asking, calibration)
         given = {
             axis: said.label
             for axis, said in verdict.axes.items()
@@ -167,22 +147,23 @@ def accepted(
         yield Accepted(report, bool(item.shares(answers)), given)
 
 
-def examples(path: str, answers: Mapping[str, Any], asking: Asking) -> dict[str, list[Example]]:
+def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:
     """Axis -> what both readers said of annotated reports.
 
     Args:
         path: A batch whose records have `labels` beside title and body: an object, axis -> label.
+        by: A field of the records that groups them; empty: one group.
 
     Raises:
-        InputError: the file cannot be read, or a record of it has no report or no valid labels.
+        InputError: the file cannot be read, or a record of it has no report, no valid labels or lacks the field.
     """
     found: dict[str, list[Example]] = defaultdict(list)
-    for report, labels, _ in _annotated(path, asking.classifier.bundle.taxonomy):
+    for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
         item = ask(report, asking)
         for axis, shares in item.shares(answers).items():
             if axis in labels:
                 first = item.findings.prediction.scores[axis].probabilities
-                found[axis].append(Example(first, shares, labels[axis]))
+                found[axis].append(Example(first, shares, labels[axis], group))
     return dict(found)
 
 
@@ -193,13 +174,13 @@ def compared(
 
     Args:
         path: See `examples`.
-        by: A field of the records that groups them; empty: one group.
+        by: See `examples`.
 
     Raises:
-        InputError: see `examples`; or a record lacks the field.
+        InputError: see `examples`.
     """
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
-        yield from compared_axes(ask(report, asking), labels, group, answers, calibration)
+        yield from compared_axes(ask(report, asking), labels, group, answers, asking, calibration)
 
 
 def compared_axes(
@@ -207,6 +188,7 @@ def compared_axes(
     labels: Mapping[str, str],
     group: str,
     answers: Mapping[str, Any],
+    asking: Asking,
     calibration: ReaderCalibration | None,
     mode: Mode | None = None,
 ) -> Iterator[Compared]:
@@ -218,8 +200,8 @@ def compared_axes(
     """
     shares = item.shares(answers)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)
-    both = item.both(answers, calibration, mode)
-    for axis in item.asking.axes:
+    both = item.both(answers, asking, calibration, mode)
+    for axis in asking.axes:
         if axis not in labels:
             continue
         first = item.findings.prediction.scores[axis].ranked()[0][0]
@@ -252,10 +234,13 @@ def read_answers(path: Path) -> dict[str, Any]:
 
 
 def ask(report: IssueReport, asking: Asking) -> Asked:
-    """Let the first reader read a report, and find what it is in doubt about."""
+    """Let the first reader read a report, and make the requests about what it is in doubt about."""
+    taxonomy = asking.classifier.bundle.taxonomy
     findings = examine(asking.classifier, report)
     verdict = findings.verdict(asking.mode)
-    return Asked(findings, verdict, question(findings, verdict, asking.axes), asking)
+    asked = question(findings, verdict, asking.axes)
+    put = [asked.request(taxonomy, attempt=time) for time in range(asking.times)] if asked is not None else []
+    return Asked(findings, verdict, put)
 
 
 def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord]]:

@@ -51,13 +51,13 @@ class ReaderCalibration(_Model):
     Attributes:
         reader: The endpoint's model name.
         model: The bundle's name.
-        times: How many answers to each question it was fitted on, by their mean; 3: a third where two differed.
+        times: How many answers to each question it was fitted on, by their mean.
     """
 
     format: Literal[2] = FORMAT
     reader: str
     model: str
-    times: int = Field(default=1, ge=1, le=3)
+    times: int = Field(default=1, ge=1, le=2)
     axes: Mapping[str, AxisFusion]
 
 

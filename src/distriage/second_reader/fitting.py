@@ -7,10 +7,11 @@ that were fitted without the report in question (two folds), so that the fit doe
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,13 @@ class Example:
         first: Label -> the first reader's probability.
         shares: What the second reader answered.
         truth: The annotated label.
+        group: Say, where the report comes from; what is promised holds in each.
     """
 
     first: Mapping[str, float]
     shares: Shares
     truth: str
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,14 @@ class Fitted:
 
 
 def fit_axis(examples: Sequence[Example]) -> Fitted | None:
-    """Fit one axis; None: there are fewer than `MIN_REPORTS` examples."""
+    """Fit one axis; None: there are fewer than `MIN_REPORTS` examples.
+
+    A promise is kept over all reports and in each group of `MIN_REPORTS` or more, or it is not made.
+    """
     if len(examples) < MIN_REPORTS:
         return None
     halves = [examples[place::2] for place in (0, 1)]
-    joined: list[tuple[float, bool]] = []  # probability of the likeliest label, whether it is right
+    joined: list[_Joined] = []
     for half, other in (halves, halves[::-1]):
         first, second = _exponents(other)
         fusion = AxisFusion(first=first, second=second)
@@ -68,17 +74,37 @@ def fit_axis(examples: Sequence[Example]) -> Fitted | None:
             probabilities = fuse(example.first, example.shares, fusion)
             label = max(probabilities, key=probabilities.__getitem__)
             # Cut, not rounded: at or above a threshold of four places means the same.
-            joined.append((math.floor(probabilities[label] * 1e4) / 1e4, label == example.truth))
-    found = {target: threshold_for(joined, float(target)) for target in PRECISION.values()}
+            cut = math.floor(probabilities[label] * 1e4) / 1e4
+            joined.append(_Joined(cut, label == example.truth, example.group))
+    found = {target: _threshold_of_groups(joined, float(target)) for target in PRECISION.values()}
     thresholds = {target: least for target, least in found.items() if least is not None}
     first, second = _exponents(examples)
     alone = [max(example.first, key=example.first.__getitem__) == example.truth for example in examples]
     return Fitted(
         AxisFusion(first=first, second=second, thresholds=thresholds, reports=len(examples)),
         sum(alone) / len(examples),
-        sum(right for _, right in joined) / len(examples),
-        {target: sum(p >= least for p, _ in joined) / len(examples) for target, least in thresholds.items()},
+        sum(answer.right for answer in joined) / len(examples),
+        {
+            target: sum(answer.probability >= least for answer in joined) / len(examples)
+            for target, least in thresholds.items()
+        },
     )
+
+
+class _Joined(NamedTuple):
+    """Probability of the likeliest label out of both readers, and whether it is right."""
+
+    probability: float
+    right: bool
+    group: str
+
+
+def _threshold_of_groups(answers: Sequence[_Joined], target: float) -> float | None:
+    sizes = Counter(answer.group for answer in answers)
+    large = [group for group, size in sizes.items() if size >= MIN_REPORTS]
+    parts = [answers, *([answer for answer in answers if answer.group == group] for group in large)]
+    found = [threshold_for([answer[:2] for answer in part], target) for part in parts]
+    return None if None in found else max(least for least in found if least is not None)
 
 
 def threshold_for(answers: Sequence[tuple[float, bool]], target: float) -> float | None:

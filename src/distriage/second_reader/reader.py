@@ -12,7 +12,7 @@ from typing import Final
 from distriage.classifier import Classifier
 from distriage.errors import ConfigError, InputError
 from distriage.records import BadRecord
-from distriage.second_reader.answer import Shares, differing, mean_shares
+from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
 from distriage.second_reader.endpoint import Answered, Endpoint, EndpointSettings, Unanswered
@@ -96,8 +96,7 @@ class SecondReader:
 
         The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
         fails changes nothing where the calibration was fitted on single answers; on two, one alone would promise too
-        much, and there is no answer. Where the calibration was fitted on a third answer to what two differed in, that
-        is asked too; two that differ promise little without it.
+        much, and there is no answer.
         """
         first = self._endpoint.ask(question.request(taxonomy))
         if isinstance(first, Unanswered):
@@ -112,14 +111,7 @@ class SecondReader:
         second = self._endpoint.ask(question.request(taxonomy, matters, attempt=1))
         if isinstance(second, Unanswered):
             return first if self._calibration is None or self._calibration.times == 1 else second
-        both = Answered(mean_shares([first.shares, second.shares]), first.tokens + second.tokens)
-        differ = differing(second.shares, first.shares)
-        if not differ or self._calibration is None or self._calibration.times < 3:
-            return both
-        third = self._endpoint.ask(question.request(taxonomy, differ, attempt=2))
-        if isinstance(third, Unanswered):
-            return both
-        return Answered(mean_shares([first.shares, second.shares, third.shares]), both.tokens + third.tokens)
+        return Answered(mean_shares([first.shares, second.shares]), first.tokens + second.tokens)
 
 
 def examine(classifier: Classifier, report: IssueReport, *, explain: bool = False, similar: bool = False) -> Findings:

@@ -120,7 +120,7 @@ def make_request(
         text: The prepared report (`ModelInput.text`), masked and cut here.
         axes: The axes to ask about; at least one.
         neighbours: Annotated reports like this one, the nearest first.
-        attempt: 0 to 2; no label has the same code in two of them.
+        attempt: 1: no label keeps the code that it had with 0.
     """
     text = mask(text)[:MAX_REPORT_CHARS]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
@@ -139,9 +139,8 @@ def make_request(
 def _codes(axis: str, labels: Iterable[str], digest: str, attempt: int) -> dict[str, str | None]:
     options: list[str | None] = [*labels, None]
     shuffled = sorted(options, key=lambda label: hashlib.sha256(f"{digest}:0:{axis}:{label}".encode()).digest())
-    # A second shuffle could leave a label where it was; a rotation, of three options or more, cannot.
-    start = (0, len(shuffled) // 2, len(shuffled) // 4 or -1)[attempt]
-    return dict(zip(CODES, shuffled[start:] + shuffled[:start], strict=False))
+    half = attempt % 2 * (len(shuffled) // 2)  # a second shuffle could leave a label where it was; this cannot
+    return dict(zip(CODES, shuffled[half:] + shuffled[:half], strict=False))
 
 
 def _question(axis: Axis, codes: Mapping[str, str | None]) -> str:

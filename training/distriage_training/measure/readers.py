@@ -51,12 +51,12 @@ def measure_readers(
     questions: set[str] = set()
     for record in track(records, "both readers", console=console, transient=True, disable=not console.is_terminal):
         item = ask(IssueReport(record.title, record.body, record.id), second.asking)
-        for request in item.requests(answers):
+        for request in item.requests:
             questions.add(key := custom_id(request))
             if key not in answers:
                 missing[key] = batch_line(request, second.asking.reader)
         for mode, items in compared.items():
-            items += compared_axes(item, record.labels, record.origin, answers, second.calibration, mode)
+            items += compared_axes(item, record.labels, record.origin, answers, second.asking, second.calibration, mode)
     if second.answers is None:
         return None, list(missing.values())
     rows = {mode: compare(_with_all(items)) for mode, items in compared.items()}
