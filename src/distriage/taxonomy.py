@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -98,7 +98,7 @@ class Axis(_Model):
             raise ValueError("fewer than two labels in use")
         return labels
 
-    @property
+    @cached_property
     def label_ids(self) -> tuple[str, ...]:
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)

@@ -87,8 +87,8 @@ def test_the_lock_holds_the_extra_serve_and_nothing_of_training() -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[container.Stage]:
     """The image, on a file system in memory."""
-    if os.geteuid() != 0 or not all(map(shutil.which, ("debootstrap", "unshare", "chroot"))):
-        pytest.skip("needs root and debootstrap: apt-get install debootstrap")
+    if os.geteuid() != 0 or not all(map(shutil.which, ("mmdebstrap", "unshare", "chroot"))):
+        pytest.skip("needs root and mmdebstrap: apt-get install mmdebstrap")
     folder = tmp_path_factory.mktemp("container")
     checked("mount", "-t", "tmpfs", "-o", "size=3g", "tmpfs", folder)
     try:

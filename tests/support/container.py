@@ -1,4 +1,4 @@
-"""Carries out a Dockerfile without Docker: a stage is a Debian root by debootstrap, a RUN a chroot. Needs root."""
+"""Carries out a Dockerfile without Docker: a stage is a Debian root by mmdebstrap, a RUN a chroot. Needs root."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def context(repository: Path, folder: Path) -> Path:
 
 def base(folder: Path) -> Path:
     """A fresh Debian with Python, called as it is called in Python's own image."""
-    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(folder), MIRROR]
+    command = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(folder), MIRROR]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     for name in FROM_HERE:

@@ -154,6 +154,7 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
     records: list[tuple[int, Annotation]] = []
     problems: list[str] = []
     seen: dict[str, int] = {}
+    known = {axis.id: {None, *axis.label_ids} for axis in taxonomy.axes.values()}
     for number, row in read_jsonl(path):
         place = f"{path}:{number}"
         try:
@@ -162,11 +163,7 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
             first = error.errors()[0]
             problems.append(f"{place}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")
             continue
-        wrong = [
-            axis
-            for axis in taxonomy.axes
-            if record.label(axis) is not None and record.label(axis) not in taxonomy.axes[axis].label_ids
-        ]
+        wrong = [axis for axis, labels in known.items() if record.label(axis) not in labels]
         problems += [
             f"{place}: {axis}: unknown label {record.label(axis)!r} (taxonomy {taxonomy.version})" for axis in wrong
         ]
