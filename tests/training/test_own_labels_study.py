@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[train]'")
 
 from distriage_training.learn import peers
+from distriage_training.measure.experiments import contrastive
 
 from support.command_line import Command, assert_one_line
 from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
@@ -62,18 +63,20 @@ def test_setfit_sees_no_issue_that_the_heads_are_asked_about(
     pytest.importorskip("setfit", reason="needs SetFit: pip install 'distriage[peers]'")
     from distriage.classifier import Classifier
 
-    monkeypatch.setattr(peers, "STEPS", 1)
+    monkeypatch.setattr(contrastive, "STEPS", 1)
     monkeypatch.setattr(peers, "MAX_TOKENS", 16)
-    drawn: list[int] = []
-    vectors = peers._setfit_vectors
+    asked: list[str] = []
+    fine_tuned = contrastive.fine_tuned
 
-    def noted(texts: list[str], rows: list[int], truth: np.ndarray) -> np.ndarray:
-        drawn.extend(rows)
-        return vectors(texts, rows, truth)
+    def noted(source: str, tokens: int, texts: list[str], *rest: Any) -> Any:
+        asked.extend(texts)
+        return fine_tuned(source, tokens, texts, *rest)
 
-    monkeypatch.setattr(peers, "_setfit_vectors", noted)
+    monkeypatch.setattr(contrastive, "fine_tuned", noted)
     history = write_history(tmp_path / "history.jsonl", plain_history(120))
     classifier = Classifier(keyword_bundle, threads=1)
     rows = peers.by_date(classifier, [history], setfit=True, note=lambda _: None)
     assert [row.features for row in rows] == [*KINDS, "SetFit, same base"]
-    assert drawn and max(drawn) < 0.4 * 96 and rows[-1].issues == 24
+    assert rows[-1].issues == 24
+    first = [issue["title"] for issue in plain_history(120)[: int(0.4 * 96)]]
+    assert asked and all(any(text.startswith(f"{title} ") for title in first) for text in asked)

