@@ -15,7 +15,19 @@ from distriage_serving.planning.config_problems import RepositoryConfigError
 from distriage_serving.planning.types import Plan
 
 from support import faults
-from support.execution import CONFIG, ISSUE, TAXONOMY, WANTED, assert_done_once, client, clock, double, planned, run
+from support.execution import (
+    CONFIG,
+    ISSUE,
+    TAXONOMY,
+    TYPED,
+    WANTED,
+    assert_done_once,
+    client,
+    clock,
+    double,
+    planned,
+    run,
+)
 from support.faults import Trouble
 from support.github import BOT, PERSON, GitHub
 
@@ -115,9 +127,6 @@ def test_the_comment_is_edited_later(double: GitHub, client: Client) -> None:
     assert done.comment == "edited"
     assert_done_once(double)
     assert double.comments(ISSUE)[0].endswith("Other words.")
-
-
-TYPED = "axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}"
 
 
 def test_an_issue_type_is_set_once(double: GitHub, client: Client) -> None:

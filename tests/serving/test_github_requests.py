@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,18 +49,20 @@ from support.described_github import (
     client,
     deliver,
     double,
+    fill,
+    good_status,
     prism,
     prism_at,
     repository,
     sent,
 )
+from support.execution import TYPED
 from support.faults import Fault, Trouble
 from support.github import BOT, INSTALLATION, PERSON, GitHub
 from support.github_description import Prism
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
-TYPED = "axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}"
 
 
 # ---------------------------------------------------------------- reading and writing one issue
@@ -242,19 +243,6 @@ def test_the_sweep(double: GitHub, prism: Prism) -> None:
 
 
 # ---------------------------------------------------------------- does Prism see at all?
-
-
-def fill(operation: str, repository: str) -> tuple[str, str]:
-    method, path = operation.split(" ")
-    return method, re.sub(r"\{\w+\}", "1", path.replace("{owner}/{repo}", repository))
-
-
-def good_status(operation: str) -> int:
-    """What GitHub answers where it does what it was asked to."""
-    method, path = operation.split(" ")
-    if path.endswith("/attempts"):
-        return 202
-    return 201 if method == "POST" and not path.endswith("{issue_number}/labels") else 200
 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG])

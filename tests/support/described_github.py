@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -101,6 +102,20 @@ def client(prism: Prism) -> Client:
 def sent(double: GitHub) -> set[str]:
     """The operations of the requests so far."""
     return {template_of(request, OPERATIONS) for request in double.requests}
+
+
+def fill(operation: str, repository: str) -> tuple[str, str]:
+    """Method and path of an operation on the first of everything."""
+    method, path = operation.split(" ")
+    return method, re.sub(r"\{\w+\}", "1", path.replace("{owner}/{repo}", repository))
+
+
+def good_status(operation: str) -> int:
+    """What GitHub answers where it does what it was asked to."""
+    method, path = operation.split(" ")
+    if path.endswith("/attempts"):
+        return 202
+    return 201 if method == "POST" and not path.endswith("{issue_number}/labels") else 200
 
 
 Deliver = Callable[[str, dict[str, Any]], None]

@@ -22,6 +22,7 @@ TAXONOMY = default_taxonomy()
 ISSUE = "owner/repo#1"
 WANTED = ["stage: training-evaluation", "symptom: runtime-hang"]
 CONFIG = "comment: true\n"
+TYPED = "axes: {kind: {only-listed: true, labels: {bug: {enabled: false, type: Bug}}}}"
 VERDICT = make_verdict(missing=("torch",))
 
 
