@@ -42,6 +42,8 @@ def test_later_issues_and_published_tables(command: Command, keyword_bundle: Pat
     for row in figures["by_date"]:
         assert (row["labels"], row["issues"], row["covered"]) == (3, 60, 60)
         assert row["right"] == row["given"] == 60 and row["micro_f1"] == 1
+    (taken,) = (row["features"] for row in figures["by_date"] if row["chosen"])
+    assert f"| {taken} * |" in finished.out and "| all | as `learn` chooses |  | 1.000 | 60/60 |" in finished.out
     assert figures["published"] == {name: {REPOSITORY: 1.0} for name in (*KINDS, "as `learn` chooses")}
     assert "| all | TF-IDF |  | 1.000 | 60/60 |" in finished.out and "| TF-IDF | 1.000 | 1.0000 |" in finished.out
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from distriage.history import PastIssue, load_history
 from distriage.own.features import Reading
 from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
-from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
+from distriage_training.learn.fit import KINDS, Bools, Kind, Learned, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.run import read_issues, truth_of
 from distriage_training.learn.thresholds import Promise
@@ -34,6 +35,7 @@ from distriage_training.measure.tables import markdown
 SETFIT = Kind("SetFit, same base", (), True, 2.0)  # C = 1 for vectors of unit length, as in its authors' package
 MAX_TOKENS, SEED = 256, 7
 PROMISE = Promise(0.8, 0.9)
+TAKEN = "as `learn` chooses"
 Note = Callable[[str], None]
 Table = Mapping[str, Sequence[PastIssue]]
 
@@ -43,6 +45,7 @@ class ByDate:
     """One kind of features on the newest fifth of a repository's issues, learned from those before.
 
     Attributes:
+        chosen: Whether `learn` would take it.
         labels: Number of labels learned.
         issues, covered: Later issues, and those of them that get a label.
         given, right: Labels given to them, and those of these that people gave too.
@@ -52,6 +55,7 @@ class ByDate:
 
     repository: str
     features: str
+    chosen: bool
     labels: int
     issues: int
     covered: int
@@ -81,19 +85,25 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
         if setfit:
             note(f"{repository}: SetFit")
             kinds.append((SETFIT, _setfit_readings(kept, truth, blocks(first)[0][0])))
+        tried: list[Learned] = []
+        found: list[tuple[Figures, float]] = []
         for kind, numbers in kinds:
             began = time.perf_counter()
             learned = learn(kind, numbers[:first], truth[:first], PROMISE)
             seconds = time.perf_counter() - began
             later = learned.probabilities(numbers[first:])
-            rows.append(_row(repository, measure(labels.names, learned, kept, later, truth), seconds))
+            tried.append(learned)
+            found.append((measure(labels.names, learned, kept, later, truth), seconds))
+        taken = best(tried[: len(KINDS)]).heads.kind.name
+        rows += [_row(repository, taken, figures, seconds) for figures, seconds in found]
     return rows
 
 
-def _row(repository: str, figures: Figures, seconds: float) -> ByDate:
+def _row(repository: str, taken: str, figures: Figures, seconds: float) -> ByDate:
     return ByDate(
         repository,
         figures.features,
+        figures.features == taken,
         len(figures.labels),
         figures.issues,
         figures.covered,
@@ -108,6 +118,8 @@ def _row(repository: str, figures: Figures, seconds: float) -> ByDate:
 def published(classifier: Classifier, known: Table, asked: Table, note: Note) -> dict[str, dict[str, float]]:
     """Macro-F1 on the tables of NLBSE'24: a model a repository, the likeliest of its labels.
 
+    The issues asked about are of the same time as those known, so all weigh the same, and come in a drawn order.
+
     Args:
         known, asked: What `read_table` made of `train.csv` and `test.csv`.
 
@@ -115,14 +127,16 @@ def published(classifier: Classifier, known: Table, asked: Table, note: Note) ->
         Features -> repository -> macro-F1.
     """
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    for repository, issues in known.items():
+    kinds = [replace(kind, half_life=None) for kind in KINDS]
+    for repository, listed in known.items():
+        issues = random.Random(SEED).sample(listed, len(listed))  # the table lists them by label
         note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
         readings, later = (read_issues(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
         names = sorted({label for issue in issues for label in issue.labels})
         truth = np.array([[name in issue.labels for name in names] for issue in issues])
         right = [issue.labels[0] for issue in asked[repository]]
-        tried = [learn(kind, readings, truth, PROMISE) for kind in KINDS]
-        for name, one in (*((one.heads.kind.name, one) for one in tried), ("as `learn` chooses", best(tried))):
+        tried = [learn(kind, readings, truth, PROMISE) for kind in kinds]
+        for name, one in (*((one.heads.kind.name, one) for one in tried), (TAKEN, best(tried))):
             said = [names[column] for column in one.heads.scores(later).argmax(1)]
             found[name][repository] = float(f1_score(right, said, average="macro"))
     return dict(found)
@@ -160,12 +174,12 @@ def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> l
 
 
 def by_date_table(rows: Sequence[ByDate]) -> str:
-    """Markdown; the last rows are all repositories together."""
+    """Markdown; a star is what `learn` takes; the last rows are all repositories together."""
     headings = ["repository", "features", "labels", "labelled", "right", "micro-F1", "average precision", "seconds"]
     lines: list[list[object]] = [
         [
             row.repository,
-            row.features,
+            f"{row.features} *" if row.chosen else row.features,
             row.labels,
             f"{row.covered / row.issues:.3f}",
             f"{row.right}/{row.given}",
@@ -175,8 +189,11 @@ def by_date_table(rows: Sequence[ByDate]) -> str:
         ]
         for row in rows
     ]
-    for features in dict.fromkeys(row.features for row in rows):
-        mine = [row for row in rows if row.features == features]
+    parts = {
+        features: [row for row in rows if row.features == features]
+        for features in dict.fromkeys(row.features for row in rows)
+    }
+    for features, mine in {**parts, TAKEN: [row for row in rows if row.chosen]}.items():
         covered = sum(row.covered for row in mine) / sum(row.issues for row in mine)
         right, given = sum(row.right for row in mine), sum(row.given for row in mine)
         lines.append(["all", features, "", f"{covered:.3f}", f"{right}/{given}", "", "", ""])
