@@ -1,18 +1,11 @@
-"""Work on a hostile report takes time linear in its length: no pattern backtracks without bound.
-
-Each call is interrupted at its limit (`re` looks for signals), so that a frozen pattern is one failed test,
-not a frozen run.
-"""
+"""Work on a hostile report takes time linear in its length: no pattern backtracks without bound."""
 
 from __future__ import annotations
 
 import os
 import random
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import re
 from functools import partial
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -27,38 +20,11 @@ from distriage.recipe.text import prepare
 from distriage.types import AxisScores, IssueReport, Prediction
 from distriage.verdict import Findings
 
-# Of CPU. A slow, busy machine needs a tenth of it for ordinary text and half for the worst lines here; a pattern that
-# backtracks needs minutes.
-LIMIT_S = 1.0
-LIMIT_S_PER_CHARACTER = 20e-6
+from support.linear_time import in_time
 
 
-class TookTooLongError(Exception):
-    """A call used more CPU than it may."""
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise TookTooLongError
-
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-def in_time(work: Callable[[str], object], text: str) -> bool:
-    """Whether the work on the text ends within a time that grows with its length, and no faster."""
-    try:
-        with cpu_limit(LIMIT_S + LIMIT_S_PER_CHARACTER * len(text)):
-            work(text)
-    except TookTooLongError:
-        return False
-    return True
+def test_a_pattern_that_backtracks_is_seen() -> None:
+    assert not in_time(partial(re.match, "(?:a+)+$"), "a" * 40 + "b")
 
 
 LINE_BREAKS = ["\n", ">\n", "- \n", "```\n", "|  |\n", "\r\n", "* * *\n", "#\n\n"]

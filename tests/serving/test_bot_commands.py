@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import Any, get_args
 
 import pytest
@@ -30,6 +29,8 @@ from distriage_serving.bot.deliveries import (
     Triage,
     effect_of,
 )
+
+from support.linear_time import in_time
 
 TAXONOMY = default_taxonomy()
 
@@ -83,9 +84,7 @@ UNITS += ["<?", "<![CDATA[", "[a]: b\n", "[a\n", "|a|\n", "<div>\n\n", "\t", "*"
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_comment_takes_long_to_read(unit: str) -> None:
     for text in (unit * (65_536 // len(unit)), "|a|\n|-|\n" + unit * (65_000 // len(unit))):
-        began = time.process_time()
-        find_commands(f"/triage {text}\n\n/triage")
-        assert time.process_time() - began < 2.0
+        assert in_time(find_commands, f"/triage {text}\n\n/triage")
 
 
 @pytest.mark.parametrize(
