@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,9 +13,8 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 from distriage.errors import InputError
 from distriage.history import PastIssue
-from distriage.own.features import Reading
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
-from distriage_training.learn.fit import JOINED, blocks, calibrate, fit_heads, recency
+from distriage_training.learn.fit import blocks, calibrate
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
 from support.command_line import Command, assert_one_line
@@ -126,16 +124,6 @@ def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
     found = blocks(100)
     assert found[0][0] == 40 and found[-1][1] == 100
     assert [end for _, end in found[:-1]] == [first for first, _ in found[1:]]
-
-
-def test_the_latest_issues_count_most() -> None:
-    assert recency(8, 0.25) == pytest.approx(recency(8, 0.25)[-1] * 0.5 ** (np.arange(8)[::-1] / 2))
-    assert recency(8, 0.25).mean() == pytest.approx(1) and recency(8, None).tolist() == [1] * 8
-    # 60 issues that say the same: the first 40 have the label, the last 20 no longer.
-    same = [Reading(np.zeros(0, np.int64), np.zeros(0), np.ones(2), np.zeros(1, np.float32)) for _ in range(60)]
-    truth = (np.arange(60) < 40)[:, None]
-    now, alike = (fit_heads(replace(JOINED, half_life=half), same, truth).scores(same[:1]) for half in (0.25, None))
-    assert now.item() < 0 < alike.item()
 
 
 # ---------------------------------------------------------------- the command

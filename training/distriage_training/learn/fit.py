@@ -2,7 +2,7 @@
 
 What the heads say of issues that they did not see is found by forward chaining: each block of issues, by date, is
 answered by heads fitted on all earlier ones, as it will be in use. From those answers come calibration, thresholds and
-the choice among the kinds of features. Heads heed the latest issues most, since how a project labels drifts.
+the choice among the kinds of features.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ class Kind:
     Attributes:
         inverse_regularization: Of the logistic regressions, scikit-learn's C.
         contrast: How much more a word counts that tells issues with the label from those without, 0 to 1.
-        half_life: An issue weighs half as much as one that this share of the issues was filed after; None: all weigh
-            the same.
     """
 
     name: str
@@ -46,7 +44,6 @@ class Kind:
     dense: bool
     inverse_regularization: float
     contrast: float = 0.0
-    half_life: float | None = 0.25
 
 
 JOINED = Kind("encoder and words", (0, 1), True, 5.0)
@@ -120,13 +117,11 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
     """Fit one head a label.
 
     Args:
-        readings: By date.
         truth: [readings, labels]. A label that all or none of them have gets a head that says just that.
     """
     scales = Scales.fitted(readings, views=kind.views, dense=kind.dense)
     numbers = matrix(scales, readings)
     has_word = numbers[:, : len(scales.buckets)] > 0
-    importance = recency(len(readings), kind.half_life)
     weights, bias = np.zeros((truth.shape[1], scales.width)), np.zeros(truth.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -140,17 +135,9 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
             factors = np.ones(scales.width)
             if kind.contrast:
                 factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
-            head.fit(numbers @ sp.diags(factors), given, sample_weight=importance)
+            head.fit(numbers @ sp.diags(factors), given)
             weights[column], bias[column] = factors * head.coef_[0], head.intercept_[0]
     return Heads(kind, scales, weights, bias)
-
-
-def recency(issues: int, half_life: float | None) -> Floats:
-    """Weight of each issue, by date, mean 1."""
-    if half_life is None or not issues:
-        return np.ones(issues)
-    weights = 0.5 ** (np.arange(issues)[::-1] / (half_life * issues))
-    return np.asarray(weights / weights.mean())
 
 
 def _contrast(has_word: sp.csr_matrix, given: NDArray[np.bool_]) -> Floats:

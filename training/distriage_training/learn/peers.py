@@ -13,7 +13,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from distriage.history import PastIssue, load_history
 from distriage.own.features import Reading
 from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
-from distriage_training.learn.fit import KINDS, Bools, Kind, Learned, best, blocks, learn
+from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.run import read_issues, truth_of
 from distriage_training.learn.thresholds import Promise
@@ -85,16 +85,14 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
         if setfit:
             note(f"{repository}: SetFit")
             kinds.append((SETFIT, _setfit_readings(kept, truth, blocks(first)[0][0])))
-        tried: list[Learned] = []
         found: list[tuple[Figures, float]] = []
         for kind, numbers in kinds:
             began = time.perf_counter()
             learned = learn(kind, numbers[:first], truth[:first], PROMISE)
             seconds = time.perf_counter() - began
             later = learned.probabilities(numbers[first:])
-            tried.append(learned)
             found.append((measure(labels.names, learned, kept, later, truth), seconds))
-        taken = best(tried[: len(KINDS)]).heads.kind.name
+        taken = max((figures for figures, _ in found[: len(KINDS)]), key=lambda figures: figures.quality).features
         rows += [_row(repository, taken, figures, seconds) for figures, seconds in found]
     return rows
 
@@ -118,7 +116,7 @@ def _row(repository: str, taken: str, figures: Figures, seconds: float) -> ByDat
 def published(classifier: Classifier, known: Table, asked: Table, note: Note) -> dict[str, dict[str, float]]:
     """Macro-F1 on the tables of NLBSE'24: a model a repository, the likeliest of its labels.
 
-    The issues asked about are of the same time as those known, so all weigh the same, and come in a drawn order.
+    The tables list issues by label, so they are taken in a drawn order: `learn` holds out the last ones to choose by.
 
     Args:
         known, asked: What `read_table` made of `train.csv` and `test.csv`.
@@ -127,15 +125,14 @@ def published(classifier: Classifier, known: Table, asked: Table, note: Note) ->
         Features -> repository -> macro-F1.
     """
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    kinds = [replace(kind, half_life=None) for kind in KINDS]
     for repository, listed in known.items():
-        issues = random.Random(SEED).sample(listed, len(listed))  # the table lists them by label
+        issues = random.Random(SEED).sample(listed, len(listed))
         note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
         readings, later = (read_issues(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
         names = sorted({label for issue in issues for label in issue.labels})
         truth = np.array([[name in issue.labels for name in names] for issue in issues])
         right = [issue.labels[0] for issue in asked[repository]]
-        tried = [learn(kind, readings, truth, PROMISE) for kind in kinds]
+        tried = [learn(kind, readings, truth, PROMISE) for kind in KINDS]
         for name, one in (*((one.heads.kind.name, one) for one in tried), (TAKEN, best(tried))):
             said = [names[column] for column in one.heads.scores(later).argmax(1)]
             found[name][repository] = float(f1_score(right, said, average="macro"))
