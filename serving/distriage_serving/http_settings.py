@@ -37,8 +37,9 @@ class HttpSettings(BaseSettings):
         default=None,
         min_length=1,
         description="A folder that `distriage learn` wrote, or that holds several such as `OWNER/REPO`: verdicts of a "
-        "repository's issues name its own labels in `own`, and the App sets those that are sure. Read anew when it "
-        "changes. With one repository alone, reports whose id names none get its labels too.",
+        "repository's issues name its own labels in `own`, and the App sets those that are sure. It is read again "
+        "when it changes. If the folder holds one repository only, reports whose id names no repository get its labels "
+        "too.",
     )
     threads: int | None = Field(
         default=None, ge=1, le=1024, description="Threads of one pass of the model; default: one per core."
@@ -48,12 +49,16 @@ class HttpSettings(BaseSettings):
         description="Whoever calls `/v1` must send `Authorization: Bearer KEY` with one of them. Separate "
         "several by commas or blanks; each has 16 characters or more.",
     )
-    max_body_bytes: int = Field(default=8 * MAX_REPORT_BYTES, ge=1024, description="Largest request body, in bytes.")
+    max_body_bytes: int = Field(
+        default=8 * MAX_REPORT_BYTES,
+        ge=1024,
+        description="Largest request body, in bytes; a webhook's may have 25 MiB.",
+    )
     max_reports: int = Field(default=64, ge=1, description="Most reports of one request.")
     max_explained_reports: int = Field(
         default=4,
         ge=1,
-        description="Most reports of one request with `explain`, which costs up to 40 passes of the model a report.",
+        description="Most reports of one request with `explain`, which costs up to 40 passes of the model per report.",
     )
     max_requests: int = Field(
         default=128,
@@ -64,7 +69,8 @@ class HttpSettings(BaseSettings):
     max_held_bytes: int = Field(
         default=32 << 20,
         ge=MAX_WEBHOOK_BYTES,
-        description="Most bytes of all bodies together that are held at once, without the first 64 KiB of each.",
+        description="Largest total size of all request bodies held at once, in bytes; the first 64 KiB of each do not "
+        "count.",
     )
     max_connections: int = Field(
         default=512,

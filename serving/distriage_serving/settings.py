@@ -38,7 +38,7 @@ class Settings(HttpSettings):
         description="App ID or client ID of the GitHub App. With its private key and webhook secret the bot is on.",
     )
     github_private_key: SecretStr | None = Field(default=None, description="The App's private key in PEM.")
-    github_private_key_file: Path | None = Field(default=None, description="A file with it, instead.")
+    github_private_key_file: Path | None = Field(default=None, description="A file that holds that key, instead of it.")
     github_webhook_secret: SecretStr | None = Field(
         default=None,
         description="Secret of the App's webhook, 16 characters or more; a delivery that is not signed with "
@@ -51,13 +51,13 @@ class Settings(HttpSettings):
         default=30, ge=0, description="The bot looks at an edited issue this long after its last edit, in seconds."
     )
     lease_s: float = Field(
-        default=60, gt=0, description="Another worker takes over what a dead one had after this time, in seconds."
+        default=60, gt=0, description="Time after which another worker takes over the jobs of a dead one, in seconds."
     )
     past: Path | None = Field(
         default=None,
         description="A folder with an index of each repository's past issues, `owner--name.npz` in lower case, as "
-        "`distriage similar index` writes them, where `backfill --past` keeps none in the database: the queue names "
-        "those that are like an issue, and bot and HTTP those that are likely the same.",
+        "`distriage similar index` writes them. Used where `backfill --past` keeps none in the database. The queue "
+        "then names past issues that are like an issue; the bot and the HTTP API name those that are likely the same.",
     )
     admin_token: SecretStr | None = Field(
         default=None,
@@ -91,7 +91,7 @@ class Settings(HttpSettings):
     )
     second_reader_model: str = Field(default="", description="The model's name at that endpoint.")
     second_reader_key: SecretStr | None = Field(default=None, description="Key of that endpoint, where it wants one.")
-    second_reader_key_file: Path | None = Field(default=None, description="A file with it, instead.")
+    second_reader_key_file: Path | None = Field(default=None, description="A file that holds that key, instead of it.")
     second_reader_timeout_s: float = Field(
         default=30, gt=0, le=600, description="Time in which that endpoint must answer, in seconds."
     )
@@ -106,7 +106,7 @@ class Settings(HttpSettings):
     )
     second_reader_calibration: Path | None = Field(
         default=None,
-        description="What `distriage second-reader calibrate` wrote for it; without, its labels are suggestions.",
+        description="What `distriage second-reader calibrate` wrote for it; without it, its labels are suggestions.",
     )
 
     @field_validator("second_reader_axes", mode="before")

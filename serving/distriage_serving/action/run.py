@@ -128,9 +128,9 @@ def _run(inputs: Inputs) -> list[str]:
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )
-    added = (
-        f"would add {len(plan.labels)} labels (dry run)" if plan.dry_run else f"{len(done.labels_added)} labels added"
-    )
+    count = len(plan.labels if plan.dry_run else done.labels_added)
+    labels = f"{count} label" if count == 1 else f"{count} labels"
+    added = f"would add {labels} (dry run)" if plan.dry_run else f"{labels} added"
     workflow_commands.notice(f"{added}; see the step summary")
     if failure is not None:
         raise failure

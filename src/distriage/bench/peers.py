@@ -89,7 +89,7 @@ def setfit(encoder: Path, labels: int, tokens: int, threads: int) -> OnTexts:
     body.max_seq_length = tokens
     rng = np.random.default_rng(0)
     size = int(body.get_sentence_embedding_dimension() or 0)
-    # What the head has learnt does not change what it costs.
+    # What the head has learned does not change what it costs.
     head = LogisticRegression(max_iter=5).fit(rng.normal(size=(2 * labels, size)), np.arange(2 * labels) % labels)
     model: Any = SetFitModel(model_body=body, model_head=head)
 

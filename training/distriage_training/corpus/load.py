@@ -177,7 +177,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
 
 
 def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
-    """At random, but with two labels of every axis where there are two: without them an axis cannot be learnt."""
+    """At random, but with two labels of every axis where there are two: without them an axis cannot be learned."""
     order = random.Random(seed).sample(records, len(records))
     first: dict[tuple[str, str], Record] = {}
     for axis in taxonomy.axes:

@@ -32,7 +32,7 @@ class Reports:
 
     Attributes:
         counts: Hashed n-grams of both views, [n, VIEWS * HASH_BUCKETS].
-        shape: `distriage.domain.shape_features` [n, features]; nothing for reports that only the words are learnt from.
+        shape: `distriage.domain.shape_features` [n, features]; nothing for reports of which only the words are learned.
     """
 
     counts: csr_matrix

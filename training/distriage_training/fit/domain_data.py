@@ -24,7 +24,7 @@ from distriage_training.fit.domain import Gate, Reports, fit_gate, repository_fo
 from distriage_training.fit.sparse import feature_matrix
 
 MODES = (Mode.BALANCED, Mode.PRECISE)
-SAMPLE = 150  # foreign reports of a repository that the classifier reads; the words are learnt from all
+SAMPLE = 150  # foreign reports of a repository that the classifier reads; the words are learned from all
 
 
 @dataclass(frozen=True, slots=True)

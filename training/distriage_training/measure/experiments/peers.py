@@ -87,7 +87,7 @@ class SetFit:
         ]
         pairs = contrastive.shots(members, seed)
         labelled = [row for rows in members for row in rows]
-        learnt = sorted({*pairs, *random.Random(seed).sample(labelled, min(self.HEAD_RECORDS, len(labelled)))})
+        learned = sorted({*pairs, *random.Random(seed).sample(labelled, min(self.HEAD_RECORDS, len(labelled)))})
         tuned = contrastive.fine_tuned(
             encoder.source,
             encoder.max_tokens,
@@ -96,7 +96,7 @@ class SetFit:
             seed,
         )
         head = LogisticRegression(class_weight="balanced", max_iter=500)
-        head.fit(contrastive.vectors(tuned, [self._texts[row] for row in learnt]), train_labels[learnt])
+        head.fit(contrastive.vectors(tuned, [self._texts[row] for row in learned]), train_labels[learned])
         return np.asarray(head.predict(contrastive.vectors(tuned, _texts(records))))
 
 
