@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[train]'")
 
+from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn import peers
 from distriage_training.measure.experiments import contrastive
 
@@ -82,3 +84,11 @@ def test_setfit_sees_no_issue_that_the_heads_are_asked_about(
     assert rows[-1].issues == 24
     first = [issue["title"] for issue in plain_history(120)[: int(0.4 * 96)]]
     assert asked and all(any(text.startswith(f"{title} ") for title in first) for text in asked)
+
+
+@pytest.mark.slow
+def test_an_encoder_without_unlike_texts_stays_as_it_was() -> None:
+    pytest.importorskip("setfit", reason="needs SetFit: pip install 'distriage[peers]'")
+    texts = ["It hangs.", "It hangs again.", "All ranks wait."]
+    tuned, plain = (contrastive.fine_tuned(PACKAGE, 16, texts, labels, 7) for labels in ([[1, 0]] * 3, [0, 0, 0]))
+    assert np.array_equal(contrastive.vectors(tuned, texts), contrastive.vectors(plain, texts))

@@ -45,7 +45,7 @@ def shots(members: Iterable[Sequence[int]], seed: int) -> list[int]:
 def fine_tuned(
     source: str, max_tokens: int, texts: Sequence[str], labels: Sequence[int] | Sequence[list[int]], seed: int
 ) -> SentenceTransformer:
-    """An encoder after `STEPS` steps on pairs of the same and of unlike labels.
+    """An encoder after `STEPS` steps on pairs of the same and of unlike labels; as it was where no two are unlike.
 
     Args:
         source: The encoder, see `locate`.
@@ -62,6 +62,8 @@ def fine_tuned(
     model = SetFitModel.from_pretrained(locate(source), **several)
     encoder: SentenceTransformer = model.model_body
     encoder.max_seq_length = max_tokens
+    if all(label == labels[0] for label in labels):
+        return encoder
     for module in encoder.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
