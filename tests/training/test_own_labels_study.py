@@ -92,3 +92,4 @@ def test_an_encoder_without_unlike_texts_stays_as_it_was() -> None:
     texts = ["It hangs.", "It hangs again.", "All ranks wait."]
     tuned, plain = (contrastive.fine_tuned(PACKAGE, 16, texts, labels, 7) for labels in ([[1, 0]] * 3, [0, 0, 0]))
     assert np.array_equal(contrastive.vectors(tuned, texts), contrastive.vectors(plain, texts))
+    assert contrastive.fine_tuned(PACKAGE, 16, [], [], 7).max_seq_length == 16

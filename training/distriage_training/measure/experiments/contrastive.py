@@ -58,7 +58,7 @@ def fine_tuned(
     from datasets import Dataset
     from setfit import SetFitModel, Trainer, TrainingArguments
 
-    several = {"multi_target_strategy": "one-vs-rest"} if isinstance(labels[0], list) else {}
+    several = {"multi_target_strategy": "one-vs-rest"} if any(isinstance(label, list) for label in labels) else {}
     model = SetFitModel.from_pretrained(locate(source), **several)
     encoder: SentenceTransformer = model.model_body
     encoder.max_seq_length = max_tokens
