@@ -52,7 +52,7 @@ class HttpSettings(BaseSettings):
     max_body_bytes: int = Field(
         default=8 * MAX_REPORT_BYTES,
         ge=1024,
-        description="Largest request body, in bytes; a webhook's may have 25 MiB.",
+        description=f"Largest request body, in bytes; a webhook's may have {MAX_WEBHOOK_BYTES >> 20} MiB.",
     )
     max_reports: int = Field(default=64, ge=1, description="Most reports of one request.")
     max_explained_reports: int = Field(

@@ -92,7 +92,7 @@ def fit_axis(examples: Sequence[Example]) -> Fitted | None:
 
 
 class _Joined(NamedTuple):
-    """Probability of the likeliest label out of both readers, and whether it is right."""
+    """The likeliest label out of both readers: its probability, whether it is right, and the report's group."""
 
     probability: float
     right: bool
@@ -100,11 +100,16 @@ class _Joined(NamedTuple):
 
 
 def _threshold_of_groups(answers: Sequence[_Joined], target: float) -> float | None:
+    """The highest of the thresholds that all reports together need and each large group; None where one has none."""
     sizes = Counter(answer.group for answer in answers)
-    large = [group for group, size in sizes.items() if size >= MIN_REPORTS]
-    parts = [answers, *([answer for answer in answers if answer.group == group] for group in large)]
-    found = [threshold_for([answer[:2] for answer in part], target) for part in parts]
-    return None if None in found else max(least for least in found if least is not None)
+    highest = 0.0
+    for group in (None, *(group for group, size in sizes.items() if size >= MIN_REPORTS)):
+        part = [(answer.probability, answer.right) for answer in answers if group in {None, answer.group}]
+        least = threshold_for(part, target)
+        if least is None:
+            return None
+        highest = max(highest, least)
+    return highest
 
 
 def threshold_for(answers: Sequence[tuple[float, bool]], target: float) -> float | None:

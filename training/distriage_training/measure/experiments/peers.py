@@ -85,14 +85,14 @@ class SetFit:
         members = [
             np.flatnonzero(train_labels == label).tolist() for label in np.unique(train_labels[train_labels >= 0])
         ]
-        pairs = contrastive.shots(members, seed)
+        shots = contrastive.shots(members, seed)
         labelled = [row for rows in members for row in rows]
-        learned = sorted({*pairs, *random.Random(seed).sample(labelled, min(self.HEAD_RECORDS, len(labelled)))})
+        learned = sorted({*shots, *random.Random(seed).sample(labelled, min(self.HEAD_RECORDS, len(labelled)))})
         tuned = contrastive.fine_tuned(
             encoder.source,
             encoder.max_tokens,
-            [self._texts[row] for row in pairs],
-            [int(train_labels[row]) for row in pairs],
+            [self._texts[row] for row in shots],
+            [int(train_labels[row]) for row in shots],
             seed,
         )
         head = LogisticRegression(class_weight="balanced", max_iter=500)
