@@ -15,7 +15,7 @@ from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import default_taxonomy
 from distriage_training.config import TrainingConfig, load_config
 from distriage_training.corpus.load import data_sha256, load_splits
-from distriage_training.corpus.records import Reading, Record, label_numbers
+from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers
 from distriage_training.fit.examples import targets
 
 from support.examples import every, load, record
@@ -158,6 +158,41 @@ def test_readers_share_the_weight_and_confirm_each_other() -> None:
     assert numbers == [label_numbers(both, default_taxonomy()), label_numbers(other, default_taxonomy())]
     assert numbers[0][4] != numbers[1][4]
     assert numbers[0][5] == numbers[1][5]
+
+
+def test_a_reading_with_odds_is_shared_by_its_label_and_the_alternative() -> None:
+    settings = TrainingConfig(label_weights={"careful": {"fix": 0.5}})
+    labels = {"kind": "bug", "cause": "incorrect-logic", "fix": "framework-patch"}
+    careful = Reading(
+        labels, source="careful", sure=True, odds={"cause": 0.75, "fix": 1.0}, alternatives={"cause": "api-misuse"}
+    )
+    alone, first, second = targets(record(labels=labels, others=(careful,)), default_taxonomy(), settings)
+    cause, fix = list(default_taxonomy().axes).index("cause"), list(default_taxonomy().axes).index("fix")
+    assert [alone[1][cause], first[1][cause], second[1][cause]] == [0.5, 0.375, 0.125]
+    assert [alone[1][fix], first[1][fix], second[1][fix]] == [0.5, 0.25, 0.0]
+    assert alone[0] == first[0]
+    assert second[0][cause] == default_taxonomy().axes["cause"].label_ids.index("api-misuse")
+    assert second[0][fix] == UNLABELLED
+
+
+def test_odds_of_readings_are_read_and_checked(tmp_path: Path) -> None:
+    labels = {"stage": "inference", "symptom": "runtime-hang"}
+    reading = {"reader": "careful", "id": ROWS[0]["id"], **labels, "odds": {"stage": 80}}
+    path = corpus_config(tmp_path, ROWS, IDS, data={"readers": ["careful"]})
+    readings = tmp_path / "corpus" / "readings.jsonl"
+
+    def others(**changes: object) -> tuple[Reading, ...]:
+        write_lines(readings, [{**reading, **changes}])
+        return next(one for one in every(load(path)) if one.id == ROWS[0]["id"]).others
+
+    (found,) = others(alternative={"stage": "build-import"})
+    assert found == Reading(labels, "careful", sure=True, odds={"stage": 0.8}, alternatives={"stage": "build-import"})
+    with pytest.raises(CorpusError, match="expected `odds` and `alternative` of the same axes"):
+        others()
+    with pytest.raises(CorpusError, match="stage: unknown label 'bild'"):
+        others(alternative={"stage": "bild"})
+    with pytest.raises(CorpusError, match=r"odds: stage: 0\.8; expected a whole number of percent"):
+        others(alternative={"stage": "build-import"}, odds={"stage": 0.8})
 
 
 def test_further_readings_join_the_records_of_training(tmp_path: Path) -> None:

@@ -201,6 +201,7 @@ def data_sha256(records: Sequence[Record]) -> str:
             dict(record.labels),
             record.split,
             *(dict(other.labels) for other in record.others),
+            *([dict(other.odds), dict(other.alternatives)] for other in record.others if other.odds),
         ]
         digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
     return digest.hexdigest()

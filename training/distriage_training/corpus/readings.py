@@ -1,5 +1,7 @@
 """Single readings of reports that were read more than once: `readings.jsonl`, and how they join the records of
 training.
+
+A reader may give odds: `odds`, axis -> percent for the label, and `alternative`, axis -> the label with the rest.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def join_readings(records: Sequence[Record], path: Path, readers: Sequence[str],
         path: `readings.jsonl`.
 
     Raises:
-        CorpusError: there is no such reader, or one of its labels is not in the taxonomy.
+        CorpusError: there is no such reader, one of its labels is not in the taxonomy, or its odds are no odds.
     """
     if not readers:
         return list(records)
@@ -47,11 +49,30 @@ def join_readings(records: Sequence[Record], path: Path, readers: Sequence[str],
         if reader not in readings:
             raise CorpusError(f"{path}: no reader {reader!r}; readers: {', '.join(readings)}")
         for identifier, row in readings[reader].items():
-            labels = {axis: str(row[axis]).lower() for axis in taxonomy.axes if row.get(axis) is not None}
-            for axis, label in labels.items():
-                if label not in taxonomy.axes[axis].label_ids:
-                    raise CorpusError(f"{path}: {identifier}, read by {reader!r}: {axis}: unknown label {label!r}")
-            others.setdefault(identifier, []).append(
-                Reading(labels, source=reader, sure=row.get("confidence") != "low")
-            )
+            place = f"{path}: {identifier}, read by {reader!r}"
+            others.setdefault(identifier, []).append(_reading(row, reader, taxonomy, place))
     return [replace(record, others=tuple(others.get(record.id, ()))) for record in records]
+
+
+def _reading(row: Mapping[str, object], reader: str, taxonomy: Taxonomy, place: str) -> Reading:
+    alternative = row.get("alternative") or {}
+    odds = row.get("odds") or {}
+    if not isinstance(alternative, dict) or not isinstance(odds, dict) or alternative.keys() != odds.keys():
+        raise CorpusError(f"{place}: expected `odds` and `alternative` of the same axes")
+    if wrong := [axis for axis, share in odds.items() if not isinstance(share, int) or not 0 < share <= 100]:
+        raise CorpusError(f"{place}: odds: {wrong[0]}: {odds[wrong[0]]!r}; expected a whole number of percent")
+    return Reading(
+        labels=_labels(row, taxonomy, place),
+        source=reader,
+        sure=row.get("confidence") != "low",
+        odds={axis: share / 100 for axis, share in odds.items()},
+        alternatives=_labels(alternative, taxonomy, place),
+    )
+
+
+def _labels(row: Mapping[str, object], taxonomy: Taxonomy, place: str) -> dict[str, str]:
+    labels = {axis: str(row[axis]).lower() for axis in taxonomy.axes if row.get(axis) is not None}
+    for axis, label in labels.items():
+        if label not in taxonomy.axes[axis].label_ids:
+            raise CorpusError(f"{place}: {axis}: unknown label {label!r}")
+    return labels

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -103,11 +103,15 @@ class Reading:
         labels: Axis -> label id; an axis that is not annotated is absent.
         source: The record's source, or the name of a further reader: what `training.label_weights` calls it.
         sure: Whether the reader was.
+        odds: Axis -> the reader's own odds for that label, 0 to 1; absent where the reader gave none.
+        alternatives: Axis -> the label that has the rest of the odds.
     """
 
     labels: Mapping[str, str]
     source: str
     sure: bool
+    odds: Mapping[str, float] = field(default_factory=dict)
+    alternatives: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

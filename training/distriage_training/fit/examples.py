@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from datasets import Dataset
 from tokenizers import Tokenizer
@@ -40,10 +41,10 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
 
 def targets(record: Record, taxonomy: Taxonomy, settings: TrainingConfig) -> list[tuple[list[int], list[float]]]:
     """What training is to learn from a record: the label numbers [axes] of each of its readings, and their weights
-    [axes].
+    [axes]. A reading with odds comes twice: with its labels, and with their alternatives.
 
-    Readings share the record's weight evenly. Whoever was not sure counts less (`unsure_weights`), unless another
-    reader chose the same label.
+    Readings share the record's weight evenly; labels and alternatives share a reading's by its odds. Whoever was not
+    sure counts less (`unsure_weights`), unless another reader chose the same label.
     """
     readings = record.readings
 
@@ -54,7 +55,12 @@ def targets(record: Record, taxonomy: Taxonomy, settings: TrainingConfig) -> lis
         unsure = 1.0 if reading.sure or confirmed else settings.unsure_weights.get(axis, 1.0)
         return settings.label_weights.get(reading.source, {}).get(axis, 1.0) * unsure / len(readings)
 
-    return [
-        (label_numbers(reading, taxonomy), [weight(number, axis) for axis in taxonomy.axes])
-        for number, reading in enumerate(readings)
-    ]
+    found = []
+    for number, reading in enumerate(readings):
+        odds = {axis: reading.odds.get(axis, 1.0) for axis in taxonomy.axes}
+        whole = {axis: weight(number, axis) for axis in taxonomy.axes}
+        found.append((label_numbers(reading, taxonomy), [whole[axis] * odds[axis] for axis in taxonomy.axes]))
+        if reading.alternatives:
+            other = replace(reading, labels=reading.alternatives)
+            found.append((label_numbers(other, taxonomy), [whole[axis] * (1 - odds[axis]) for axis in taxonomy.axes]))
+    return found

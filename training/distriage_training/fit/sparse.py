@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +22,8 @@ from distriage_training.config import Config
 from distriage_training.corpus.records import UNLABELLED, Record
 from distriage_training.fit.examples import targets
 from distriage_training.fit.model import SparseHead
+
+WORTH_PROCESSES = 2_000  # records; starting processes takes longer than to fit fewer
 
 
 def feature_matrix(records: Sequence[Record]) -> csr_matrix:
@@ -37,8 +40,10 @@ def feature_matrix(records: Sequence[Record]) -> csr_matrix:
 def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Config, progress: Any = None) -> SparseHead:
     """Fit on training records.
 
+    Axes are fitted side by side, one a core.
+
     Args:
-        progress: Called with the axis that is being fitted.
+        progress: Called with each axis that has been fitted.
 
     Returns:
         A head whose outputs are the labels of all axes, in the taxonomy's order. A label without any example gets a
@@ -52,6 +57,7 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
     rows, numbers, weights = (np.array(column) for column in zip(*read, strict=True))
     sizes = [len(axis.label_ids) for axis in taxonomy.axes.values()]
     head = SparseHead(HASH_BUCKETS, sum(sizes), VIEWS)
+    jobs = -1 if len(records) >= WORTH_PROCESSES else 1
     for view in range(VIEWS):
         columns = slice(view * HASH_BUCKETS, (view + 1) * HASH_BUCKETS)
         transformer = TfidfTransformer().fit(counts[:, columns])
@@ -60,23 +66,15 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
         # An n-gram that no report has keeps the weight 0: its column is left out of the fit.
         seen = np.unique(features.indices)
         features = features[:, seen]
+        fits = Parallel(n_jobs=jobs, return_as="generator")(
+            delayed(_fit_axis)(features, rows, numbers[:, i], weights[:, i], size, config)
+            for i, size in enumerate(sizes)
+        )
         fitted = []
-        for i, (axis, size) in enumerate(zip(taxonomy.axes, sizes, strict=True)):
+        for axis, found in zip(taxonomy.axes, fits, strict=True):
+            fitted.append(found)
             if progress is not None:
                 progress(f"{axis}, view {view + 1} of {VIEWS}")
-            used = (numbers[:, i] != UNLABELLED) & (weights[:, i] > 0)
-            chosen, place = np.unique(
-                rows[used] * size + numbers[used, i], return_inverse=True
-            )  # readers who agree are one example
-            fitted.append(
-                _fit_axis(
-                    features[chosen // size],
-                    chosen % size,
-                    np.bincount(place, weights[used, i]).astype(np.float64),
-                    size,
-                    config,
-                )
-            )
         weights_of_view = np.zeros((sum(sizes), HASH_BUCKETS), np.float32)
         weights_of_view[:, seen] = np.concatenate([weight for weight, _ in fitted])
         head.set_weights(view, torch.from_numpy(weights_of_view.T))
@@ -85,6 +83,27 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
 
 
 def _fit_axis(
+    features: csr_matrix,
+    rows: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    size: int,
+    config: Config,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weights [size, columns] and biases [size] of an axis; a reading a row of `rows`, `numbers` and `weights`."""
+    used = (numbers != UNLABELLED) & (weights > 0)
+    # Readers who agree are one example.
+    chosen, place = np.unique(rows[used] * size + numbers[used], return_inverse=True)
+    return _fit_labels(
+        features[chosen // size],
+        chosen % size,
+        np.bincount(place, weights[used]).astype(np.float64),
+        size,
+        config,
+    )
+
+
+def _fit_labels(
     features: csr_matrix, labels: NDArray[np.int64], weights: NDArray[np.float64], size: int, config: Config
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     settings = config.sparse
