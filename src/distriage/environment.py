@@ -1,4 +1,4 @@
-"""The facts of a report's environment, and what a maintainer would have to ask for. Pure.
+"""The facts of a report's environment. Pure.
 
 A fact is only what the report states: a version beside the name of the package, a count beside the device. Reads the raw text,
 template lines and listings included, since that is where facts stand.
@@ -176,44 +176,6 @@ class EnvironmentFacts:
         return {item.name: value for item in fields(self) if (value := getattr(self, item.name)) is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Something a maintainer would have to ask for.
-
-    Attributes:
-        fact: Name of the missing fact, a field of `EnvironmentFacts`, or `error` or `reproduction`.
-        text: The question, one sentence.
-    """
-
-    fact: str
-    text: str
-
-
-_QUESTIONS: Mapping[str, str] = {
-    "framework_version": "Which version (or commit) of the framework is in use?",
-    "torch": "Which version of PyTorch?",
-    "cuda": "Which CUDA (or ROCm) version?",
-    "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
-    "driver": "Which GPU driver version? (`nvidia-smi`)",
-    "gpu_model": "Which GPU model?",
-    "gpu_count": "How many GPUs take part?",
-    "nodes": "On how many nodes?",
-    "os": "Which operating system?",
-    "launcher": "With which command are the processes launched?",
-    "error": "What is the complete error message or traceback?",
-    "reproduction": "What is the smallest script or command that shows it?",
-}
-# Facts without which an expert cannot go on, by the stage in which the failure shows.
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "build-import": ("framework_version", "torch", "cuda", "os"),
-    "communication-setup": ("framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"),
-    "data-model-preparation": ("framework_version", "torch", "gpu_count"),
-    "training-evaluation": ("framework_version", "torch", "gpu_model", "gpu_count"),
-    "inference": ("framework_version", "gpu_model", "gpu_count"),
-}
-_ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
-
-
 def find_facts(title: str, body: str) -> EnvironmentFacts:
     """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
     text = _readable(title, body)
@@ -292,29 +254,3 @@ def _framework(text: str) -> tuple[str | None, str | None]:
             if match_:
                 return framework, match_.group("v").rstrip(".,")
     return framework, None
-
-
-def missing_facts(
-    facts: EnvironmentFacts, *, has_error: bool, thin: bool = False, sure: Iterable[str] = ()
-) -> list[Question]:
-    """What a maintainer would have to ask the reporter for.
-
-    Args:
-        facts: What the report states.
-        has_error: Whether the report holds an error line.
-        thin: Whether the report says next to nothing.
-        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang.
-
-    Returns:
-        Questions, the most needed first.
-    """
-    needed: Iterable[str] = next((_NEEDED[label] for label in sure if label in _NEEDED), _ALWAYS)
-    stated = facts.stated()
-    missing = [name for name in needed if name not in stated]
-    if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
-        missing = [name for name in missing if name != "framework_version"]
-    if thin:
-        missing.insert(0, "reproduction")
-    if thin or not has_error:
-        missing.insert(0, "error")
-    return [Question(name, _QUESTIONS[name]) for name in missing]

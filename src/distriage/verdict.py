@@ -11,13 +11,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from distriage.bundle import Bundle
-from distriage.environment import missing_facts
 from distriage.explain import Evidence
 from distriage.known_bad import known_bad
 from distriage.own.answer import OwnLabel
 from distriage.past.answer import LikelyDuplicate
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import decide
+from distriage.questions import missing_facts
 from distriage.reading import ReadReport
 from distriage.similar import Neighbour
 from distriage.taxonomy import Taxonomy

@@ -25,13 +25,18 @@ from support.runs import TAXONOMY, four_steps
 from support.toys import write_config
 
 
-def test_dropout_is_off_and_layers_are_cut() -> None:
+def test_dropout_is_the_settings_and_layers_are_cut() -> None:
     encoder = load_encoder(EncoderConfig(layers=2))
     assert len(encoder.encoder.layer) == 2
-    assert {module.p for module in encoder.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
+    assert dropouts(encoder) == {0.0}
+    assert dropouts(load_encoder(EncoderConfig(layers=1, dropout=0.25), pretrained=False)) == {0.25}
     bare = load_encoder(EncoderConfig(layers=1), pretrained=False)
     assert not torch.equal(bare.embeddings.word_embeddings.weight, encoder.embeddings.word_embeddings.weight)
     assert len(weights_sha256(EncoderConfig())) == 64
+
+
+def dropouts(encoder: torch.nn.Module) -> set[float]:
+    return {module.p for module in encoder.modules() if isinstance(module, torch.nn.Dropout)}
 
 
 @pytest.mark.parametrize(

@@ -162,12 +162,14 @@ class DomainConfig(_Strict):
         reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. None:
             no gate.
         repositories: Which of their repositories are foreign; their training records are left out.
+        leave_out: Sources of training records that the gate does not learn as reports of the domain.
         groups: The groups, such as frameworks, that the model is for; empty: all. Validation reports of others neither
             say what the gate must let pass nor when a label is right often enough: some are of other software.
     """
 
     reports: list[ConfigPath] = []
     repositories: list[str] = []
+    leave_out: list[str] = []
     groups: list[str] = []
 
 

@@ -32,7 +32,8 @@ class DomainData:
     """Reports of the gate.
 
     Attributes:
-        known: N-grams of the training reports; those of no thread and those of foreign repositories are left out.
+        known: N-grams of the training reports; those of no thread, of foreign repositories and of sources
+            that the configuration leaves out are not among them.
         bugs: The validation bugs, `validation` as the gate sees them.
         labelled: Whether each gets a label without a gate in each of `MODES`, [n, 2].
         others: The reports of other software, those that the classifier has read first; `folds` by repository.
@@ -80,7 +81,9 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
     known = [
         record
         for record in splits.train
-        if record.origin != "generated" and record.id.lower().partition("#")[0] not in foreign
+        if record.origin != "generated"
+        and record.source not in config.domain.leave_out
+        and record.id.lower().partition("#")[0] not in foreign
     ]
     bugs = [record for record in in_domain(splits.validation, config) if record.labels.get("kind") == "bug"]
     counts = feature_matrix(others)

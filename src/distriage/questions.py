@@ -1,0 +1,72 @@
+"""What a maintainer would have to ask the reporter for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from distriage.environment import EnvironmentFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something a maintainer would have to ask for.
+
+    Attributes:
+        fact: Name of the missing fact, a field of `EnvironmentFacts`, or `error` or `reproduction`.
+        text: The question, one sentence.
+    """
+
+    fact: str
+    text: str
+
+
+_QUESTIONS: Mapping[str, str] = {
+    "framework_version": "Which version (or commit) of the framework is in use?",
+    "torch": "Which version of PyTorch?",
+    "cuda": "Which CUDA (or ROCm) version?",
+    "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
+    "driver": "Which GPU driver version? (`nvidia-smi`)",
+    "gpu_model": "Which GPU model?",
+    "gpu_count": "How many GPUs take part?",
+    "nodes": "On how many nodes?",
+    "os": "Which operating system?",
+    "launcher": "With which command are the processes launched?",
+    "error": "What is the complete error message or traceback?",
+    "reproduction": "What is the smallest script or command that shows it?",
+}
+# Facts without which an expert cannot go on, by the stage in which the failure shows.
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "build-import": ("framework_version", "torch", "cuda", "os"),
+    "communication-setup": ("framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"),
+    "data-model-preparation": ("framework_version", "torch", "gpu_count"),
+    "training-evaluation": ("framework_version", "torch", "gpu_model", "gpu_count"),
+    "inference": ("framework_version", "gpu_model", "gpu_count"),
+}
+_ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
+
+
+def missing_facts(
+    facts: EnvironmentFacts, *, has_error: bool, thin: bool = False, sure: Iterable[str] = ()
+) -> list[Question]:
+    """What a maintainer would have to ask the reporter for.
+
+    Args:
+        facts: What the report states.
+        has_error: Whether the report holds an error line.
+        thin: Whether the report says next to nothing.
+        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang.
+
+    Returns:
+        Questions, the most needed first.
+    """
+    needed: Iterable[str] = next((_NEEDED[label] for label in sure if label in _NEEDED), _ALWAYS)
+    stated = facts.stated()
+    missing = [name for name in needed if name not in stated]
+    if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
+        missing = [name for name in missing if name != "framework_version"]
+    if thin:
+        missing.insert(0, "reproduction")
+    if thin or not has_error:
+        missing.insert(0, "error")
+    return [Question(name, _QUESTIONS[name]) for name in missing]
