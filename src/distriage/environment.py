@@ -121,25 +121,10 @@ _OS = re.compile(
     re.I,
 )
 
-# Words of which a text in lower case holds one where the pattern may match. To look for them first takes a twentieth of the time.
+# Words of which a text in lower case holds one where the pattern may match. To look for them first halves the time.
 _GPU_WORDS = (
-    *(
-        "a100",
-        "h100",
-        "v100",
-        "p100",
-        "b100",
-        "a800",
-        "h800",
-        "h200",
-        "b200",
-        "b300",
-        "l40",
-        "a6000",
-        "titan",
-        "ascend",
-    ),
-    *("rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "h20"),
+    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "b200", "b300", "l40", "a6000"),
+    *("titan", "ascend", "rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "h20"),
     *(f"mi{digit}" for digit in range(10)),
     *(f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)),
 )
