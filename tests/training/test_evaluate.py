@@ -132,6 +132,21 @@ def test_groups_part_the_records(
         assert groups[key]["n"] == len(members)
         predicted = probabilities[axis][rows].argmax(1)
         assert groups[key]["accuracy"] == pytest.approx(scoring.accuracy(truth[members], predicted[members]), abs=0.1)
+        low, high = groups[key]["accuracy_interval"]
+        assert low <= groups[key]["accuracy"] <= high
+        likeliest = np.sort(probabilities[axis][rows], axis=1)
+        right = probabilities[axis][rows][np.arange(len(rows)), truth] >= likeliest[:, -min(3, likeliest.shape[1])]
+        of_group = groups[key]["among_three"], groups[key]["applied"]
+        assert of_group[0] == pytest.approx(right[members].mean(), abs=0.1)
+        assert list(of_group[1]) == ["balanced", "precise"]
+
+
+def test_origins_together_give_what_all_get(measured: Measured) -> None:
+    for axis, groups in measured[0]["groups"].items():
+        origins = [row for name, row in groups.items() if name.startswith("origin ")]
+        for mode, table in measured[0]["thresholds"].items():
+            given = sum(row["applied"][mode]["coverage"] * row["n"] for row in origins)
+            assert given == pytest.approx(table[axis]["coverage"] * sum(row["n"] for row in origins))
 
 
 def test_chinese_reports_are_a_group(measured: Measured, splits: Splits) -> None:
@@ -210,7 +225,8 @@ def test_the_report_shows_n_baselines_intervals_and_agreement(measured: Measured
         assert cells[-2:] == ["" if row is None else pair(row) for row in found]
     assert "Applied at the shipped thresholds: precision (coverage)" in lines
     assert any(line.startswith("| balanced | ") for line in lines)
-    assert any(line.startswith("| origin restated | ") for line in lines)
+    assert sum(line.startswith("| origin restated | ") for line in lines) == 4
+    assert {"right label among three", "balanced: precision (coverage)"} <= {line.split(" | ")[0][2:] for line in lines}
 
 
 def test_without_baselines_and_with_readings_of_other_reports(

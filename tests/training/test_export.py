@@ -20,7 +20,7 @@ from distriage.recipe.text import prepare
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.texts import read_texts
 from distriage_training.measure import scoring
-from distriage_training.release import gates
+from distriage_training.release import gates, graph
 from distriage_training.release.calibrate import confidence_loss
 from distriage_training.release.export import calibrations, export, fit_calibration
 from distriage_training.release.gates import (
@@ -179,6 +179,15 @@ def test_int8_is_smaller_and_close(exported: Exported, tmp_path: Path) -> None:
         onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, tmp_path / "int8.onnx")
     )
     assert 0 < difference(fp32, int8) <= MAX_INT8_DIFFERENCE
+
+
+def test_an_encoder_too_small_for_int8_products_keeps_them(
+    exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "MIN_COLUMNS", 10_000)
+    train = load_splits(exported.config, TAXONOMY).train
+    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, train[:2]))
+    assert "MatMulInteger" not in {node.op_type for node in onnx.load(tmp_path / "int8.onnx").graph.node}
 
 
 def test_outliers_are_smoothed_and_the_product_stays_what_it_was(exported: Exported, tmp_path: Path) -> None:

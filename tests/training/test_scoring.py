@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from distriage_training.measure.scoring import (
     accuracy,
     accuracy_of_draws,
+    among_likeliest,
     bootstrap_interval,
     brier,
     coverage_at_precision,
@@ -32,6 +33,13 @@ def test_scores_by_hand() -> None:
 
 def test_macro_f1_counts_labels_of_truth_and_of_prediction_and_no_others() -> None:
     assert macro_f1(np.array([5, 5, 5, 5]), np.array([5, 5, 5, 7])) == pytest.approx((6 / 7 + 0) / 2)
+
+
+def test_a_label_is_among_the_likeliest_or_not() -> None:
+    probabilities = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.1, 0.45, 0.45]])
+    assert among_likeliest(np.array([1, 2, 2]), probabilities, 2).tolist() == [True, False, True]
+    assert among_likeliest(np.array([0, 2, 2]), probabilities, 1).tolist() == [True, False, False]
+    assert among_likeliest(np.array([0, 1, 2]), probabilities, 5).all()
 
 
 # confidence .9 .8 .7 .6 .6, right yes no yes yes no

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from distriage_training.measure.evaluation import (
     AxisResult,
     CountedScores,
     Evaluation,
+    GroupScores,
     ReaderAgreement,
 )
 from distriage_training.measure.faithfulness import draw_faithfulness, measure_faithfulness
@@ -37,7 +38,10 @@ from distriage_training.measure.readers import SecondReader, measure_readers
 from distriage_training.measure.report import report
 
 REQUESTS = "requests.jsonl"  # in the OpenAI batch format
+THREE = 3  # a differential diagnosis names as many causes
+NONE_GIVEN = -1
 Labels = NDArray[np.integer]
+Given = dict[Mode, dict[str, Labels]]  # mode -> axis -> the number of the label that is given, or NONE_GIVEN, [reports]
 
 
 def evaluate(
@@ -66,8 +70,10 @@ def evaluate(
     splits = load_splits(config, taxonomy, console)
     records = splits.measured(split)
     predictions = predict(classifier, records, console)
-    labels = np.array([label_numbers(record, taxonomy) for record in records])
-    axes, groups, figures = _by_axis(splits, records, predictions, taxonomy, baselines=baselines, console=console)
+    given = _given(classifier, predictions)
+    axes, groups, figures = _by_axis(
+        splits, records, predictions, given, taxonomy, baselines=baselines, console=console
+    )
     feedback = splits.feedback if split == "validation" else []
     both, requests = measure_readers(second, records, console) if second is not None else (None, [])
     found = Evaluation(
@@ -77,7 +83,7 @@ def evaluate(
         without_text=splits.without_text.get(split, 0),
         axes=axes,
         groups=groups,
-        thresholds=_applied(classifier, predictions, labels, taxonomy),
+        thresholds=_thresholds(records, given, taxonomy),
         agreement=_agreement(config, records, taxonomy),
         feedback=_against_reviews(feedback, predict(classifier, feedback, console), taxonomy) if feedback else {},
         similar=measure_similar(classifier, records, predictions, splits.train, console)
@@ -101,16 +107,17 @@ def _by_axis(
     splits: Splits,
     records: Sequence[Record],
     predictions: Sequence[Prediction],
+    given: Given,
     taxonomy: Taxonomy,
     *,
     baselines: bool,
     console: Console,
-) -> tuple[dict[str, AxisResult], dict[str, dict[str, CountedScores]], dict[str, AxisData]]:
+) -> tuple[dict[str, AxisResult], dict[str, dict[str, GroupScores]], dict[str, AxisData]]:
     labels = np.array([label_numbers(record, taxonomy) for record in records])
     train_labels = np.array([label_numbers(record, taxonomy) for record in splits.train])
     tfidf = TfidfBaseline(splits.train) if baselines else None
     results: dict[str, AxisResult] = {}
-    groups: dict[str, dict[str, CountedScores]] = {}
+    groups: dict[str, dict[str, GroupScores]] = {}
     figures: dict[str, AxisData] = {}
     for i, axis in enumerate(track(list(taxonomy.axes.values()), "axes", console=console, transient=True)):
         rows = np.flatnonzero(labels[:, i] >= 0)
@@ -120,7 +127,8 @@ def _by_axis(
         asked = [records[int(row)] for row in rows]
         by_words = None if tfidf is None else tfidf.predict(train_labels[:, i], asked)
         results[axis.id] = score(truth, probabilities, commonest, by_words)
-        groups[axis.id] = _by_group(asked, truth, probabilities.argmax(1))
+        of_axis = {mode: by_axis[axis.id][rows] for mode, by_axis in given.items()}
+        groups[axis.id] = _by_group(asked, truth, probabilities, of_axis)
         figures[axis.id] = (axis.label_ids, truth, probabilities)
     return results, groups, figures
 
@@ -160,7 +168,9 @@ def scores_of(truth: Labels, predicted: Labels) -> CountedScores:
     )
 
 
-def _by_group(records: Sequence[Record], truth: Labels, predicted: Labels) -> dict[str, CountedScores]:
+def _by_group(
+    records: Sequence[Record], truth: Labels, probabilities: NDArray[np.floating], given: Mapping[Mode, Labels]
+) -> dict[str, GroupScores]:
     groups: dict[str, list[int]] = {}
     for position, record in enumerate(records):
         groups.setdefault(f"origin {record.origin}", []).append(position)
@@ -168,10 +178,20 @@ def _by_group(records: Sequence[Record], truth: Labels, predicted: Labels) -> di
             groups.setdefault(f"group {record.group}", []).append(position)
         if any("\u4e00" <= char <= "\u9fff" for char in record.title + record.body[:500]):
             groups.setdefault("language Chinese", []).append(position)
-    return {name: scores_of(truth[members], predicted[members]) for name, members in sorted(groups.items())}
+    predicted = probabilities.argmax(1)
+    right = scoring.among_likeliest(truth, probabilities, THREE)
+    return {
+        name: GroupScores(
+            **scores_of(truth[members], predicted[members]).model_dump(),
+            accuracy_interval=scoring.bootstrap_interval(truth[members], predicted[members], scoring.accuracy_of_draws),
+            among_three=float(right[members].mean()),
+            applied={mode.value: _applied(truth[members], labels[members]) for mode, labels in given.items()},
+        )
+        for name, members in sorted(groups.items())
+    }
 
 
-def _group_means(groups: dict[str, dict[str, CountedScores]]) -> dict[str, float]:
+def _group_means(groups: dict[str, dict[str, GroupScores]]) -> dict[str, float]:
     return {
         axis: float(np.mean([row.macro_f1 for name, row in by_name.items() if name.startswith("group ")]))
         for axis, by_name in groups.items()
@@ -190,22 +210,42 @@ def _against_reviews(
     return result
 
 
-def _applied(
-    classifier: Classifier, predictions: Sequence[Prediction], labels: Labels, taxonomy: Taxonomy
-) -> dict[str, dict[str, Applied]]:
-    """Precision and coverage at the shipped thresholds, among reports labelled on the axis."""
-    result: dict[str, dict[str, Applied]] = {}
+def _given(classifier: Classifier, predictions: Sequence[Prediction]) -> Given:
+    taxonomy = classifier.bundle.taxonomy
+    found: Given = {}
     for mode in (Mode.BALANCED, Mode.PRECISE):
         decisions = [decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode) for prediction in predictions]
-        for i, axis in enumerate(taxonomy.axes.values()):
-            rows = np.flatnonzero(labels[:, i] >= 0)
-            applied = [row for row in rows if decisions[row][axis.id].outcome is Outcome.APPLY]
-            right = sum(axis.label_ids.index(decisions[row][axis.id].label) == labels[row, i] for row in applied)
-            result.setdefault(mode.value, {})[axis.id] = Applied(
-                coverage=len(applied) / len(rows) if len(rows) else 0.0,
-                precision=right / len(applied) if applied else None,
+        found[mode] = {
+            axis.id: np.array(
+                [
+                    axis.label_ids.index(of_report[axis.id].label)
+                    if of_report[axis.id].outcome is Outcome.APPLY
+                    else NONE_GIVEN
+                    for of_report in decisions
+                ]
             )
+            for axis in taxonomy.axes.values()
+        }
+    return found
+
+
+def _thresholds(records: Sequence[Record], given: Given, taxonomy: Taxonomy) -> dict[str, dict[str, Applied]]:
+    """Precision and coverage at the shipped thresholds, among reports labelled on the axis."""
+    labels = np.array([label_numbers(record, taxonomy) for record in records])
+    result: dict[str, dict[str, Applied]] = {}
+    for mode, by_axis in given.items():
+        for i, (axis, of_reports) in enumerate(by_axis.items()):
+            rows = np.flatnonzero(labels[:, i] >= 0)
+            result.setdefault(mode.value, {})[axis] = _applied(labels[rows, i], of_reports[rows])
     return result
+
+
+def _applied(truth: Labels, given: Labels) -> Applied:
+    applied = given != NONE_GIVEN
+    return Applied(
+        coverage=float(applied.mean()) if len(given) else 0.0,
+        precision=float((truth == given)[applied].mean()) if applied.any() else None,
+    )
 
 
 def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) -> dict[str, dict[str, ReaderAgreement]]:

@@ -64,6 +64,20 @@ class Applied(_Strict):
         return "none (0%)" if self.precision is None else f"{self.precision:.2f} ({self.coverage:.0%})"
 
 
+class GroupScores(CountedScores):
+    """Reports of one origin, group or language.
+
+    Attributes:
+        among_three: Share of reports whose right label is among the three likeliest.
+        applied: Mode -> what the policy applies to them. Evaluations that were recorded before this and the two
+            above were measured have none of them.
+    """
+
+    accuracy_interval: Interval | None = None
+    among_three: float | None = None
+    applied: Mapping[str, Applied] = {}
+
+
 class BothReaders(_Strict):
     """The model and a second reader on one axis, shares of `n` reports.
 
@@ -172,7 +186,7 @@ class Evaluation(_Strict):
     records: int
     without_text: int = 0
     axes: Mapping[str, AxisResult]
-    groups: Mapping[str, Mapping[str, CountedScores]]
+    groups: Mapping[str, Mapping[str, GroupScores]]
     thresholds: Mapping[str, Mapping[str, Applied]]
     agreement: Mapping[str, Mapping[str, ReaderAgreement]] = {}
     feedback: Mapping[str, CountedScores] = {}

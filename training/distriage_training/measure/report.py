@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from distriage_training.measure.evaluation import Evaluation, Interval
+from distriage_training.measure.evaluation import Evaluation, GroupScores, Interval
 from distriage_training.measure.faithfulness import faithfulness_table
 from distriage_training.measure.neighbours import similar_table
 from distriage_training.measure.readers import readers_table
@@ -40,7 +41,7 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         yield faithfulness_table(evaluation.faithfulness)
     if evaluation.second_reader is not None:
         yield readers_table(evaluation.second_reader)
-    yield _groups(evaluation)
+    yield from _groups(evaluation)
     if evaluation.group_macro_f1_mean:
         yield _published(evaluation)
 
@@ -69,21 +70,31 @@ def _scores(evaluation: Evaluation) -> str:
     )
 
 
-def _groups(evaluation: Evaluation) -> str:
+def _groups(evaluation: Evaluation) -> Iterator[str]:
+    """Scores of every group; for each origin also what is promised: a model may keep it on one and not on another."""
     names = sorted({name for groups in evaluation.groups.values() for name in groups})
-    return markdown(
-        ["accuracy / macro-F1 (n)", *evaluation.groups],
-        [
-            [
-                name,
-                *(
-                    f"{groups[name]} ({groups[name].n})" if name in groups else ""
-                    for groups in evaluation.groups.values()
-                ),
-            ]
-            for name in names
-        ],
-    )
+    origins = [name for name in names if name.startswith("origin ")]
+    yield _by_group("right label among three", evaluation, origins, lambda row: f"{row.among_three:.3f}")
+    for mode in evaluation.thresholds:
+        heading, cell = f"{mode}: precision (coverage)", partial(_applied, mode=mode)
+        yield _by_group(heading, evaluation, origins, cell)
+    yield _by_group("accuracy (95 % interval) / macro-F1, n", evaluation, names, _scores_of_group)
+
+
+def _by_group(heading: str, evaluation: Evaluation, names: list[str], cell: Callable[[GroupScores], str]) -> str:
+    """A row for each name, a column for each axis."""
+    by_axis = evaluation.groups.values()
+    rows = [[name, *(cell(groups[name]) if name in groups else "" for groups in by_axis)] for name in names]
+    return markdown([heading, *evaluation.groups], rows)
+
+
+def _applied(row: GroupScores, mode: str) -> str:
+    return str(row.applied[mode])
+
+
+def _scores_of_group(row: GroupScores) -> str:
+    span = "" if row.accuracy_interval is None else f" ({_span(row.accuracy_interval)})"
+    return f"{row.accuracy:.3f}{span} / {row.macro_f1:.3f}, {row.n}"
 
 
 def _published(evaluation: Evaluation) -> str:

@@ -66,6 +66,12 @@ def coverage_at_precision(truth: Ints, probabilities: Floats, precision: float) 
     return float((enough[-1] + 1) / len(right)) if len(enough) else 0.0
 
 
+def among_likeliest(truth: Ints, probabilities: Floats, count: int) -> NDArray[np.bool_]:
+    """Whether the right label is among the `count` likeliest, [n]; of equal ones the first are taken."""
+    likeliest = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    return np.asarray((likeliest == truth[:, None]).any(1))
+
+
 def precision_coverage_curve(truth: Ints, probabilities: Floats) -> tuple[Floats, Floats]:
     """Coverage and precision as the confidence threshold falls, each [n]."""
     order = np.argsort(-probabilities.max(1), kind="stable")

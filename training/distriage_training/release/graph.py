@@ -148,6 +148,10 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
     # The exporter's shapes contradict what the quantizer makes of Gemm.
     del model.graph.value_info[:]
     products = quantizable(model)
+    if not products:  # onnxruntime takes an empty list for all
+        _quantize_embeddings(model)
+        onnx.save(model, file)
+        return
     _smooth(model, products, largest_activations(source, {node.input[0] for node in products}, feeds))
     _quantize_embeddings(model)
     quantize_dynamic(
