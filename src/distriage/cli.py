@@ -52,7 +52,7 @@ def classify(
         list[str] | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="Reports: Markdown, text or JSON; `.jsonl` holds one a line; `-` is standard input.",
+            help="Reports: Markdown, text or JSON; `.jsonl` holds one per line; `-` is standard input.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The title, where FILE holds only the body.")] = None,
@@ -64,11 +64,11 @@ def classify(
         bool, typer.Option("--json", help="One JSON document (schema: schemas/verdict.schema.json).")
     ] = False,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="One JSON document a line; the default for .jsonl input.")
+        bool, typer.Option("--jsonl", help="One JSON document per line; the default for .jsonl input.")
     ] = False,
     mode: Annotated[
         Mode,
-        typer.Option(help="How sure a label must be: always the likeliest, right in about 80 %, in about 90 %."),
+        typer.Option(help="How sure a label must be. best: the likeliest; balanced: right in about 80 %; precise: in about 90 %."),
     ] = Mode.BALANCED,
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
     similar: Annotated[
@@ -90,7 +90,7 @@ def classify(
         bool, typer.Option("--resume", help="Go on with an unfinished run of the same --output.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes that answer batches; default: one a core.")
+        int | None, typer.Option(min=1, help="Processes that answer batches; default: one per core.")
     ] = None,
     engine: Annotated[
         Engine, typer.Option(help="This machine, or the Ray cluster that RAY_ADDRESS names.")
@@ -110,7 +110,7 @@ def classify(
         bool, typer.Option("--show-request", help="Print what a second reader would be sent, and send nothing.")
     ] = False,
 ) -> None:
-    """Say stage, symptom, root cause, fix pattern and kind of issue reports, or that it is not sure."""
+    """Say what issue reports are about: kind, distributed or not, stage, symptom, root cause, fix; or "not sure"."""
     from distriage.classifier import Classifier
     from distriage.records import is_batch
 

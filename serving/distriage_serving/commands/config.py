@@ -35,7 +35,7 @@ def check(
         typer.Option(help="Check against the labels of this model instead of those of the packaged taxonomy."),
     ] = None,
 ) -> None:
-    """Check a configuration: one line an error, exit code 2.
+    """Check a configuration: one line per error, exit code 2.
 
     Inside GitHub Actions the lines are marked in the pull request.
     """

@@ -14,8 +14,8 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one; default: 8000.")] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
-    """Answer over HTTP. All settings can come from the environment too, as DISTRIAGE_HOST, DISTRIAGE_API_KEYS, ...;
-    see README.
+    """Answer over HTTP. The environment can hold all settings, such as DISTRIAGE_HOST and DISTRIAGE_API_KEYS; see
+    docs/settings.md.
     """
     with needs_extra("serve"):
         from distriage_serving.server import run_server

@@ -22,8 +22,8 @@ inbox_app = typer.Typer(
 def worker(
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
-    """Work on the GitHub bot's deliveries in a process of its own, beside `distriage serve`;
-    settings come from the environment, see README.
+    """Do the GitHub bot's work in a process of its own, beside `distriage serve`. Settings come from the environment;
+    see docs/settings.md.
     """
     from distriage_serving.bot.service import run_worker
     from distriage_serving.settings import load_settings

@@ -84,6 +84,8 @@ def readme_of(figures: Mapping[str, Any]) -> str:
         "start and all",
         f"- **{many['distriage']['reports_per_s']:.0f} reports a second** on {cores} cores"
         + (f", {many['ratio']:.1f} times a pipeline's best" if "ratio" in many else ""),
+        "",
+        f"Measured with {figures['model']} on {figures['machine']['cpu']}: [all figures](docs/benchmarks.md)",
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -108,7 +110,7 @@ def page_of(figures: Mapping[str, Any]) -> str:
         "that our recipe leaves of a report, which is shorter than the report, cut at the same number of tokens; "
         "cleaning it is counted on our side only.",
         f"```sh\n{COMMAND}\n```",
-        "infinity-emb needs an environment of its own: `python -m venv venv && venv/bin/pip install "
+        "The peers need `pip install '.[bench]'`; infinity-emb needs an environment of its own: `python -m venv venv && venv/bin/pip install "
         "'infinity-emb[server,torch]'`.",
     ]
     plots = {"By length": "latency", "A verdict, part": "parts", "Over HTTP": "clients"}

@@ -148,7 +148,7 @@ def import_tosem(
 
 @corpus_app.command()
 def publish(corpus: CorpusOption = CORPUS) -> None:
-    """Write the annotations as compressed JSONL, one file a split, for `datasets.load_dataset` and pandas."""
+    """Write the annotations as compressed JSONL, one file per split, for `datasets.load_dataset` and pandas."""
     with training():
         from distriage.errors import CorpusError
         from distriage.taxonomy import default_taxonomy
