@@ -33,7 +33,7 @@ FLOORS = {
         {"past"},
         {"planning", "store"},
         {"settings", "logs"},
-        {"administrators", "http_settings"},
+        {"administrators", "http_settings", "times"},
     ],
     "distriage_training": [{"commands"}, {"release", "study", "learn"}, {"measure"}, {"fit"}, {"corpus"}, {"config"}],
 }

@@ -174,6 +174,39 @@ def test_a_token_that_may_not_write_ends_the_run(double: GitHub, run: Backfill) 
     assert done.out.count("failed: #") == 5
 
 
+def test_an_issue_whose_labels_were_refused_is_not_done(double: GitHub, run: Backfill) -> None:
+    double.define(REPOSITORY, "symptom: hang", "symptom: oom")
+    double.troubles.append(Trouble("POST .*/issues/1/labels", faults.integration()))
+    assert "2 issues got labels, 1 none; 0 were done before, 1 failed" in run().out
+    assert "1 issues got labels, 0 none; 3 were done before, 0 failed" in run().out
+    assert labels(double)[0] == ["symptom: hang"]
+
+
+def test_issue_types_that_cannot_be_set_do_not_end_the_run(double: GitHub, run: Backfill) -> None:
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: {labels: {hang: {type: Bug}}}}\n"
+    double.issue_types.clear()
+    for number in range(10, 16):
+        double.open(f"{REPOSITORY}#{number}", HANG, HANG)
+    done = run()
+    assert done.code == 0 and "9 issues got labels, 1 none; 0 were done before, 8 failed" in done.out
+
+
+def test_a_dry_run_shows_the_plan_of_now_and_nothing_that_is_done(
+    double: GitHub, run: Backfill, tmp_path: Path
+) -> None:
+    table = tmp_path / "review.csv"
+
+    def proposed(*options: str) -> list[str]:
+        run("--dry-run", "--csv", table, *options)
+        return [row["label"] for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())]
+
+    assert proposed() == ["symptom: hang", "symptom: oom", "symptom: hang"]
+    double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: {labels: {hang: stuck}}}\n"
+    assert proposed("--again") == ["stuck", "symptom: oom", "stuck"]
+    run()
+    assert labels(double)[0] == ["stuck"] and proposed() == []
+
+
 def test_an_issue_that_vanishes_is_left_out(double: GitHub, run: Backfill) -> None:
     double.troubles.append(Trouble(f"GET /repos/{REPOSITORY}/issues/1$", faults.status(410)))
     done = run()

@@ -14,11 +14,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from distriage.errors import ConfigError, GitHubError, RefusedError
 from distriage.references import IssueReference
-from distriage_serving.bot.sweep import sweep
+from distriage_serving.bot.sweep import look_around, sweep
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.settings import load_settings
-from distriage_serving.store import Delivery, Job, Store, triage_job
+from distriage_serving.store import Delivery, Job, Store, reconcile_job, triage_job
 
+from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.command_line import Command, assert_one_line
 from support.databases import Clock
@@ -96,6 +97,14 @@ def test_deliveries_that_never_arrived_are_asked_for_again_a_few_times_at_most(g
     github.hook_delivery("replayed", 409)
     assert sweep(App(APP_ID, app_key(), github.url).client(), time.time()) == 2
     assert sorted(github.redelivered) == sorted([failed["id"], twice["id"]])
+
+
+def test_repositories_are_compared_though_deliveries_are_not_listed(github: GitHub, sqlite_store: Store) -> None:
+    sqlite_store.save_repository("owner/repo", installation_id=INSTALLATION)
+    github.troubles.append(Trouble("hook/deliveries", faults.status(404)))
+    assert look_around(sqlite_store, App(APP_ID, app_key(), github.url)).jobs == (
+        reconcile_job("owner/repo", INSTALLATION),
+    )
 
 
 # ---------------------------------------------------------------- the command line

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
+from distriage.own import shelf as shelves
 from distriage.own.answer import OwnLabel
 from distriage.own.shelf import OwnShelf
 from distriage.references import IssueReference
@@ -34,7 +36,7 @@ from distriage_serving.web.model_process import load_classifier
 from support.app_key import APP_ID, app_key
 from support.bot import ISSUE, Bot, bot, github, make, store
 from support.command_line import Command
-from support.github import INSTALLATION, GitHub
+from support.github import INSTALLATION, PERSON, GitHub
 from support.past_issues import WORDS
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.server import running
@@ -57,7 +59,10 @@ def test_a_person_says_which_own_labels_are_right() -> None:
     assert planned(False, decided={"own:docs": "docs"}).labels == ("docs",)
     refused = planned(True, decided={"own:docs": None})
     assert refused.labels == refused.take_off == () and "a person says" in refused.left_out[0].why
-    assert planned(True, decided={"own:docs": "docs"}, removed=frozenset({"docs"})).labels == ()
+    assert planned(True, removed=frozenset({"Docs"})).labels == ()
+    assert planned(True, decided={"own:docs": "docs"}, removed=frozenset({"docs"})).labels == ("docs",)
+    assert planned(True, decided={"own:Docs": "Docs"}).labels == ("Docs",)
+    assert planned(True, decided={"own:Docs": None}).labels == ()
     assert "no longer has" in planned(False, decided={"own:gone": "gone"}).left_out[0].why
 
 
@@ -67,6 +72,9 @@ def test_only_what_distriage_set_is_taken_off() -> None:
     assert planned(True, decided={"own:docs": None}, **ours).take_off == ("docs",)
     assert planned(True, decided={"own:docs": None}, labels=on_it).take_off == ()
     assert planned(True, **ours).take_off == planned(False, **ours).take_off == ()
+    other_case = {"labels": frozenset({"Docs"}), "labels_by_us": frozenset({"Docs"})}
+    assert planned(True, decided={"own:docs": None}, **other_case).take_off == ("Docs",)
+    assert planned(True, withdrawn={"own:docs": frozenset({"docs"})}, **other_case).take_off == ()
     undone = {"withdrawn": {"own:docs": frozenset({"docs"})}}
     assert planned(False, **undone, **ours).take_off == ("docs",)
     assert planned(True, **undone, **ours).take_off == ()
@@ -93,6 +101,21 @@ def test_the_app_sets_own_labels_and_takes_off_what_a_person_refuses(
     bot.store.put_job(triage_job(PLACE, INSTALLATION))
     bot.settle()
     assert bot.github.labels(ISSUE) == ["speed"]
+
+
+def test_of_a_tick_in_the_queue_and_a_label_taken_off_by_hand_the_later_counts(bot: Bot) -> None:
+    bot.github.label(ISSUE, "docs", PERSON)
+    bot.github.unlabel(ISSUE, "docs", PERSON)
+    tick = Review(
+        repository="owner/repo", number=1, axis="own:docs", label="docs", who="x", how="queue", at=bot.clock()
+    )
+    bot.store.add_reviews(tick)
+    bot.issue("opened")
+    assert "docs" in bot.github.labels(ISSUE)
+    bot.github.unlabel(ISSUE, "docs", PERSON)
+    bot.github.timelines[ISSUE][-1]["created_at"] = "2999-01-01T00:00:00Z"
+    bot.issue("unlabeled")
+    assert "docs" not in bot.github.labels(ISSUE)
 
 
 # ---------------------------------------------------------------- the queue
@@ -172,16 +195,22 @@ def rename(folder: Path, repository: str, docs: str) -> None:
     (folder / ".new").replace(folder / "own.json")
 
 
-def test_each_repository_has_its_heads(shelf: Path, keyword_bundle: Path) -> None:
+def test_each_repository_has_its_heads(shelf: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelves, "LOOK_S", 60)
     heads = OwnShelf(shelf, Bundle(keyword_bundle), pytest.fail)
     assert set(heads.heads) == {"owner/repo", "a/b"}
     assert heads.of("A/B#3") is heads.heads["a/b"] and heads.of("c/d#3") is None
     assert heads.of("report.md") is None, "nobody knows of which repository it is"
     shutil.rmtree(shelf / "another")
+    assert heads.of("a/b#3") is heads.heads["a/b"], "the folder is not looked into for every report"
+    monkeypatch.setattr(shelves, "LOOK_S", 0)
     assert heads.of("a/b#3") is None and heads.of("report.md") is heads.heads["owner/repo"]
 
 
-def test_heads_that_cannot_be_used_leave_those_before_them(shelf: Path, keyword_bundle: Path) -> None:
+def test_heads_that_cannot_be_used_leave_those_before_them(
+    shelf: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "LOOK_S", 0)
     problems: list[BundleError] = []
     heads = OwnShelf(shelf, Bundle(keyword_bundle), problems.append)
     before = heads.of("a/b#1")
@@ -199,6 +228,7 @@ def test_a_server_reads_the_heads_anew_when_they_change(shelf: Path, keyword_bun
     with running(partial(load_classifier, str(keyword_bundle), 1, str(tmp_path / "empty"), "INFO")) as server:
 
         def own() -> list[str] | None:
+            time.sleep(shelves.LOOK_S)
             report = {"id": "a/b#7", "title": WORDS["docs"], "body": WORDS["docs"]}
             labels = server.client.post("/v1/classify", json=report).json()["own"]
             return None if labels is None else [label["label"] for label in labels if label["applied"]]

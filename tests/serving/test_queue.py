@@ -135,6 +135,20 @@ def test_what_does_not_apply_to_the_kind_chosen_is_not_stored(site: Queue, admin
     assert site.standing(5) == {"kind": "question"}
 
 
+@pytest.mark.parametrize(
+    ("number", "verdict", "status"),
+    [("9" * 20, "1", 404), ("9" * 5000, "1", 404), ("7", "9" * 5000, 409)],
+    ids=["for a database", "for Python", "for a verdict"],
+)
+def test_overlong_numbers_name_nothing(
+    site: Queue, admin: httpx.Client, number: str, verdict: str, status: int
+) -> None:
+    site.add(7, "exhausted timeout")
+    data = {"csrf": csrf(admin.get("/queue")), "action": "accept", "verdict": verdict}
+    assert admin.post(f"/queue/owner/repo/{number}", data=data).status_code == status
+    assert admin.get(f"/queue/owner/repo/{number}").status_code == (404 if status == 404 else 200)
+
+
 def test_a_prediction_made_meanwhile_is_not_accepted_unseen(site: Queue, admin: httpx.Client) -> None:
     old = site.add(6, "exhausted timeout")
     token = csrf(admin.get("/queue/owner/repo/6"))

@@ -6,13 +6,15 @@ import httpx
 import pytest
 
 from distriage.classifier import Classifier
+from distriage.errors import TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.reconcile import bring_in_step
+from distriage_serving.github.closing import close, reopen
 from distriage_serving.store import Act, Issue, IssueFilter, Job, Store
 
 from support.databases import Clock
-from support.github import BOT, GitHub
+from support.github import BOT, PERSON, GitHub
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 
 ISSUE = "owner/repo#1"
@@ -145,6 +147,29 @@ def test_what_was_taken_back_in_time_is_never_written(github: GitHub, sqlite_sto
     sqlite_store.undo_act(sqlite_store.acts(IssueReference("owner/repo", 1))[0])
     assert bring_in_step(Client(github.token, github.url), sqlite_store, job).nothing_to_do
     assert github.written == []
+
+
+def test_undo_leaves_what_a_person_set_before_or_closed_later(github: GitHub) -> None:
+    client, issue = Client(github.token, github.url, login=BOT["login"]), IssueReference("owner/repo", 1)
+    github.open(ISSUE, "A hang", "It hangs.", labels=("duplicate",))
+    close(client, issue, "duplicate", 12)
+    github.edit(ISSUE, {"state": "open"}, PERSON)
+    github.edit(ISSUE, {"state": "closed", "state_reason": "completed"}, PERSON)
+    reopen(client, issue, was_duplicate=True)
+    assert (github.issues[ISSUE]["state"], github.labels(ISSUE)) == ("closed", ["duplicate"])
+    assert github.comments(ISSUE) == []  # the comment was ours
+
+
+@pytest.mark.parametrize("number", [12, None])
+def test_closing_in_a_renamed_repository_says_that_it_moved(github: GitHub, number: int | None) -> None:
+    client, issue = Client(github.token, github.url, login=BOT["login"]), IssueReference("owner/repo", 1)
+    github.open(ISSUE, "A hang", "It hangs.")
+    close(client, issue, "completed", number)
+    github.rename("owner/repo", "owner/new")
+    with pytest.raises(TransferredError, match="moved to another place"):
+        close(client, issue, "completed", number)
+    with pytest.raises(TransferredError, match="moved to another place"):
+        reopen(client, issue, was_duplicate=number is not None)
 
 
 # ---------------------------------------------------------------- the store

@@ -112,6 +112,7 @@ def test_similar_issues_are_shown_with_what_fixed_them_where_the_model_knows_any
 
 
 def test_errors_are_pages_for_people_and_problems_for_programs(admin: httpx.Client) -> None:
+    assert "that you may triage" in admin.get("/queue/no/such/1").text
     for path in ("/queue/owner/repo/999999", "/queue/no/such/1", f"/queue/owner/repo/{10**30}", "/queue/static/no.css"):
         assert admin.get(path).status_code == 404 and admin.get(path).text.startswith("<!doctype html>")
         problem = admin.get(path, headers={"Accept": "application/json"})

@@ -99,7 +99,7 @@ def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they
         ("a <b onclick=alert(1) style=x id=y class=z>b</b>", "<p>a <b>b</b></p>"),
         ("a <form action=/x><button>OK</button></form>", "<p>a </p>OK"),
         ("[a](javascript:alert(1)) [b](/logout)", '<p>[a](javascript:alert(1)) <a rel="noreferrer'),
-        ("<mark>mine</mark> \ue000mine\ue0010\ue002", "<p>mine \ufffdmine\ufffd0\ufffd</p>"),
+        ("<mark>mine</mark>", "<p>mine</p>"),
         ("gnp.\u202eexe", "<p>gnp.[U+202E]exe</p>"),
     ],
 )
@@ -108,11 +108,31 @@ def test_nothing_in_a_report_acts_or_pretends(hostile: str, shown: str) -> None:
     assert html.strip().startswith(shown) and "/logout" not in html
 
 
+def test_no_report_forges_an_evidence_mark_or_carries_one_out_of_an_attribute() -> None:
+    for forged in ("&#xE001;5&#xE002;", "&#xE000;x&#xE001;0&#xE002;", '[x](https://a.org "&#xE001;0&#xE002;")'):
+        html, _ = render(f"It hangs.\n\n{forged}", {0: ["symptom"]})
+        assert html.count("<mark>") == html.count('class="carries"') == 1, forged
+    html, _ = render('<div title="\n\nIt hangs.\n\n<div a=">\n', {2: ["symptom"]})
+    assert "It hangs." in html and "mark>" not in html and "carries" not in html
+
+
+def test_no_picture_reaches_the_page_unasked() -> None:
+    for hostile in (
+        '<img alt="<" src="https://x.org/1.png">',
+        "<img alt='>' src=https://x.org/1.png>",
+        '<image alt="&lt;" src="https://x.org/1.png">',
+    ):
+        html, count = render(hostile, {})
+        assert count == 1 and "<img" not in html and '<a href="https://x.org/1.png"' in html, hostile
+    html, count = render('<b title="<img src=https://x.org/1.png>">b</b>', {})
+    assert count == 0 and "Picture" not in html
+
+
 def test_pictures_are_links_until_they_are_asked_for() -> None:
     body = '![a "b"](https://x.org/1.png) <IMG alt=c src="https://x.org/2.png" onerror=x> ![d](http://x.org/3.png)'
     html, count = render(body, {})
     assert count == 3 and "<img" not in html
-    assert [f">Picture: {name}</a>" in html for name in ('a "b"', "c", "d")] == [True] * 3
+    assert [f">Picture: {name}</a>" in html for name in ("a &#34;b&#34;", "c", "d")] == [True] * 3
     html, count = render(body, {}, pictures=True)
     assert count == 3 and html.count('src="https://x.org/') == 2 and "onerror" not in html
     assert "3.png" not in html  # only over https

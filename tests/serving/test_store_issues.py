@@ -42,6 +42,7 @@ def test_hostile_text_is_stored_and_what_no_database_holds_becomes_a_replacement
     saved = store.get_issue("owner/repo", 1)
     assert saved is not None
     assert (saved.title, saved.body, saved.author) == (STORED, STORED * 1000, STORED)
+    assert saved.digest == report_digest(HOSTILE, HOSTILE * 1000) == report_digest(saved.title, saved.body)
     said = prediction()
     said.verdict = said.verdict.model_copy(update={"environment": {"os": HOSTILE}})
     said.plan = {"labels": [HOSTILE], "left_out": [], "dry_run": False}

@@ -8,10 +8,11 @@ from collections import Counter
 
 import pytest
 
-from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Store
+from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Reading, Store, report_digest
 
 from support.checkout import REPOSITORY
 from support.databases import NOW, Clock
+from support.stored_issues import issue
 from support.work_items import delivery, put
 
 WORKER = REPOSITORY / "tests" / "support" / "store_worker.py"
@@ -191,3 +192,20 @@ def test_purge_keeps_what_is_waiting_dead_or_recent(store: Store, clock: Clock) 
     assert store.purge(50) == 2
     assert {item.id for item in store.list_work(Delivery)} == {"dead", "waiting", "recent"}
     assert store.counts()["jobs"]["waiting"] == 1
+
+
+def test_purge_keeps_second_readings_of_reports_that_are_there(store: Store, clock: Clock) -> None:
+    store.save_issue(issue())
+    there = report_digest("A hang", "It hangs")
+    for digest in (there, "gone"):
+        store.save_reading(Reading(digest=digest, model="m", reader="r", shares={}, note=None, made_at=clock()))
+    assert store.purge(50) == 0
+    clock.now += 100
+    assert store.purge(50) == 1
+    assert store.get_reading(there, "m", "r") is not None and store.get_reading("gone", "m", "r") is None
+
+
+def test_a_list_of_deliveries_comes_without_their_payloads(store: Store) -> None:
+    store.add_delivery(delivery())
+    (listed,) = store.list_work(Delivery)
+    assert listed.id == "d1" and "payload" not in vars(listed)

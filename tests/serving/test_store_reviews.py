@@ -150,3 +150,14 @@ def test_a_late_event_does_not_win_unless_it_is_for_good(store: Store, state: Li
     assert not store.set_state(IssueReference("owner/repo", 9), state, NOW)
     store.save_issue(issue(2, updated_at=NOW))
     assert store.set_state(IssueReference("owner/repo", 2), state, NOW)
+
+
+def test_the_last_decision_is_a_persons_own_in_the_queue_all_of_one_moment(store: Store) -> None:
+    store.add_reviews(person(), person("kind", "bug", at=NOW + 1), person("symptom", None, at=NOW + 1))
+    store.add_reviews(person(who="eve", at=NOW + 2), person(how="label", at=NOW + 3))
+    taken_back = store.add_reviews(person(at=NOW + 4))
+    store.undo_reviews(*taken_back)
+    found = store.last_decision("ada", NOW)
+    assert [(row.axis, row.at) for row in found] == [("kind", NOW + 1), ("symptom", NOW + 1)]
+    assert [row.who for row in store.last_decision("eve", NOW, ["Owner/Repo"])] == ["eve"]
+    assert store.last_decision("ada", NOW + 2) == [] == store.last_decision("ada", NOW, ["owner/other"])

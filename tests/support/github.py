@@ -147,12 +147,17 @@ class GitHub:
         repository = reference.partition("#")[0]
         self._happened(reference, github_shapes.type_event(repository, next(self._ids), kind, actor, name or before))
 
-    def edit(self, reference: str, change: dict[str, Any]) -> None:
-        """What the bot asks for; a type that the organization lacks is dropped in silence."""
+    def edit(self, reference: str, change: dict[str, Any], actor: dict[str, Any] | None = None) -> None:
+        """What `actor`, else the bot, asks for; a type that the organization lacks is dropped in silence."""
         if change.get("type") in self.issue_types:
-            self.give_type(reference, change["type"], self.bot)
+            self.give_type(reference, change["type"], actor or self.bot)
         if "state" in change:
-            reason = "reopened" if change["state"] == "open" else change["state_reason"]
+            kind = "reopened" if change["state"] == "open" else "closed"
+            if change["state"] != self.issues[reference]["state"]:
+                repository = reference.partition("#")[0]
+                happened = github_shapes.event(repository, next(self._ids), kind, actor or self.bot)
+                self._happened(reference, happened)
+            reason = kind if kind == "reopened" else change["state_reason"]
             self.issues[reference] |= {"state": change["state"], "state_reason": reason}
 
     def rename(self, old: str, new: str) -> None:

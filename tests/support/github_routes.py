@@ -93,7 +93,7 @@ def _tagged(request: Request, answer: Fault) -> Fault:
 
 @route("GET /user")
 def _user(github: GitHub, request: Request) -> Fault:
-    return faults.integration()
+    return _found(github.bot) if github.bot["type"] == "User" else faults.integration()
 
 
 @route("GET /repos/{repository}")

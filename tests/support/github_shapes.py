@@ -91,19 +91,20 @@ def issue_type(name: str) -> dict[str, Any]:
 
 def label_event(repository: str, id: int, kind: str, actor: dict[str, Any] | None, name: str) -> dict[str, Any]:  # noqa: A002
     """`labeled` or `unlabeled` in an issue's timeline; `actor` is None after its account was deleted."""
-    return {**_event(repository, id, kind, actor), "label": {"name": name, "color": "ededed"}}
+    return {**event(repository, id, kind, actor), "label": {"name": name, "color": "ededed"}}
 
 
 def type_event(repository: str, id: int, kind: str, actor: dict[str, Any], name: str) -> dict[str, Any]:  # noqa: A002
     """`issue_type_added` or `issue_type_removed` in an issue's timeline."""
     given = {"id": sum(map(ord, name)), "name": name, "color": "red"}
     return {
-        **_event(repository, id, kind, actor),
+        **event(repository, id, kind, actor),
         ("prev_issue_type" if kind == "issue_type_removed" else "issue_type"): given,
     }
 
 
-def _event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> dict[str, Any]:  # noqa: A002
+def event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> dict[str, Any]:  # noqa: A002
+    """An entry of an issue's timeline; `closed` and `reopened` have no more than this."""
     return {
         "id": id,
         "node_id": f"LE_{id}",

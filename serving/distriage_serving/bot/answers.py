@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
-from distriage.errors import InputError, NotFoundError, RefusedError, TransferredError
+from distriage.errors import InputError, NotFoundError, RefusedError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.github.executor import write_comment
+from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.issue import find_own_comment
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
@@ -58,14 +58,14 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     issue = IssueReference(job.repository, job.issue)
     if not may_triage(client, job.repository, asked.who):
         return Done(f"{asked.who} may not label issues of {job.repository}", nothing_to_do=True)
-    reviews: list[Review] = []
+    reviews: dict[str, Review] = {}  # axis -> by the last line about it
     taken_back: list[int] = []
     faults: dict[str, str] = {}
     for line in asked.lines:
         try:
             match parse_command(line, taxonomy):
                 case Wrong(corrections):
-                    reviews += _reviews(store, issue, asked, corrections)
+                    reviews |= {review.axis: review for review in _reviews(store, issue, asked, corrections)}
                 case Undo():
                     taken_back += _last_decision(store, issue)
         except InputError as error:
@@ -79,7 +79,7 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
     understood = len(faults) < len(asked.lines)
     return Done(
         "; ".join(note for note in notes if note) or None,
-        reviews=tuple(reviews),
+        reviews=tuple(reviews.values()),
         taken_back=tuple(taken_back),
         jobs=(triage_job(issue, job.installation_id),) if understood else (),
     )
@@ -146,8 +146,7 @@ def _react(client: Client, repository: str, comment: int, content: str) -> str |
 
 
 def _refused(error: RefusedError) -> str:
-    if 300 <= error.status < 400:
-        raise TransferredError(str(error))
+    raise_if_moved(error)
     return str(error)
 
 

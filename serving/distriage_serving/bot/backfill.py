@@ -21,14 +21,16 @@ from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
+from distriage_serving.github.issue import own_login
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
 from distriage_serving.store import Store, report_digest
+from distriage_serving.times import epoch_s
 
 State = Literal["open", "closed", "all"]
 NO_INSTALLATION = 0  # the token is a person's
-MAX_REFUSALS = 5  # in a row: then it is the token, not the issue
+MAX_REFUSALS = 5  # of labels, in a row: then it is the token, not the issue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class BackfillReport:
         labels: Label -> how often.
         nothing: Issues read and left as they are.
         known: Issues skipped because an earlier run of this model was through with them.
-        failed: `#12: why`.
+        failed: `#12: why`, also of one that got labels, if something else was refused.
         dry_run: Nothing was written, because the options or the configuration say so.
         proposals: Of a dry run: every label, also those of an earlier dry run.
     """
@@ -126,6 +128,7 @@ class Backfill:
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
         self.report.dry_run = config.dry_run
         names = resolve(config, self.judge.bundle.taxonomy)
+        self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
         columns = (
             TextColumn("issues"),
             BarColumn(),
@@ -153,8 +156,10 @@ class Backfill:
         except (InputError, TransferredError) as error:
             report.failed.append(f"#{number}: {error}")
             return
-        if done.note and not done.nothing_to_do:
+        failed = bool(done.note) and not done.nothing_to_do
+        if failed:
             report.failed.append(f"#{number}: {done.note}")
+        if done.refused:
             self._refusals += 1
             if self._refusals == MAX_REFUSALS:
                 last = report.failed[-1]
@@ -164,15 +169,16 @@ class Backfill:
             report.labelled += 1
             report.labels.update(done.labels)
             self.console.print(f"#{number}  {', '.join(done.labels)}", markup=False)
-        else:
+        elif not failed:
             report.nothing += 1
 
     def _proposed(self, reference: IssueReference, names: Names) -> Iterator[Proposal]:
         stored = self.store.latest_verdict(reference.repository, reference.number)
         issue = self.store.get_issue(reference.repository, reference.number)
-        if stored is None or issue is None:
+        plan = (stored.plan if stored is not None else None) or {}
+        if stored is None or issue is None or (stored.carried_out_at is not None and not plan.get("dry_run")):
             return
-        for label in (stored.plan or {}).get("labels", ()):
+        for label in plan.get("labels", ()):
             said = [
                 stored.verdict.axes[axis].family_probability if meant is None else stored.verdict.axes[axis].probability
                 for axis, meant in names.meanings(label)
@@ -204,15 +210,7 @@ def list_issues(client: Client, repository: str, options: BackfillOptions) -> It
                 isinstance(number, int)
                 and number not in seen
                 and "pull_request" not in item
-                and filed_at(item) >= options.since
+                and epoch_s(item.get("created_at")) >= options.since
             ):
                 seen.add(number)
                 yield item
-
-
-def filed_at(issue: dict[str, Any]) -> float:
-    """When an issue was filed, Unix time in seconds; 0 where GitHub does not say."""
-    try:
-        return datetime.fromisoformat(issue["created_at"]).timestamp()
-    except (KeyError, TypeError, ValueError):
-        return 0.0

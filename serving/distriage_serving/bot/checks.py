@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.errors import ConfigError, RefusedError, TransferredError
+from distriage.errors import ConfigError, RefusedError
 from distriage.github import Client
 from distriage.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.github.executor import raise_if_moved
 from distriage_serving.github.files import read_file
 from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.config_problems import ConfigProblem, RepositoryConfigError
@@ -46,8 +47,7 @@ def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, comm
         if not known.get("total_count"):
             client.write("POST", f"/repos/{repository}/check-runs", _check_run(head, problems), repeatable=True)
     except RefusedError as error:
-        if 300 <= error.status < 400:
-            raise TransferredError(str(error)) from None
+        raise_if_moved(error)
         if error.status != 403:
             raise
         return Done("the App has no permission `checks: write`", nothing_to_do=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from distriage.references import REPOSITORY, IssueReference
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.planning.configuration import CONFIG_PATH
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
+from distriage_serving.times import epoch_s
 
 _AT_ONCE: Final = frozenset({"opened", "reopened"})
 _AFTER_A_WHILE: Final = frozenset({"edited", "labeled", "unlabeled"})
@@ -158,14 +158,14 @@ def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) ->
     details = _table(payload, "issue")
     if "pull_request" in details:
         return Ignored("it is a pull request")
-    by_bot = _is_bot(payload.get("sender"))
+    by_bot = is_bot(payload.get("sender"))
     if isinstance(action, str) and action in _STATES and (by_bot or action not in _AT_ONCE):
         reason = details.get("state_reason")
         told = reason if action == "closed" and isinstance(reason, str) else ""
-        return Became(issue, _STATES[action], _time(details.get("updated_at")), told)
+        return Became(issue, _STATES[action], epoch_s(details.get("updated_at")), told)
     if by_bot:
         return Ignored("a bot caused it")
-    if _is_bot(details.get("user")):
+    if is_bot(details.get("user")):
         return Ignored("a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:
         return Triage(issue, debounced=action in _AFTER_A_WHILE)
@@ -174,9 +174,9 @@ def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) ->
 
 def _comment(payload: Mapping[str, Any], action: object, issue: IssueReference) -> Effect:
     details, comment, sender = _table(payload, "issue"), _table(payload, "comment"), payload.get("sender")
-    if _is_bot(sender) or _is_bot(comment.get("user")):
+    if is_bot(sender) or is_bot(comment.get("user")):
         return Ignored("a bot caused it")
-    if _is_bot(details.get("user")):
+    if is_bot(details.get("user")):
         return Ignored("a bot wrote the issue")
     if "pull_request" in details:
         return Ignored("it is a pull request")
@@ -189,7 +189,7 @@ def _comment(payload: Mapping[str, Any], action: object, issue: IssueReference) 
     if not lines:
         return Ignored("no new command in the comment")
     number, who = comment.get("id"), _table(payload, "sender").get("login")
-    at = _time(comment.get("updated_at" if action == "edited" else "created_at"))
+    at = epoch_s(comment.get("updated_at" if action == "edited" else "created_at"))
     if not (isinstance(number, int) and isinstance(who, str) and who and at):
         return Ignored("the comment has no id, no time or no person behind it")
     return Command(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
@@ -265,17 +265,11 @@ def _full_name(payload: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and REPOSITORY.fullmatch(name) else ""
 
 
-def _is_bot(user: object) -> bool:
+def is_bot(user: object) -> bool:
+    """Whether GitHub says that an account is a program's."""
     return isinstance(user, dict) and user.get("type") == "Bot"
 
 
 def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     inner = value.get(key)
     return inner if isinstance(inner, dict) else {}
-
-
-def _time(text: object) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
-    except (ValueError, OverflowError):
-        return 0.0

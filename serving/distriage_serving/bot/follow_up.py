@@ -74,6 +74,7 @@ class Done:
         note: One line, for whoever looks at it; None: nothing to say.
         nothing_to_do: It was left alone, and `note` says why.
         labels: That were planned.
+        refused: Some of them could not be set, or others not be taken off.
         reviews: To add, in one transaction with the end of the job.
         taken_back: Ids of reviews that no longer hold, likewise.
         jobs: That follow, likewise.
@@ -82,6 +83,7 @@ class Done:
     note: str | None = None
     nothing_to_do: bool = False
     labels: tuple[str, ...] = ()
+    refused: bool = False
     reviews: tuple[Review, ...] = ()
     taken_back: tuple[int, ...] = ()
     jobs: tuple[NewJob, ...] = ()

@@ -11,10 +11,13 @@ from distriage.verdict import AxisVerdict
 from distriage_serving.github.issue import LabelEvent, ReadIssue
 from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState
-from distriage_serving.store import Review
+from distriage_serving.store import Backfilled, Review
 
 # Labels that an issue form sets come with the issue, in its author's name, and are nobody's review.
 TEMPLATE_S: Final = 5.0
+CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
+# Our pace and GitHub's own limit may each hold a write of `distriage backfill` back for an hour.
+WRITTEN_WITHIN_S: Final = 2 * 3600.0
 _DECISIONS: Final = frozenset({"queue", "command"})
 
 
@@ -36,6 +39,11 @@ class Observed:
     at: float
     undone: bool = False
 
+    @property
+    def event(self) -> tuple[str, str, str, float]:
+        """What `Review.at` calls the same event."""
+        return self.axis, self.who, self.how, self.at
+
     def review(self, said: AxisVerdict | None) -> tuple[str | None, str | None] | None:
         """(the right label, the label that the model had given) by what was said of the axis; None: it tells nothing.
 
@@ -49,6 +57,43 @@ class Observed:
         if given is None or given not in self.meant:
             return None
         return (given if self.how == "label" else None), given
+
+
+def with_backfilled(issue: ReadIssue, noted: Iterable[Backfilled], account: str | None) -> ReadIssue:
+    """The issue with what `distriage backfill` did in a person's name as done by us, and all else of hers by her.
+
+    GitHub's history does not tell the two apart. But backfill notes what it is about to write, which the issue then
+    lacks, or has: so the first such event of hers soon after is backfill's, and every other one is her own.
+
+    Args:
+        account: The person whose token read the issue, so that all that she did looks like ours; None: the App did.
+    """
+    left = list(noted)
+    events: list[LabelEvent] = []
+    for event in issue.label_events:
+        note = next((note for note in left if _is_noted(event, note)), None)
+        if note is not None:
+            left.remove(note)
+            events.append(replace(event, by="us"))
+        else:
+            events.append(replace(event, by="person") if event.by == "us" and account is not None else event)
+    if events == list(issue.label_events):
+        return issue
+    ours: set[str] = set()
+    for event in events:
+        (ours.add if event.by == "us" and event.added else ours.discard)(event.label.casefold())
+    state = replace(
+        issue.state,
+        labels_by_us=frozenset(label for label in issue.state.labels if label.casefold() in ours),
+        touched=frozenset(event.label for event in events if event.by != "us"),
+        removed=frozenset(event.label for event in events if event.by == "person" and not event.added),
+    )
+    return replace(issue, state=state, label_events=tuple(events))
+
+
+def _is_noted(event: LabelEvent, note: Backfilled) -> bool:
+    is_same = (event.added, event.who) == (note.added, note.who) and event.label.casefold() == note.label.casefold()
+    return is_same and -CLOCKS_S <= event.at - note.at <= WRITTEN_WITHIN_S
 
 
 def observe(issue: ReadIssue, names: Names) -> list[Observed]:
@@ -88,26 +133,54 @@ def _is_template(event: LabelEvent, issue: ReadIssue) -> bool:
     return event.who == issue.state.author and event.at - issue.created_at <= TEMPLATE_S
 
 
-def with_decisions(state: IssueState, reviews: Iterable[Review], names: Names) -> IssueState:
-    """The state with what commands and the queue say.
+def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names: Names) -> bool:
+    """Whether a label was taken off that a standing decision was against already: it says more than the act.
 
     Args:
-        reviews: All of the issue, undone ones too, by time. The last that holds on an axis counts; a label set or taken
-            off by hand overrules what was decided before it.
+        was: The label that was taken off.
+        reviews: Those of the issue that stand, by time.
+    """
+    before = [review for review in reviews if review.axis == seen.axis and review.at <= seen.at]
+    if seen.how != "unlabel" or not before or before[-1].how not in _DECISIONS:
+        return False
+    return not _is_one(seen.axis, was, before[-1].label, names)
+
+
+def with_decisions(issue: ReadIssue, reviews: Iterable[Review], names: Names) -> IssueState:
+    """The issue's state with what commands and the queue say.
+
+    Args:
+        reviews: All of the issue, undone ones too, by time. The last that holds on an axis counts; a label set by hand
+            overrules what was decided before it, and so does taking off the label that was decided on.
         names: Says which axes are labelled; they and own labels are handed to the plan.
     """
+    # Own labels have no reviews of what was done by hand: the history itself says whether one was taken off later.
+    taken_off = {
+        event.label.casefold(): event.at for event in issue.label_events if event.by == "person" and not event.added
+    }
     decided: dict[str, str | None] = {}
     withdrawn: dict[str, set[str]] = {}
     for review in reviews:
-        if review.undone_at is None:
-            if review.how in _DECISIONS or (review.how == "unlabel" and review.axis in decided):
-                decided[review.axis] = review.label
-            elif review.how == "label":
-                decided.pop(review.axis, None)
-        elif review.how in _DECISIONS and review.label is not None:
-            withdrawn.setdefault(review.axis, set()).add(review.label)
+        axis = review.axis
+        if review.undone_at is not None:
+            if review.how in _DECISIONS and review.label is not None:
+                withdrawn.setdefault(axis, set()).add(review.label)
+        elif review.how in _DECISIONS:
+            if review.at >= taken_off.get((own_label(axis) or "").casefold(), 0.0):
+                decided[axis] = review.label
+        elif review.how == "label":
+            decided.pop(axis, None)
+        elif axis in decided and _is_one(axis, review.predicted_label, decided[axis], names):
+            decided[axis] = None
     return replace(
-        state,
+        issue.state,
         decided={axis: label for axis, label in decided.items() if axis in names.axes or own_label(axis) is not None},
         withdrawn={axis: frozenset(labels) for axis, labels in withdrawn.items()},
     )
+
+
+def _is_one(axis: str, label: str | None, other: str | None, names: Names) -> bool:
+    """Whether two labels of an axis are the same, or have one name in the repository."""
+    known = names.axes[axis].labels if axis in names.axes else {}
+    one, two = known.get(label or ""), known.get(other or "")
+    return label == other or (one is not None and two is not None and one.name.casefold() == two.name.casefold())

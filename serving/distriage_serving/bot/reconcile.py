@@ -8,18 +8,19 @@ by itself, for it was closed, deleted or transferred.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from distriage.errors import NotFoundError, RefusedError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
+from distriage_serving.bot.deliveries import is_bot
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.bot.repositories import current_config
+from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import SNOOZE, Job, NewJob, Store, reconcile_job, report_digest, triage_job
+from distriage_serving.times import epoch_s
 
 EVERY_S: Final = 6 * 3600.0
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
@@ -63,20 +64,22 @@ def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str
     for items, _ in client.pages(f"/repos/{repository}/issues", {"state": "open"}):
         for item in items:
             number = item.get("number")
-            if not isinstance(number, int) or "pull_request" in item or _is_bot(item.get("user")):
+            if not isinstance(number, int) or "pull_request" in item:
                 continue
             listed.add(number)
+            if is_bot(item.get("user")):
+                continue
             if number in known:
                 updated_at, digest = known[number]
                 changed = digest != report_digest(str(item.get("title") or ""), str(item.get("body") or ""))
-                if changed and _time(item, "updated_at") >= updated_at:
+                if changed and epoch_s(item.get("updated_at")) >= updated_at:
                     look_at.append(number)
             elif _was_missed(store, IssueReference(repository, number), item, known_since):
                 look_at.append(number)
     missing = sorted(known.keys() - listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
-    if len(missing) > MAX_LOOKED_AT:
+    if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
         jobs.append(reconcile_job(repository, installation_id))
     else:
         store.save_repository(repository, reconciled_at=began_at)
@@ -88,8 +91,8 @@ def _was_missed(store: Store, issue: IssueReference, item: Mapping[str, Any], si
     """Whether an open issue that is not open in the store should be: reopened, or filed since the last comparison."""
     stored = store.get_issue(issue.repository, issue.number)
     if stored is not None:
-        return _time(item, "updated_at") >= stored.updated_at
-    return since is not None and _time(item, "created_at") >= since
+        return epoch_s(item.get("updated_at")) >= stored.updated_at
+    return since is not None and epoch_s(item.get("created_at")) >= since
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
@@ -98,21 +101,9 @@ def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
         is_open, updated_at = read_stage(client, issue)
     except TransferredError:
         return store.set_state(issue, "transferred", store.clock())
-    except NotFoundError:
-        return store.set_state(issue, "deleted", store.clock())
+    except NotFoundError as error:
+        return is_deleted(client, issue, error) and store.set_state(issue, "deleted", store.clock())
     return not is_open and store.set_state(issue, "closed", updated_at)
-
-
-def _time(item: Mapping[str, Any], key: str) -> float:
-    text = item.get(key)
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
-    except ValueError:
-        return 0.0
-
-
-def _is_bot(user: object) -> bool:
-    return isinstance(user, dict) and user.get("type") == "Bot"
 
 
 def bring_in_step(client: Client, store: Store, job: Job) -> Done:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from distriage.errors import ConfigError, NotFoundError
 from distriage.github import Client
-from distriage.references import REPOSITORY
+from distriage.references import REPOSITORY, IssueReference
 from distriage.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.github.files import read_config
@@ -40,10 +40,10 @@ def current_config(
     try:
         config = read_config(client, repository, CONFIG_PATH, taxonomy)
     except ConfigError as error:
-        store.save_repository(repository, installation_id=installation_id, enabled=True, config_error=str(error))
+        store.save_repository(repository, installation_id=installation_id, config_error=str(error))
         last = known.config if known is not None else None
         return CurrentConfig(_last_good(last), error=str(error))
-    values = {"installation_id": installation_id, "enabled": True, "config": dump_config(config), "config_error": None}
+    values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
         store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
@@ -85,6 +85,21 @@ def followed(client: Client, store: Store, repository: str) -> str | None:
         return None
     store.rename_repository(repository, name)
     return name
+
+
+def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> bool:
+    """Whether an issue that GitHub does not show was deleted; else its repository is out of sight, perhaps for a while.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    if error.status == 410:
+        return True
+    try:
+        client.json(f"/repos/{issue.repository}")
+    except NotFoundError:
+        return False
+    return True
 
 
 def _last_good(stored: object) -> RepositoryConfig:

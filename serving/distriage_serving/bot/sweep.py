@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from distriage.errors import RefusedError
+from distriage.errors import GitHubError, RefusedError
 from distriage.github import Client
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import due
 from distriage_serving.github.app_auth import App
 from distriage_serving.logs import log
 from distriage_serving.store import Store, sweep_job
+from distriage_serving.times import epoch_s
 
 SWEEP_EVERY_S: Final = 600.0
 PURGE_AFTER_S: Final = 30 * 86400.0
@@ -28,16 +28,16 @@ _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be ref
 
 
 def look_around(store: Store, app: App) -> Done:
-    """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is.
-
-    Raises:
-        GitHubError: GitHub cannot be reached or refuses.
-    """
+    """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
-    asked = sweep(app.client(), store.clock())
-    note = f"{asked} deliveries asked for again" if asked else None
-    return Done(note, jobs=tuple(due(store)))
+    jobs = tuple(due(store))
+    try:
+        asked = sweep(app.client(), store.clock())
+    except GitHubError as error:  # the comparison finds what was lost, so it must not wait for the deliveries
+        log(logging.WARNING, "deliveries_not_swept", error)
+        return Done(str(error), jobs=jobs)
+    return Done(f"{asked} deliveries asked for again" if asked else None, jobs=jobs)
 
 
 def sweep(client: Client, now: float) -> int:
@@ -54,7 +54,7 @@ def sweep(client: Client, now: float) -> int:
     """
     attempts: dict[str, list[Mapping[str, Any]]] = {}
     for deliveries, _ in islice(client.pages("/app/hook/deliveries", {}), MAX_PAGES):
-        recent = [delivery for delivery in deliveries if _time(delivery.get("delivered_at")) >= now - LOOK_BACK_S]
+        recent = [delivery for delivery in deliveries if epoch_s(delivery.get("delivered_at")) >= now - LOOK_BACK_S]
         for delivery in recent:
             attempts.setdefault(str(delivery.get("guid")), []).append(delivery)
         if len(recent) < len(deliveries):
@@ -71,10 +71,3 @@ def sweep(client: Client, now: float) -> int:
         else:
             asked += 1
     return asked
-
-
-def _time(text: object) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
-    except ValueError:
-        return 0.0

@@ -6,7 +6,7 @@ twice is the same as once, and a worker that died in the middle is made up for b
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from distriage.errors import NotFoundError, TransferredError
 from distriage.github import Client
@@ -14,8 +14,8 @@ from distriage.references import IssueReference
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.bot.people import observe, with_decisions
-from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, last_config
+from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
+from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue
 from distriage_serving.past.keeping import keep_issue
@@ -27,6 +27,7 @@ from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.second_reading import TwoReaders, is_awaited
 from distriage_serving.store import (
+    Backfilled,
     Issue,
     Job,
     Review,
@@ -68,10 +69,13 @@ def triage(
         store.set_state(reference, "transferred", store.clock())
         return Done(str(error), nothing_to_do=True)
     except NotFoundError as error:
-        store.set_state(reference, "deleted", store.clock())
+        if is_deleted(client, reference, error):
+            store.set_state(reference, "deleted", store.clock())
         return Done(str(error), nothing_to_do=True)
     if issue.state.is_pull_request:
         return Done("it is a pull request", nothing_to_do=True)
+    account = client.login if installation_id is None else None  # in whose name `distriage backfill` writes
+    issue = with_backfilled(issue, store.backfilled(reference), account)
     current = (
         CurrentConfig(config)
         if config is not None
@@ -89,14 +93,19 @@ def triage(
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
-        verdict_id = _keep(store, issue, verdict, plan, names)
-        store.hold(reference, held=current.error is not None)
+        verdict_id = _keep(store, issue, verdict, plan, names, account)
+        row = store.get_repository(reference.repository) if current.error is not None else None
+        repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
+        store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    if not plan.dry_run and not is_awaited(verdict):  # until then the labels of a rewritten report may still change
+    did, planned = {*done.labels_added, *done.labels_taken_off}, {*plan.labels, *plan.take_off}
+    refused = not plan.dry_run and not planned <= did
+    if not (plan.dry_run or refused or is_awaited(verdict)):  # the second reader may still change a rewritten report's
         store.mark_carried_out(verdict_id)
     notes = [*([current.error] if current.error is not None else []), *done.warnings]
-    jobs = (second_read_job(reference, installation_id),) if is_awaited(verdict) else ()
-    return Done("; ".join(notes) or None, labels=plan.labels, jobs=jobs)
+    jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
+    jobs += [triage_job(reference, installation_id)] if repaired else []
+    return Done("; ".join(notes) or None, labels=plan.labels, refused=refused, jobs=tuple(jobs))
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:
@@ -135,12 +144,18 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
     reference = issue.state.issue
     before = store.latest_verdict(reference.repository, reference.number)
     said = before.verdict if before is not None else verdict
-    for seen in observe(issue, names):
+    standing = store.reviews(issue=reference)
+    observed = observe(issue, names)
+    # One person's labels of one axis that were set in one second are one review: it holds as long as any of them.
+    kept = {seen.event for seen in observed if not seen.undone}
+    for seen in observed:
         axis = said.axes.get(seen.axis)
         told = seen.review(axis)
-        if told is None:
+        if told is None or (seen.undone and seen.event in kept):
             continue
         label, predicted = told
+        if is_decided(seen, predicted, standing, names):
+            continue
         (review_id,) = store.add_reviews(
             Review(
                 repository=reference.repository,
@@ -160,16 +175,26 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
             store.undo_reviews(review_id)
     labelled = store.labelled_digest(reference.repository, reference.number)
     return replace(
-        with_decisions(issue.state, store.reviews(issue=reference, undone=True), names),
+        with_decisions(issue, store.reviews(issue=reference, undone=True), names),
         rewritten=labelled is not None and labelled != report_digest(issue.report.title, issue.report.body),
     )
 
 
-def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names) -> int:
-    """Save the verdict, unless it is the latest one over again."""
+def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names, account: str | None) -> int:
+    """Save verdict and plan; the plan alone if the verdict is the latest one over again.
+
+    Args:
+        account: The person in whose name the plan is carried out; None: it is ours.
+    """
     reference = issue.state.issue
     digest = report_digest(issue.report.title, issue.report.body)
     before = store.latest_verdict(reference.repository, reference.number)
+    noted = _noted(plan, account, store.clock())
+    kept = {
+        "labels": list(plan.labels),
+        "left_out": [{"what": item.what, "why": item.why} for item in plan.left_out],
+        "dry_run": plan.dry_run,
+    }
     if (
         before is not None
         and before.digest == digest
@@ -178,8 +203,8 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         and before.verdict.second_reading == verdict.second_reading
         and before.model == verdict.model
     ):
+        store.set_plan(before.id, {**kept, "backfilled": [*(before.plan or {}).get("backfilled", ()), *noted]})
         return before.id
-    left_out = [{"what": item.what, "why": item.why} for item in plan.left_out]
     stored = StoredVerdict(
         repository=reference.repository,
         number=reference.number,
@@ -188,6 +213,14 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         digest=digest,
         verdict=verdict,
         made_at=store.clock(),
-        plan={"labels": list(plan.labels), "left_out": left_out, "dry_run": plan.dry_run},
+        plan={**kept, "backfilled": noted},
     )
     return store.save_verdict(stored, names.taxonomy, [axis.id for axis in names.labelled()])
+
+
+def _noted(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
+    """What is about to be written in a person's name; `with_backfilled` reads it."""
+    if account is None or plan.dry_run:
+        return []
+    writes = [*((label, True) for label in plan.labels), *((label, False) for label in plan.take_off)]
+    return [asdict(Backfilled(label, added, account, at)) for label, added in writes]

@@ -191,6 +191,9 @@ class Worker:
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
             return look_around(self._store, self._app)
+        repository = self._store.get_repository(job.repository)
+        if repository is not None and not repository.enabled:
+            return Done("the App was taken off the repository", nothing_to_do=True)
         if job.kind == "second-read":
             return read_again(self._store, self._judge, job)
         if job.installation_id is None:
@@ -292,8 +295,5 @@ def _leased(item: Delivery | Job) -> Iterator[None]:
 def _place(error: BaseException) -> str:
     """An error without its message, which may quote a report."""
     frames = traceback.extract_tb(error.__traceback__)
-    return (
-        f"{type(error).__name__} at {Path(frames[-1].filename).name}:{frames[-1].lineno}"
-        if frames
-        else type(error).__name__
-    )
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from distriage.errors import RefusedError
 from distriage.github import Client
 from distriage.references import IssueReference
-from distriage_serving.github.executor import write_comment
-from distriage_serving.github.issue import find_own_comment
+from distriage_serving.github.executor import raise_if_moved, write_comment
+from distriage_serving.github.issue import find_own_comment, read_history
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
 
@@ -25,34 +25,48 @@ def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int 
         reason: GitHub's: `completed`, `not_planned` or `duplicate`.
 
     Raises:
+        TransferredError: the issue or its repository is in another place by now.
         RefusedError: GitHub refuses.
         GitHubError: GitHub cannot be reached.
     """
-    if duplicate_of is not None:
-        text = f"Duplicate of #{duplicate_of}"
-        marker = Marker.of(text, DUPLICATE)
-        own = find_own_comment(client, issue, DUPLICATE)
-        if own is None or own.digest != marker.digest:
-            replaces = own.id if own is not None else None
-            write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
-        client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
-    client.write("PATCH", _path(issue), {"state": "closed", "state_reason": reason}, repeatable=True)
+    try:
+        if duplicate_of is not None:
+            _mark_duplicate(client, issue, duplicate_of)
+        client.write("PATCH", _path(issue), {"state": "closed", "state_reason": reason}, repeatable=True)
+    except RefusedError as error:
+        raise_if_moved(error)
+        raise
+
+
+def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> None:
+    text = f"Duplicate of #{original}"
+    marker = Marker.of(text, DUPLICATE)
+    own = find_own_comment(client, issue, DUPLICATE)
+    if own is None or own.digest != marker.digest:
+        replaces = own.id if own is not None else None
+        write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
+    client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
 
 
 def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> None:
-    """Open an issue again, and take away what `close` wrote.
+    """Open an issue again, and take away what `close` wrote; what somebody else did before or after it stays.
 
     Raises:
+        TransferredError: the issue or its repository is in another place by now.
         RefusedError: GitHub refuses.
         GitHubError: GitHub cannot be reached.
     """
-    client.write("PATCH", _path(issue), {"state": "open"}, repeatable=True)
-    if not was_duplicate:
-        return
-    _delete(client, f"{_path(issue)}/labels/{quote(DUPLICATE)}")
-    own = find_own_comment(client, issue, DUPLICATE)
-    if own is not None:
-        _delete(client, f"/repos/{issue.repository}/issues/comments/{own.id}")
+    history = read_history(client, issue, DUPLICATE)
+    try:
+        if history.closed_by_us:
+            client.write("PATCH", _path(issue), {"state": "open"}, repeatable=True)
+        if was_duplicate and DUPLICATE in history.ours:
+            _delete(client, f"{_path(issue)}/labels/{quote(DUPLICATE)}")
+        if was_duplicate and history.comment is not None:
+            _delete(client, f"/repos/{issue.repository}/issues/comments/{history.comment.id}")
+    except RefusedError as error:
+        raise_if_moved(error)
+        raise
 
 
 def _delete(client: Client, path: str) -> None:

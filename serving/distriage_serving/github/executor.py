@@ -137,9 +137,18 @@ def write_comment(client: Client, issue: IssueReference, comment: PlannedComment
     raise GitHubError("unreachable")
 
 
+def raise_if_moved(error: RefusedError) -> None:
+    """Tell a redirect of a write from a refusal: to this place nothing more can be written.
+
+    Raises:
+        TransferredError: the issue or its repository is in another place by now.
+    """
+    if 300 <= error.status < 400:
+        raise TransferredError(f"it moved to another place: {error}") from None
+
+
 def _explain(error: RefusedError, what: str) -> str:
-    if 300 <= error.status < 400:  # to this place nothing more can be written
-        raise TransferredError(f"{what}: it moved to another place ({error})")
+    raise_if_moved(error)
     reasons = {
         401: "the token is not valid",
         403: "the issue is locked, or the token lacks the permission `issues: write`",

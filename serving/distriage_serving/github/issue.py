@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
 from distriage.errors import GitHubError, RefusedError, TransferredError
@@ -13,6 +12,7 @@ from distriage.references import IssueReference
 from distriage.types import IssueReport
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
+from distriage_serving.times import epoch_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,9 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         NotFoundError: deleted, or the token may not see it.
         GitHubError: GitHub cannot be reached, refuses, or its answer is not an issue.
     """
-    repository, path = reference.repository, _path(reference)
     issue = _read(client, reference)
-    login = own_login(client)
+    history = read_history(client, reference)
     labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
-    history = _History(login)
-    for event in client.items(f"{path}/timeline"):
-        history.read(event)
     user = issue.get("user") or {}
     state = IssueState(
         issue=reference,
@@ -93,7 +89,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         removed=frozenset(history.removed),
         repository_labels=frozenset(
             name
-            for label in client.items(f"/repos/{repository}/labels", remember=True)
+            for label in client.items(f"/repos/{reference.repository}/labels", remember=True)
             if isinstance(name := label.get("name"), str)
         ),
         touched=frozenset(history.touched),
@@ -106,8 +102,8 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
         state=state,
         url=str(issue.get("html_url") or ""),
-        created_at=_time(issue.get("created_at")),
-        updated_at=_time(issue.get("updated_at")),
+        created_at=epoch_s(issue.get("created_at")),
+        updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(history.label_events),
     )
 
@@ -119,7 +115,7 @@ def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:
         TransferredError, NotFoundError, GitHubError: as `read_issue`.
     """
     issue = _read(client, reference)
-    return issue.get("state") != "closed", _time(issue.get("updated_at"))
+    return issue.get("state") != "closed", epoch_s(issue.get("updated_at"))
 
 
 def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
@@ -142,14 +138,40 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    history = _History(own_login(client), kind)
+    history = History(own_login(client), kind)
     for comment in client.items(f"{_path(issue)}/comments"):
         history.read({**comment, "event": "commented"})
     return history.comment
 
 
-class _History:
-    """Reads an issue's timeline, oldest event first."""
+def read_history(client: Client, issue: IssueReference, kind: Kind = "v1") -> History:
+    """Read an issue's timeline.
+
+    Args:
+        kind: Of the own comment to look for.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    history = History(own_login(client), kind)
+    for event in client.items(f"{_path(issue)}/timeline"):
+        history.read(event)
+    return history
+
+
+class History:
+    """Reads an issue's timeline, oldest event first.
+
+    Attributes:
+        touched: Labels that somebody else set or took off.
+        ours: Labels whose last event is that we set them, in lower case.
+        removed: Labels that a person took off.
+        label_events: Oldest first.
+        comment: The own one of the kind that is looked for.
+        comment_deleted: Any comment.
+        type_touched: Somebody else set or took off the issue type.
+        closed_by_us: It was closed last by us, and nobody opened it since.
+    """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
         self._login = login
@@ -161,8 +183,10 @@ class _History:
         self.comment: OwnComment | None = None
         self.comment_deleted = False
         self.type_touched = False
+        self.closed_by_us = False
 
     def read(self, event: Mapping[str, Any]) -> None:
+        """Read the next event."""
         kind = event.get("event")
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
@@ -173,7 +197,7 @@ class _History:
             if by != "us":
                 self.touched.add(label)
             self.label_events.append(
-                LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", _time(event.get("created_at")))
+                LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", epoch_s(event.get("created_at")))
             )
         if kind == "labeled" and isinstance(label, str):
             (self.ours.add if self._is_us(actor) else self.ours.discard)(label.casefold())
@@ -183,6 +207,8 @@ class _History:
                 self.removed.add(label)
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
             self.type_touched = self.type_touched or not self._is_us(actor)
+        elif kind in {"closed", "reopened"}:
+            self.closed_by_us = kind == "closed" and self._is_us(actor)
         elif kind == "comment_deleted":
             self.comment_deleted = True
         elif kind == "commented" and self.comment is None and self._is_us(actor):
@@ -195,13 +221,6 @@ class _History:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def _time(text: object) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
-    except ValueError:
-        return 0.0
 
 
 def issue_type(issue: object) -> str | None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from distriage.types import IssueReport
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.judging import Judge, LocalJudge
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
+from distriage_serving.times import epoch_s
 
 CHUNK: Final = 1000  # issues that are read, and then stored, together
 
@@ -79,7 +79,7 @@ def keep_all(
             found = read_item(item, repository, repository) if isinstance(item.get("title"), str) else None
             if found is None:
                 continue
-            row = _row(IssueReference(repository, found[0].number), found[0], _time(item.get("updated_at")), found[1])
+            row = _row(IssueReference(repository, found[0].number), found[0], epoch_s(item.get("updated_at")), found[1])
             seen.add(row.number)
             if before.get(row.number) == row.digest:
                 state: Lifecycle = "closed" if row.state == "closed" else "open"
@@ -111,10 +111,3 @@ def _row(issue: IssueReference, past: PastIssue, updated_at: float, report: Issu
         digest=report_digest(report.title, report.body),
         fingerprint=None,
     )
-
-
-def _time(text: object) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else 0.0
-    except (ValueError, OverflowError):
-        return 0.0

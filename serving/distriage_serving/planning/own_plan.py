@@ -23,32 +23,32 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     known = {name.casefold() for name in state.repository_labels}
     removed = {name.casefold() for name in state.removed}
     labels, left_out = list(plan.labels), list(plan.left_out)
-    decided = {label: right for axis, right in state.decided.items() if (label := own_label(axis)) is not None}
+    decided = {label.casefold(): right for axis, right in state.decided.items() if (label := own_label(axis))}
     applied = [own.label for own in verdict.own or () if own.applied]
-    for label in dict.fromkeys([*applied, *(label for label, right in decided.items() if right is not None)]):
-        name = label.casefold()
+    wanted = {label.casefold(): label for label in (*applied, *filter(None, decided.values()))}
+    for name, label in wanted.items():
         if name in there:
             continue
         if names.meanings(label):
             left_out.append(LeftOut(label, "an own label that the configuration gives to an axis, which decides"))
-        elif label in decided and decided[label] is None:
+        elif name in decided and decided[name] is None:
             left_out.append(LeftOut(label, "a person says that it is not right"))
-        elif name in removed:
+        elif name in removed and name not in decided:  # a decision that counts is newer
             left_out.append(LeftOut(label, "a person took it off this issue"))
         elif name not in known:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
         else:
             labels.append(label)
-    wrong = [
-        name
-        for name in sorted(state.labels_by_us)
-        if not names.meanings(name) and _is_wrong(name, decided, applied, state)
-    ]
+    withdrawn = {axis.casefold() for axis in state.withdrawn}
+    wrong = [name for name in sorted(state.labels_by_us) if not names.meanings(name)]
+    wrong = [name for name in wrong if _is_wrong(name.casefold(), decided, wanted, withdrawn)]
     return replace(plan, labels=tuple(labels), take_off=(*plan.take_off, *wrong), left_out=tuple(left_out))
 
 
-def _is_wrong(name: str, decided: Mapping[str, str | None], applied: Collection[str], state: IssueState) -> bool:
+def _is_wrong(
+    name: str, decided: Mapping[str, str | None], wanted: Collection[str], withdrawn: Collection[str]
+) -> bool:
     """Whether a person refused a label that Distriage set, or took back the decision that it was set for."""
     if name in decided:
         return decided[name] is None
-    return own_axis(name) in state.withdrawn and name not in applied
+    return own_axis(name).casefold() in withdrawn and name not in wanted

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from distriage_serving.queue.closing import undo_last
 from distriage_serving.queue.decisions import MAX_BULK, Target, accepted, dismissed, read_choices, read_target
-from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
@@ -55,7 +55,7 @@ def _undo(request: Request, fields: Fields) -> Response:
     return go_to(issue_href(*issues.pop(), query)) if len(issues) == 1 else go_to(list_href(query))
 
 
-@router.post("/{owner}/{name}/{number:int}")
+@router.post("/{owner}/{name}/{number:issue}")
 async def decide_one(request: Request, owner: str, name: str, number: int) -> Response:
     """Accept, correct or dismiss one issue, and go on to the next."""
     return await write(request, _decide_one, request, await read_form(request), f"{owner}/{name}", number)
@@ -64,10 +64,8 @@ async def decide_one(request: Request, owner: str, name: str, number: int) -> Re
 def _decide_one(request: Request, fields: Fields, repository: str, number: int) -> Response:
     visit = Visit(request, fields)
     query = _query(visit, fields)
-    seen_id = fields.get("verdict", [""])[0]
-    stored = visit.decisions.current(
-        Target(repository, number, int(seen_id) if seen_id.isascii() and seen_id.isdigit() else 0)
-    )
+    seen_id = read_number(fields.get("verdict", [""])[0])
+    stored = visit.decisions.current(Target(repository, number, seen_id or 0))
     if stored is None:
         raise ProblemError(409, "conflict", "the issue was classified anew meanwhile; look at it again")
     action = fields.get("action", [""])[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,7 +12,7 @@ from starlette.responses import Response
 
 from distriage.references import IssueReference
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
-from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import NOTICE_S, Visit
@@ -28,10 +27,9 @@ CLOSES: Final[Mapping[str, str]] = {
     "not_planned": "Closed as not planned",
 }
 DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
-_NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
 
 
-@router.post("/{owner}/{name}/{number:int}/act")
+@router.post("/{owner}/{name}/{number:issue}/act")
 async def act_on(request: Request, owner: str, name: str, number: int) -> Response:
     """Close one issue, mark it as a duplicate or snooze it, and go on to the next."""
     return await write(request, _act_on, request, await read_form(request), f"{owner}/{name}", number)
@@ -67,10 +65,10 @@ def _act_on(request: Request, fields: Fields, repository: str, number: int) -> R
 
 
 def _other(text: str, number: int) -> int:
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None or int(match[1]) == number:
+    other = read_number(text.strip())
+    if other is None or other == number:
         raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
-    return int(match[1])
+    return other
 
 
 def undo_last(visit: Visit) -> IssueReference | None:

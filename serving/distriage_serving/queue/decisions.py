@@ -135,7 +135,7 @@ class Decisions:
             ProblemError: not an issue of this person's repositories (404).
         """
         if not self._session.sees(target.repository):
-            raise ProblemError(404, "not-found", "no such issue in the repositories that you may write to")
+            raise ProblemError(404, "not-found", "no such issue in the repositories that you may triage")
         stored = self._store.latest_verdict(target.repository, target.number)
         return stored if stored is not None and stored.id == target.verdict_id else None
 
@@ -173,12 +173,8 @@ class Decisions:
 
     def last(self) -> list[Review]:
         """The newest decision of this person that can be undone; empty: there is none."""
-        rows = [
-            row
-            for row in self._store.reviews(self._store.clock() - UNDO_S)
-            if row.how == "queue" and row.who == self._session.who and self._session.sees(row.repository)
-        ]
-        return [row for row in rows if row.at == rows[-1].at]
+        session = self._session
+        return self._store.last_decision(session.who, self._store.clock() - UNDO_S, session.repositories)
 
     def undo(self) -> list[Review]:
         """Take the newest decision back; empty: there is none."""

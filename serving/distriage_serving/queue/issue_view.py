@@ -14,6 +14,7 @@ from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
 from distriage_serving.queue.listing import age, display_name, first_said, moment, percent
+from distriage_serving.queue.visible import web_address
 from distriage_serving.store import Review
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
@@ -252,7 +253,7 @@ def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[Simi
     return [
         SimilarView(
             item.id,
-            item.url if item.url.startswith(("https://", "http://")) else "",
+            web_address(item.url),
             item.title,
             name(item, "fix"),
             name(item, "cause"),

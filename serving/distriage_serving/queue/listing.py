@@ -53,13 +53,19 @@ class Search:
 def read_search(text: str) -> Search:
     """Read what was typed: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes."""
     text = text.strip()[:MAX_SEARCH_CHARS]
-    if (match := _NUMBER.fullmatch(text)) is not None:
-        return Search(number=int(match[1]))
+    if (number := read_number(text)) is not None:
+        return Search(number=number)
     try:
         reference = parse_reference(text)
     except InputError:
         return Search(words=[phrase or word for phrase, word in _WORD.findall(text)[:MAX_WORDS]])
     return Search(reference.repository.lower(), reference.number)
+
+
+def read_number(text: str) -> int | None:
+    """Read `12` or `#12`; None: it is no number, or larger than databases hold."""
+    match = _NUMBER.fullmatch(text)
+    return int(match[1]) if match is not None else None
 
 
 @dataclass(frozen=True, slots=True)

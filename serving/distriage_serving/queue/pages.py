@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -105,6 +106,15 @@ def lead(request: Request, path: str) -> Response:
 def is_browser(request: Request) -> bool:
     """Whether a page is asked for."""
     return "text/html" in request.headers.get("accept", "")
+
+
+class IssueNumber(IntegerConvertor):
+    """The number of an issue in a path, `{number:issue}`: as many digits as Python reads and databases hold."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("issue", IssueNumber())
 
 
 class LoginNeededError(Exception):

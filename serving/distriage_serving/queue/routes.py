@@ -32,6 +32,7 @@ from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead
 from distriage_serving.queue.report import past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.sessions import Sessions
+from distriage_serving.queue.visible import web_address
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
 from distriage_serving.store import Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
@@ -129,7 +130,7 @@ async def static(name: str) -> Response:
     )
 
 
-@router.get("/{owner}/{name}/{number:int}")
+@router.get("/{owner}/{name}/{number:issue}")
 async def issue_page(request: Request, owner: str, name: str, number: int) -> Response:
     """One issue. With `evidence` the lines that carried the verdict are marked at once, which takes a moment."""
     visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
@@ -137,7 +138,7 @@ async def issue_page(request: Request, owner: str, name: str, number: int) -> Re
     return await run_in_threadpool(_issue_page, visit, request, issue, stored, explained)
 
 
-@router.get("/{owner}/{name}/{number:int}/evidence")
+@router.get("/{owner}/{name}/{number:issue}/evidence")
 async def evidence(request: Request, owner: str, name: str, number: int) -> Response:
     """The report with its evidence marked, and similar issues: a part of the page, loaded after it."""
     visit, issue, stored = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
@@ -199,7 +200,7 @@ def _issue_page(
         next=issue_href(*after, filters.query) if after else None,
         action=issue_href(*place),
         reference=f"{repositories.get(issue.repository, issue.repository)}#{issue.number}",
-        issue_url=issue.url if issue.url.startswith(("https://", "http://")) else issue_href(*place),
+        issue_url=web_address(issue.url) or issue_href(*place),
         author=issue.author,
         labels=issue.labels,
         status=issue.status,

@@ -9,14 +9,13 @@ from starlette.requests import Request
 
 from distriage.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
-from distriage_serving.queue.listing import Field, Filters, read_filters
+from distriage_serving.queue.listing import Field, Filters, read_filters, read_number
 from distriage_serving.queue.login import session_of
 from distriage_serving.queue.sessions import Fields, Session, check_form
 from distriage_serving.store import Issue, Store, StoredVerdict
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError
 
-MAX_NUMBER: Final = 2**63 - 1  # databases hold no larger ones
 NOTICE_S: Final = 120  # so long a page offers to undo the last decision
 
 
@@ -79,16 +78,15 @@ class Visit:
 
     def issue_at(self, key: str) -> Issue | None:
         """The issue `owner/repo#12`; None: the person sees no such issue."""
-        repository, _, number = key.rpartition("#")
-        if not (number.isascii() and number.isdigit() and len(number) < 19 and self.session.sees(repository)):
+        repository, _, text = key.rpartition("#")
+        number = read_number(text)
+        if number is None or not self.session.sees(repository):
             return None
-        return self.store.get_issue(repository, int(number))
+        return self.store.get_issue(repository, number)
 
     def issue(self, repository: str, number: int) -> tuple[Issue, StoredVerdict | None]:
         """An issue that this person may see; `ProblemError` (404) otherwise."""
-        issue = (
-            self.store.get_issue(repository, number) if self.session.sees(repository) and number <= MAX_NUMBER else None
-        )
+        issue = self.store.get_issue(repository, number) if self.session.sees(repository) else None
         if issue is None:
-            raise ProblemError(404, "not-found", "no such issue in the repositories that you may write to")
+            raise ProblemError(404, "not-found", "no such issue in the repositories that you may triage")
         return issue, self.store.latest_verdict(repository, number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from distriage_serving.store.acts import SNOOZE, Act, Acts
 from distriage_serving.store.database import UnavailableError
-from distriage_serving.store.issues import AxisCount, Issues
+from distriage_serving.store.issues import AxisCount, Backfilled, Issues
 from distriage_serving.store.jobs import (
     CheckArgument,
     CommandArgument,
@@ -55,6 +55,7 @@ __all__ = [
     "WORK_STATES",
     "Act",
     "AxisCount",
+    "Backfilled",
     "CheckArgument",
     "CommandArgument",
     "Delivery",

@@ -16,6 +16,11 @@ BIG_INTEGER: Final = BigInteger().with_variant(
 _NOT_STORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
+def storable(text: str) -> str:
+    """A text as it comes back once stored."""
+    return _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 class PlainText(TypeDecorator[str]):
     """Text. NUL, which PostgreSQL refuses, and lone surrogates, which UTF-8 has no bytes for, become U+FFFD."""
 
@@ -23,7 +28,7 @@ class PlainText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return value if value is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+        return value if value is None else storable(value)
 
 
 class RepositoryName(PlainText):

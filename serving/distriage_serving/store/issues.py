@@ -44,6 +44,21 @@ class AxisCount:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    """A label that `distriage backfill` was about to set, or to take off, in a person's name.
+
+    Attributes:
+        who: Login of the person whose token it has.
+        at: When; the write itself may have waited for GitHub's limits.
+    """
+
+    label: str
+    added: bool
+    who: str
+    at: float
+
+
 class Issues(Database):
     """The store's part for issues and verdicts."""
 
@@ -168,6 +183,23 @@ class Issues(Database):
         )
         with self._session(writes=False) as session:
             return session.scalar(last)
+
+    def backfilled(self, reference: IssueReference) -> list[Backfilled]:
+        """What `distriage backfill` was about to write on an issue in a person's name, the oldest first."""
+        plans = (
+            select(StoredVerdict.plan)
+            .where(StoredVerdict.repository == reference.repository, StoredVerdict.number == reference.number)
+            .order_by(StoredVerdict.id)
+        )
+        with self._session(writes=False) as session:
+            return [
+                Backfilled(**noted) for plan in session.scalars(plans) for noted in (plan or {}).get("backfilled", ())
+            ]
+
+    def set_plan(self, verdict_id: int, plan: dict[str, object]) -> None:
+        """Another plan follows from the same verdict."""
+        with self._session(writes=True) as session:
+            session.execute(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
 
     def mark_carried_out(self, verdict_id: int) -> None:
         """Its plan was carried out now."""

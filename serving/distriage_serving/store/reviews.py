@@ -1,4 +1,4 @@
-"""What people said of reviews."""
+"""What people said of issues, one axis at a time."""
 
 from __future__ import annotations
 
@@ -65,6 +65,20 @@ class Reviews(Database):
             wanted = wanted.where(Review.repository == issue.repository, Review.number == issue.number)
         if not undone:
             wanted = wanted.where(Review.undone_at.is_(None))
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted))
+
+    def last_decision(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Review]:
+        """A person's newest decision in the queue since then that stands: the reviews of one moment; empty: none.
+
+        Args:
+            repositories: None: in any.
+        """
+        these = [Review.who == who, Review.how == "queue", Review.undone_at.is_(None)]
+        if repositories is not None:
+            these.append(Review.repository.in_(list(repositories)))
+        newest = select(Review.at).where(*these, Review.at >= since).order_by(Review.at.desc()).limit(1)
+        wanted = select(Review).where(*these, Review.at == newest.scalar_subquery()).order_by(Review.id)
         with self._session(writes=False) as session:
             return list(session.scalars(wanted))
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_co
 
 from distriage.references import IssueReference
 from distriage.verdict import Verdict
-from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
+from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
 JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close"]
@@ -200,7 +200,7 @@ class StoredVerdict(Base):
     Attributes:
         digest: `report_digest` of the title and body that the model read.
         verdict: Schema in `schemas/verdict.schema.json`.
-        plan: A JSON object: `labels`, `left_out`, `dry_run`.
+        plan: A JSON object: `labels`, `left_out`, `dry_run`, and `backfilled`, the fields of each `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
         carried_out_at: When the plan was; None: not yet.
     """
@@ -288,5 +288,5 @@ class SharedValue(Base):
 
 
 def report_digest(title: str, body: str) -> str:
-    """SHA-256 of title and body, 64 hexadecimal digits."""
-    return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "replace")).hexdigest()
+    """SHA-256 of title and body, 64 hexadecimal digits; the same before and after they are stored."""
+    return hashlib.sha256(storable(f"{title}\n{body}").encode()).hexdigest()

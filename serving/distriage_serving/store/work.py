@@ -8,10 +8,11 @@ from typing import Any, Final, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, case, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, defer
 
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.jobs import NewJob
+from distriage_serving.store.readings import Reading
 from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
 
 MAX_ATTEMPTS: Final = 10
@@ -118,14 +119,8 @@ class WorkStore(Database):
 
     def _take(self, session: Session, item: Delivery | Job, owner: str, until: float) -> bool:
         if item.attempts >= MAX_ATTEMPTS:
-            error = f"taken {item.attempts} times, and no worker lived to answer"
-            item.state, item.due_at, item.finished_at, item.lease_owner, item.last_error = (
-                "dead",
-                None,
-                self.clock(),
-                None,
-                error,
-            )
+            item.state, item.due_at, item.finished_at, item.lease_owner = "dead", None, self.clock(), None
+            item.last_error = f"taken {item.attempts} times, and no worker lived to answer"
             return False
         try:
             with session.begin_nested():
@@ -227,9 +222,11 @@ class WorkStore(Database):
         return self.list_work(table, "dead", limit)
 
     def list_work(self, table: type[Item], state: WorkState | None = None, limit: int = 100) -> list[Item]:
-        """Items of a state, or of all, the newest first."""
+        """Items of a state, or of all, the newest first; deliveries come without their payloads, which are large."""
         since: Any = Delivery.received_at if table is Delivery else Job.created_at
         wanted = select(table).order_by(since.desc(), table.id.desc()).limit(limit)
+        if table is Delivery:
+            wanted = wanted.options(defer(Delivery.payload))
         with self._session(writes=False) as session:
             return list(session.scalars(wanted if state is None else wanted.where(table.state == state)))
 
@@ -239,13 +236,13 @@ class WorkStore(Database):
             return {"deliveries": _by_state(session, Delivery), "jobs": _by_state(session, Job)}
 
     def purge(self, retention_s: float) -> int:
-        """Delete deliveries and jobs that were done or ignored this long ago, and issues that were deleted or
-        transferred then, with their verdicts.
+        """Delete deliveries and jobs that were done or ignored this long ago, issues that were deleted or transferred
+        then, with their verdicts, and second readings made before then that no issue's report needs any more.
 
         Dead items and people's reviews stay.
 
         Returns:
-            How many deliveries, jobs and issues.
+            How many rows.
         """
         end = self.clock() - retention_s
         old = [
@@ -257,8 +254,14 @@ class WorkStore(Database):
             .where(Issue.state.in_(("deleted", "transferred")), Issue.updated_at < end)
             .returning(Issue.number)
         )
+        unneeded = (
+            delete(Reading)
+            .where(Reading.made_at < end, Reading.digest.not_in(select(Issue.digest)))
+            .returning(Reading.digest)
+            .execution_options(synchronize_session=False)
+        )
         with self._session(writes=True) as session:
-            return sum(len(session.scalars(statement).all()) for statement in (*old, gone))
+            return sum(len(session.scalars(statement).all()) for statement in (*old, gone, unneeded))
 
 
 def _first_of_its_lane() -> ColumnElement[bool]:

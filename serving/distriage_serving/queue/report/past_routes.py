@@ -21,7 +21,7 @@ from distriage_serving.store import Issue
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/{owner}/{name}/{number:int}/past")
+@router.get("/{owner}/{name}/{number:issue}/past")
 async def past(request: Request, owner: str, name: str, number: int) -> Response:
     """The past issues that are nearest."""
     visit, issue, index = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)

@@ -1,0 +1,91 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Whose act is whose: what people did by hand, what they decided, and what a backfill did in a person's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from rich.console import Console
+
+from distriage.classifier import Classifier
+from distriage.github import Client
+from distriage.references import IssueReference
+from distriage_serving.bot.backfill import Backfill, BackfillOptions
+from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.store import Review, triage_job
+from distriage_serving.times import epoch_s
+
+from support.bot import HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
+from support.github import FOREVER, INSTALLATION, PERSON
+from support.github_shapes import TIME
+
+
+@contextmanager
+def in_the_name_of_a_person(bot: Bot) -> Iterator[Client]:
+    """GitHub as her token sees it, at the time of GitHub's events."""
+    bot.clock.now = epoch_s(TIME) + 100
+    ours, bot.github.bot = bot.github.bot, PERSON
+    bot.github.tokens["ghp_person"] = FOREVER
+    yield Client("ghp_person", bot.github.url)
+    bot.github.bot = ours
+
+
+@pytest.fixture
+def backfilled(bot: Bot, keyword_classifier: Classifier) -> Bot:
+    """The issue was labelled by `distriage backfill` with a person's token."""
+    with in_the_name_of_a_person(bot) as client:
+        Backfill(client, bot.store, LocalJudge(keyword_classifier), Console(quiet=True)).run(
+            "owner/repo", BackfillOptions()
+        )
+    assert bot.github.labels(ISSUE) == [HANG]
+    return bot
+
+
+def test_labels_of_a_backfill_confirm_nothing_though_a_person_set_them(backfilled: Bot) -> None:
+    backfilled.issue("labeled", PERSON)
+    assert backfilled.reviews() == [] and backfilled.stored().status == "open"
+    backfilled.say("/triage wrong symptom=oom")
+    assert backfilled.github.labels(ISSUE) == [OOM]
+
+
+def test_what_that_person_does_by_hand_is_still_hers(backfilled: Bot, keyword_classifier: Classifier) -> None:
+    backfilled.github.unlabel(ISSUE, HANG, PERSON)
+    backfilled.issue("unlabeled", PERSON)
+    assert backfilled.reviews() == [("unlabel", None, "maintainer", "hang")]
+    backfilled.github.label(ISSUE, LEAK, PERSON)
+    with in_the_name_of_a_person(backfilled) as client:
+        work = Backfill(client, backfilled.store, LocalJudge(keyword_classifier), Console(quiet=True))
+        work.run("owner/repo", BackfillOptions(again=True))
+    assert ("label", "leak", "maintainer", "hang") in backfilled.reviews()
+
+
+def test_taking_the_bot_s_label_off_after_deciding_on_another_keeps_the_decision(bot: Bot) -> None:
+    bot.issue("opened")
+    decision = Review(
+        repository="owner/repo", number=1, axis="symptom", label="oom", who="x", how="queue", at=epoch_s(TIME)
+    )
+    bot.store.add_reviews(decision)
+    bot.github.unlabel(ISSUE, HANG, PERSON)
+    bot.store.put_job(triage_job(IssueReference("owner/repo", 1), INSTALLATION))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [OOM]
+    assert bot.reviews() == [("queue", "oom", "x", None)]
+
+
+def test_of_two_labels_of_one_second_the_one_that_stays_holds(bot: Bot) -> None:
+    for name in (OOM, LEAK):
+        bot.github.label(ISSUE, name, PERSON)
+    first, second = bot.github.timelines[ISSUE]
+    second["created_at"] = first["created_at"]
+    bot.issue("opened")
+    bot.github.unlabel(ISSUE, LEAK, PERSON)
+    bot.issue("unlabeled")
+    assert bot.reviews() == [("label", "oom", "maintainer", "hang")]
+
+
+def test_the_last_command_about_an_axis_counts(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong\n\n/triage wrong symptom=oom")
+    assert bot.github.labels(ISSUE) == [OOM]
