@@ -18,7 +18,7 @@ from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 from distriage_training.corpus.texts import import_texts, read_texts
 
 from support.corpus_files import TAXONOMY, corpus
-from support.toys import annotation, texts, write_lines
+from support.toys import annotation, texts, write_corpus, write_lines
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,15 @@ def test_a_second_import_adds_to_the_first(tmp_path: Path, corpus: Path) -> None
     write_lines(corpus / "annotations.jsonl", [annotation("c/d#1"), annotation("a/b#1")])
     assert import_texts(tmp_path / "two", corpus, store, TAXONOMY) == (2, 2, 0)
     assert sorted(read_texts([store])) == ["a/b#1", "c/d#1"]
+
+
+def test_a_text_under_an_earlier_name_is_that_of_the_annotated_thread(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", [annotation("deepspeedai/DeepSpeed#1")])
+    write_lines(tmp_path / "source" / "a.jsonl", texts(["microsoft/deepspeed#1", "microsoft/deepspeed#2"]))
+    store = tmp_path / "texts.jsonl"
+    assert import_texts(tmp_path / "source", corpus, store, TAXONOMY) == (1, 1, 0)
+    assert list(read_texts([store])) == ["deepspeedai/DeepSpeed#1"]
+    assert list(read_texts([store.with_name("unlabelled.jsonl")])) == ["microsoft/deepspeed#2"]
 
 
 def test_import_without_texts(tmp_path: Path, corpus: Path) -> None:

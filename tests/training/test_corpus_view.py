@@ -9,6 +9,7 @@ from rich.console import Console
 from distriage.bundle import thread_digest
 from distriage.errors import CorpusError
 from distriage.taxonomy import default_taxonomy
+from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.view import check_corpus, print_agreement, print_stats
 
 from support.command_line import Command, assert_one_line
@@ -126,6 +127,13 @@ def test_withheld_threads_are_refused_under_any_name(tmp_path: Path, command: Co
     )
     withheld.write_text("deepspeedai/deepspeed#2\n", encoding="utf-8")
     assert_one_line(command(*places), f"{withheld}:1: 'deepspeedai/deepspeed#2'; expected 16 hexadecimal digits")
+
+
+@pytest.mark.parametrize("listed", ["microsoft/DeepSpeed#2", "deepspeedai/DeepSpeed#2"])
+@pytest.mark.parametrize("asked", ["Microsoft/DeepSpeed#2", "deepspeedai/deepspeed#2"])
+def test_a_list_may_hold_any_name_of_a_thread(listed: str, asked: str) -> None:
+    withheld = frozenset({thread_digest(listed)})
+    assert is_withheld(asked, withheld) and not is_withheld(f"{asked}2", withheld)
 
 
 def test_the_command_without_a_corpus(tmp_path: Path, command: Command) -> None:

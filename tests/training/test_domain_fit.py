@@ -93,6 +93,25 @@ def test_a_gate_of_an_older_format_is_no_obstacle_to_a_new_one(tmp_path: Path, m
     assert Classifier(folder).gate is not None
 
 
+def test_an_interruption_leaves_the_gate_and_the_seal_that_were_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = toy_gate.add_gate(keyword_model.build(tmp_path / "toy"))
+
+    class Data:
+        def gate(self) -> Data:
+            return self
+
+        def write(self, file: Path, _: list[str]) -> None:
+            file.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(domain, "read_domain_data", lambda *_: Data())
+    with pytest.raises(KeyboardInterrupt):
+        domain.add_gate(Bundle(folder), load_config(write_config(tmp_path / "c.toml")), Splits([], [], [], []))
+    assert Classifier(folder).gate is not None
+
+
 def test_no_repository_is_in_two_folds_and_they_are_of_like_size() -> None:
     repositories = [f"owner/r{n % 23}" for n in range(460)]
     folds = repository_folds(repositories)
@@ -123,6 +142,7 @@ def test_foreign_reports_are_read_from_tables_and_lines(tmp_path: Path) -> None:
     [
         ({"reports": []}, "domain.reports: expected files"),
         ({"repositories": ["a/one", "no/such"]}, "domain.repositories: no report of no/such"),
+        ({"repositories": ["a/one"]}, "domain.repositories: a/one; expected two or more"),
     ],
 )
 def test_what_is_not_there_is_named(tmp_path: Path, domain: dict[str, Any], message: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
+from distriage.errors import ConfigError
 from distriage.types import IssueReport, Mode, Outcome
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import Splits
@@ -59,6 +60,14 @@ def test_reports_of_repositories_that_it_never_saw_lose_their_labels_and_own_bug
     assert own.n == 60 and own.gated[Mode.BALANCED] >= 0.98 * own.ungated[Mode.BALANCED] > 0
     table = domain_table(found).splitlines()
     assert len(table) == 2 + len(found) and "| all | 300 |" in "\n".join(table)
+
+
+def test_groups_without_a_validation_bug_are_named(
+    keyword_classifier: Classifier, config: Config, splits: Splits
+) -> None:
+    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["tyos"]})})
+    with pytest.raises(ConfigError, match=r"domain\.groups: tyos: no validation bug of theirs"):
+        measure_domain(keyword_classifier, bounded, splits)
 
 
 def test_the_gate_that_is_added_keeps_a_model_from_labelling_other_software(

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
+from distriage.errors import ConfigError, CorpusError
 from distriage.policy import decide
 from distriage.recipe.text import prepare
 from distriage.taxonomy import default_taxonomy
@@ -275,6 +275,9 @@ def test_without_baselines_and_with_readings_of_other_reports(
     with pytest.raises(CorpusError, match="split test: no record with a text"):
         evaluate(tiny_classifier, config, "test", tmp_path / "none", Console(file=io.StringIO()))
     assert not (tmp_path / "none").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="file: File exists; expected a folder to write to"):
+        evaluate(tiny_classifier, config, "validation", tmp_path / "file", Console(file=io.StringIO()))
 
 
 def test_recording_keeps_the_bundle_valid(measured: Measured, tiny_bundle: Path, tmp_path: Path) -> None:

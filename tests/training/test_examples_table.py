@@ -18,7 +18,7 @@ from distriage.recipe.text import prepare
 from distriage.taxonomy import default_taxonomy
 from distriage_training.config import load_config
 from distriage_training.corpus.load import data_sha256
-from distriage_training.corpus.records import UNLABELLED, Record, label_numbers
+from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.examples import NO_NOTE, tokenize
 
@@ -183,15 +183,20 @@ def test_the_data_hash_covers_all_that_is_learnt_from() -> None:
     base = [record("a/b#1"), record("a/b#2", title="标题 \ud83d")]
     digest = data_sha256(base)
     assert digest == data_sha256(base[::-1])
-    assert digest == data_sha256([replace(base[0], source="x", group="x"), base[1]])
+    assert digest == data_sha256([replace(base[0], group="x", url="x"), base[1]])
     changed = [
         replace(base[0], id="a/b#3"),
         replace(base[0], title="Title"),
         replace(base[0], body="bod"),
         replace(base[0], labels={**base[0].labels, "symptom": "runtime-hang"}),
         replace(base[0], split="validation"),
+        replace(base[0], source="x"),
+        replace(base[0], note="x"),
+        replace(base[0], sure=False),
+        replace(base[0], others=(Reading(base[0].labels, "x", sure=True),)),
+        replace(base[0], others=(Reading(base[0].labels, "x", sure=False),)),
     ]
-    assert len({digest, data_sha256(base[:1]), *(data_sha256([one, base[1]]) for one in changed)}) == 7
+    assert len({digest, data_sha256(base[:1]), *(data_sha256([one, base[1]]) for one in changed)}) == 12
 
 
 def test_tokenize(tmp_path: Path) -> None:

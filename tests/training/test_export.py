@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,21 @@ def test_int8_is_smaller_and_close(exported: Exported, tmp_path: Path) -> None:
         onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, tmp_path / "int8.onnx")
     )
     assert 0 < difference(fp32, int8) <= MAX_INT8_DIFFERENCE
+
+
+def test_what_is_added_comes_in_the_order_of_the_graph(exported: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set of names has another order in every process."""
+    asked: list[str] = []
+
+    def stop(_: Path, names: Collection[str], *__: object) -> None:
+        asked.extend(names)
+        raise InterruptedError
+
+    monkeypatch.setattr(graph, "largest_activations", stop)
+    with pytest.raises(InterruptedError):
+        write_int8(exported.fp32, exported.fp32, [])
+    products = graph.quantizable(onnx.load(exported.fp32))
+    assert asked == list(dict.fromkeys(node.input[0] for node in products)) and len(asked) > 3
 
 
 def test_an_encoder_too_small_for_int8_products_keeps_them(

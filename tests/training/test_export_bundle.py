@@ -18,7 +18,7 @@ from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.errors import BundleError, ConfigError
 from distriage.taxonomy import default_taxonomy_text
 from distriage_training.config import load_config
-from distriage_training.corpus.load import in_domain, load_splits
+from distriage_training.corpus.load import in_domain, load_splits, validation_in_domain
 from distriage_training.corpus.records import Record
 from distriage_training.fit.run import RUN_INFO
 from distriage_training.release.calibrate import TARGETS
@@ -172,3 +172,10 @@ def test_reports_of_groups_that_the_model_is_not_for_do_not_calibrate() -> None:
     bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["ray"]})})
     records = [Record("o/r#1", "", "", {}, "validation", "", "raw", group) for group in ("ray", "other")]
     assert in_domain(records, bounded) == records[:1] and in_domain(records, config) == records
+
+
+def test_groups_without_a_validation_report_are_named() -> None:
+    config = load_config(CONFIG)
+    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["rya"]})})
+    with pytest.raises(ConfigError, match=r"domain\.groups: rya: no validation report of .* axis kind"):
+        validation_in_domain(load_splits(config, TAXONOMY), bounded, TAXONOMY)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from distriage.bundle import thread_digest
 from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord
 from distriage.references import IssueReference
@@ -99,6 +100,28 @@ def test_what_people_only_took_away_makes_no_record(corpus: Path) -> None:
     )
     assert report.without_label == 1
     assert (records(corpus)["a/b#2"].kind, records(corpus)["a/b#2"].symptom) == ("feature", None)
+
+
+def test_a_label_that_is_taken_back_takes_its_record_along(corpus: Path) -> None:
+    bring(corpus, review("owner/repo#7", "symptom", "runtime-hang"), review("owner/repo#9", "stage", "inference"))
+    for changed in (1, 0):
+        report = bring(corpus, review("Owner/repo#7", "symptom", None, how="unlabel"))
+        assert (report.changed, report.without_label) == (changed, 1)
+    assert list(records(corpus)) == ["owner/repo#9"]
+
+
+def test_withheld_threads_are_left_out(corpus: Path, command: Command) -> None:
+    withheld = corpus.parent / "withheld.txt"
+    withheld.write_text(thread_digest("owner/repo#7") + "\n", encoding="utf-8")
+    file = write_lines(corpus.parent / "reviews.jsonl", [review("Owner/Repo#7", "symptom", "runtime-hang")])
+    before = (corpus / "annotations.jsonl").read_bytes()
+    places = ("--corpus", corpus, "--texts", corpus.parent / "texts.jsonl")
+    done = command("corpus", "import-reviews", file, *places, "--withheld", withheld)
+    assert done.out == (
+        "0 records for train, 0 for validation; 0 new or changed; left out: 1 withheld, 0 annotated already, "
+        "0 without a label\n"
+    )
+    assert (corpus / "annotations.jsonl").read_bytes() == before
 
 
 def test_the_split_is_never_test_and_never_changes() -> None:
@@ -210,7 +233,7 @@ def test_the_store_s_verdicts_are_what_training_reads(corpus: Path, command: Com
     assert printed.out == output.read_text(encoding="utf-8")
     assert ReviewRecord.model_validate_json(printed.out.splitlines()[0]).title == "A hang \ufffd"
     done = command("corpus", "import-reviews", output, "--corpus", corpus, "--texts", corpus.parent / "texts.jsonl")
-    assert done.out.endswith("1 new or changed; left out: 0 annotated already, 0 without a label\n")
+    assert done.out.endswith("1 new or changed; left out: 0 withheld, 0 annotated already, 0 without a label\n")
     assert list(records(corpus)) == ["Owner/Repo#7"]
 
 

@@ -136,6 +136,14 @@ def test_a_second_call_changes_nothing(corpus: Path, bring: Callable[..., Finish
     }
 
 
+def test_an_answer_that_is_no_longer_sure_takes_its_record_along(corpus: Path, bring: Callable[..., Finished]) -> None:
+    bring(["owner/repo#7", "owner/repo#8"])
+    for changed in (1, 0):
+        done = bring(["Owner/repo#7"], lambda _: NONE_OF_THESE)
+        assert done.out.startswith(f"0 records for train; {changed} new or changed;")
+    assert list(records(corpus)) == ["owner/repo#8"]
+
+
 @pytest.mark.parametrize(
     ("identifiers", "message"),
     [

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
+
+from sklearn.linear_model import LogisticRegression
 
 from distriage.errors import InputError
 from distriage.history import PastIssue
@@ -118,6 +121,24 @@ def test_calibrated_probabilities_are_right_as_often_as_they_say() -> None:
     assert np.abs(p.mean(0) - truth.mean(0)).max() < 0.02
     sure = p > 0.9
     assert truth[sure].mean() == pytest.approx(p[sure].mean(), abs=0.04)
+
+
+def test_calibration_is_that_of_dense_columns_in_a_part_of_the_memory() -> None:
+    random = np.random.default_rng(4)
+    issues, labels = 1000, 40
+    scores = random.normal(size=(issues, labels))
+    truth = random.random((issues, labels)) < 1 / (1 + np.exp(-2 * scores - np.linspace(-2, 2, labels)))
+    tracemalloc.start()
+    found = calibrate(scores, truth)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    one_of = np.tile(np.eye(labels), (issues, 1))
+    flat = scores.reshape(-1, 1)
+    columns = np.hstack([flat * 3, flat * one_of, one_of])
+    assert peak < columns.nbytes / 2
+    dense = LogisticRegression(C=1.0, max_iter=500).fit(columns, truth.reshape(-1))
+    expected = dense.predict_proba(columns)[:, 1].reshape(issues, labels)
+    np.testing.assert_allclose(found.probabilities(scores), expected, atol=1e-6)
 
 
 def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:

@@ -18,7 +18,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 from distriage.feedback import ReviewRecord, own_axis
 from distriage.history import PastIssue
 from distriage_training.learn.compare import MIN_ISSUES, Row
-from distriage_training.learn.reviews import with_reviews
+from distriage_training.learn.reviews import read_own_reviews, with_reviews
 
 from support.command_line import Command, assert_one_line
 from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
@@ -81,6 +81,11 @@ def test_people_say_which_labels_of_an_issue_are_right() -> None:
     found = with_reviews(past, said)
     assert [issue.labels for issue in found.issues] == [("bug", "speed"), (), ("x",)]
     assert (found.reviews, found.changed, found.unknown) == (3, 1, 1)
+
+
+def test_what_looks_like_the_end_of_a_line_inside_a_review_is_none(tmp_path: Path) -> None:
+    said = [review(n, "x", right=True, body="one\u2028two\u0085three\x1cfour") for n in (1, 2)]
+    assert read_own_reviews(write_reviews(tmp_path / "reviews.jsonl", said), REPOSITORY) == said
 
 
 def test_the_latest_review_of_a_label_counts() -> None:

@@ -18,12 +18,14 @@ import transformers
 from distriage.errors import ConfigError
 from distriage_training.config import load_config
 from distriage_training.fit.encoder import PACKAGE, locate
+from distriage_training.fit.run import build_model
 from distriage_training.fit.train import train
+from distriage_training.fit.trainer import TriageTrainer
 from distriage_training.release.export import export
 
 from support.checkout import REPOSITORY
 from support.command_line import Command
-from support.runs import four_steps
+from support.runs import TAXONOMY, four_steps
 
 VOCABULARY = 30522  # of the tokenizer that is at hand
 SMALL = {"vocab_size": VOCABULARY, "hidden_size": 128, "intermediate_size": 192, "num_attention_heads": 2}
@@ -55,6 +57,18 @@ def test_another_architecture_goes_end_to_end(command: Command, tmp_path: Path, 
     done = command("classify", REPOSITORY / "examples" / "report.md", "--model", bundle, "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["model"] == config.name
+
+
+def test_a_norm_above_the_layers_learns_as_fast_as_the_top_one(tmp_path: Path) -> None:
+    encoder = {"source": str(random_encoder(tmp_path / "encoder", "ModernBert")), "layers": None, "max_tokens": 48}
+    config = four_steps(tmp_path, encoder=encoder, training={"learning_rate": 1e-3, "layer_decay": 0.5})
+    model = build_model(config, TAXONOMY)
+    arguments = transformers.TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to=[])
+    groups = TriageTrainer(config, model=model, args=arguments).create_optimizer().param_groups
+    rates = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
+    found = {name: rates[id(parameter)] for name, parameter in model.named_parameters()}
+    assert found["encoder.final_norm.weight"] == found["encoder.layers.1.mlp.Wi.weight"] == 1e-3
+    assert found["encoder.embeddings.norm.weight"] == 0.25e-3
 
 
 @pytest.mark.parametrize("name", ["modernbert", "multilingual"])

@@ -15,9 +15,9 @@ from distriage_training.config import Config, EncoderConfig, load_config  # noqa
 from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
 from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
 
-from support.toys import texts, write_config, write_lines  # noqa: E402
+from support.toys import annotation, texts, write_config, write_corpus, write_lines  # noqa: E402
 
-MASK, VOCABULARY = 103, 30_522  # of the base model's tokenizer
+MASK, SPECIAL, VOCABULARY = 103, (0, 100, 101, 102, 103), 30_522  # of the base model's tokenizer
 
 
 def small(folder: Path, **settings: object) -> Config:
@@ -29,7 +29,7 @@ def small(folder: Path, **settings: object) -> Config:
 def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
     torch.manual_seed(3)
     rows = [{"input_ids": [101, *range(2000, 2300), 102]} for _ in range(20)]
-    batch = MaskingCollator(0.2, MASK, VOCABULARY)(rows)
+    batch = MaskingCollator(0.2, MASK, SPECIAL, VOCABULARY)(rows)
     asked = batch["labels"] != IGNORED
     before = torch.tensor([row["input_ids"] for row in rows])
     assert asked.float().mean() == pytest.approx(0.2, abs=0.02)
@@ -41,8 +41,15 @@ def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
     assert (now == before[asked]).float().mean() == pytest.approx(0.1, abs=0.03)
 
 
+def test_special_tokens_with_high_numbers_and_padding_are_not_masked() -> None:
+    rows = [{"input_ids": [28, *range(20), 29]}, {"input_ids": [28, 5, 29]}]
+    batch = MaskingCollator(1 - 1e-9, 27, (27, 28, 29), 30)(rows)
+    assert (batch["labels"] != IGNORED).sum(1).tolist() == [20, 1]  # padding has the number of a word here
+    assert set(batch["input_ids"][0, 1:-1].tolist()) <= set(range(28))
+
+
 def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> None:
-    batch = MaskingCollator(1e-9, MASK, VOCABULARY)(
+    batch = MaskingCollator(1e-9, MASK, SPECIAL, VOCABULARY)(
         [{"input_ids": [101, 2000, 102]}, {"input_ids": [101, 2001, 2002, 102]}]
     )
     assert (batch["labels"] != IGNORED).sum(1).tolist() == [1, 1]
@@ -60,10 +67,22 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     assert load_tokenizer(adapted).encode("hang").tokens == ["[CLS]", "hang", "[SEP]"]
     (checkpoint,) = (tmp_path / "out").glob("checkpoint-*")
     assert checkpoint.name == "checkpoint-2"  # 8 reports, 4 a step
+    with pytest.raises(ConfigError, match="holds the checkpoint checkpoint-2; pass --resume to go on from it"):
+        pretrain(config, tmp_path / "out")
     shutil.rmtree(folder)
     assert pretrain(config, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
     again = load_encoder(adapted).state_dict()[weights]
     assert torch.equal(again, after.state_dict()[weights])
+
+
+def test_no_thread_that_a_model_is_measured_on_is_read(tmp_path: Path) -> None:
+    """Annotated since the last import, or under an earlier name."""
+    rows = [annotation("a/b#1", split="test"), annotation("deepspeedai/DeepSpeed#2", split="validation")]
+    corpus = write_corpus(tmp_path / "corpus", rows)
+    reports = write_lines(tmp_path / "reports.jsonl", texts(["A/b#1", "microsoft/DeepSpeed#2"]))
+    pretraining, data = {"reports": str(reports)}, {"corpus": str(corpus)}
+    with pytest.raises(CorpusError, match="no unlabelled report"):
+        pretrain(load_config(write_config(tmp_path / "run.toml", pretrain=pretraining, data=data)), tmp_path / "out")
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

@@ -141,6 +141,16 @@ def test_a_few_verdicts_decide_nothing(promote: Promote, make: Make, tmp_path: P
     assert done.code == 0 and "too few" in done.out
 
 
+def test_no_evidence_promotes_nothing(promote: Promote, make: Make, tmp_path: Path) -> None:
+    done = promote(make("candidate", trained_on=[f"a/b#{number}" for number in range(10, 80)]))
+    assert done.code == 2 and "too few" in done.out
+    assert done.err == (
+        "distriage: validation and reviews: at most 10 reports on an axis are new to both models; expected 20 or more "
+        "on one, to decide by\n"
+    )
+    assert list((tmp_path / "models").iterdir()) == []
+
+
 def test_verdicts_of_annotated_threads_are_left_out(promote: Promote, make: Make, tmp_path: Path) -> None:
     rows = [review(f"A/b#{number}", "symptom", "crash", title="segfault", body="") for number in range(10, 40)]
     done = promote(make("candidate"), "--reviews", write_lines(tmp_path / "v.jsonl", rows), "--dry-run")
@@ -214,6 +224,15 @@ def test_the_paired_interval_is_narrower_than_two_separate_ones() -> None:
     low, high = scoring.paired_bootstrap_macro_f1(truth, one, other)
     assert -0.06 < low < high < 0
     assert scoring.paired_bootstrap_macro_f1(truth, one, one) == (0.0, 0.0)
+
+
+def test_an_evaluation_is_kept_under_the_name_of_the_measured_model(
+    command: Command, config: Path, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = command("evaluate", config, "--model", make("candidate"), "--no-baselines")
+    assert done.code == 0, done.err
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["candidate-validation"]
 
 
 @pytest.mark.slow

@@ -79,7 +79,9 @@ def test_peers_stand_beside_the_model(
     assert len(rows) == 2
     assert "TF-IDF + LR" in first.out
     kept = json.loads((place / "runs" / "tiny-study" / "peers.json").read_text(encoding="utf-8"))
-    records = load_splits(load_config(place / "run.toml"), TAXONOMY).test
+    config = load_config(place / "run.toml")
+    assert kept["made_of"]["encoder"] == config.record()["encoder"]
+    records = load_splits(config, TAXONOMY).test
     assert len(kept["entries"]["tfidf kind"]) == len(records)
     right = np.mean(
         [
@@ -191,6 +193,7 @@ def test_errors_are_counted(place: Path, tiny_classifier: Classifier, command: C
     ("arguments", "message"),
     [
         (("peers", "run.toml", "--peers", "gpt"), "unknown peer gpt; known: tfidf, fasttext, setfit"),
+        (("peers", "run.toml", "--peers", "tfidf", "--axes", "kind, cuase"), "unknown axis 'cuase'; known: kind, "),
         (("curve", "run.toml", "--shares", "0,2"), "'0,2': expected numbers above 0 and up to 1"),
         (("peers", "run.toml", "--split", "train"), "'train': expected validation or test"),
         (("sources", "run.toml", "--source", "nowhere"), "run.toml: no training record of source nowhere; sources: "),

@@ -115,6 +115,7 @@ def test_a_trend_has_no_gaps() -> None:
         fault(created="2023-11-30", stage="inference"),
         fault(created="2024-02-01", stage="build-import"),
         fault(),
+        *(fault(created=odd, stage="inference") for odd in ("1700000000", "2024/01/02", "2024-13-01", "yesterday")),
     ]
     found = trend(faults, "stage", 7)
     assert list(found) == ["2023-11", "2023-12", "2024-01", "2024-02"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,10 +17,12 @@ from safetensors.torch import load_file
 from distriage.errors import ConfigError
 from distriage.taxonomy import default_taxonomy_text
 from distriage_training.config import Config, load_config
-from distriage_training.corpus.load import data_sha256, load_splits
-from distriage_training.fit.run import RUN_INFO, WEIGHTS, build_model, load_run_info, load_trained
+from distriage_training.corpus.load import data_sha256, in_domain, load_splits
+from distriage_training.corpus.records import Record
+from distriage_training.fit.examples import tokenize
+from distriage_training.fit.run import RUN_INFO, WEIGHTS, build_model, load_run_info, load_trained, note_labels
 from distriage_training.fit.train import refit_sparse, train
-from distriage_training.fit.trainer import ELAPSED_S
+from distriage_training.fit.trainer import ELAPSED_S, last_checkpoint
 from distriage_training.release.export import export
 
 from support.runs import TAXONOMY, four_steps
@@ -138,6 +142,29 @@ def test_a_folder_that_holds_a_run_is_refused(finished: tuple[Config, Path]) -> 
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
 
 
+def test_weights_of_a_finished_run_are_not_overwritten(tmp_path: Path) -> None:
+    config = four_steps(tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(b"hours of work")
+    with pytest.raises(ConfigError, match=r"holds model\.safetensors of a finished run; expected another --output"):
+        train(config, tmp_path)
+    assert (tmp_path / WEIGHTS).read_bytes() == b"hours of work"
+
+
+def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(tmp_path: Path) -> None:
+    for step in (2, 10, 12):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    for step in (2, 10):
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
+    assert last_checkpoint(tmp_path, resume=True) == str(tmp_path / "checkpoint-10")
+
+
+def test_damaged_weights_are_named_in_one_line(tmp_path: Path) -> None:
+    note_labels(tmp_path, TAXONOMY)
+    (tmp_path / WEIGHTS).write_bytes(b"x" * 100)
+    with pytest.raises(ConfigError, match=r"model\.safetensors: damaged: .+; expected the weights of a finished run"):
+        load_trained(tmp_path, four_steps(tmp_path), TAXONOMY)
+
+
 def test_loading_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=rf"{tmp_path}/model\.safetensors: missing; expected a finished run"):
         load_trained(tmp_path, four_steps(tmp_path), TAXONOMY)
@@ -171,6 +198,23 @@ def test_the_sparse_head_is_fitted_anew_and_nothing_else(finished: tuple[Config,
     assert {key: value for key, value in old.items() if not key.startswith("sparse")} == {
         k: v for k, v in new.items() if not k.startswith("sparse")
     }
+
+
+def test_a_fit_that_is_interrupted_leaves_the_run_as_it_was(
+    finished: tuple[Config, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, run = finished
+    copy = copy_of(run, tmp_path)
+
+    def interrupted(_: object, file: Path) -> None:
+        file.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("distriage_training.fit.train.save_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        refit_sparse(config, copy, quiet())
+    for name in (WEIGHTS, RUN_INFO):
+        assert (copy / name).read_bytes() == (run / name).read_bytes()
 
 
 def test_fitting_anew_needs_a_finished_run(finished: tuple[Config, Path], tmp_path: Path) -> None:
@@ -209,11 +253,25 @@ def test_a_run_refuses_a_taxonomy_with_other_labels(finished: tuple[Config, Path
     assert (copy / WEIGHTS).read_bytes() == before
 
 
-def test_a_run_that_goes_on_from_another_keeps_what_that_one_saw(finished: tuple[Config, Path], tmp_path: Path) -> None:
+def test_a_run_that_goes_on_from_another_keeps_what_that_one_saw(
+    finished: tuple[Config, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the validation reports, those of the domain are what it is measured on."""
     _, run = finished
     first = load_run_info(run)
     config = four_steps(tmp_path, top={"seed": 8}, encoder={"source": str(run / "encoder")})
+    validation = load_splits(config, TAXONOMY).validation
+    groups = [name for name, _ in Counter(record.group for record in validation).most_common()][:-1]
+    config = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": groups})})
+    read = []
+
+    def remember(records: list[Record], *rest: Any) -> Any:
+        read.append(records)
+        return tokenize(records, *rest)
+
+    monkeypatch.setattr("distriage_training.fit.train.tokenize", remember)
     train(config, tmp_path / "next", console=quiet())
+    assert read[-1] == in_domain(validation, config) != validation
     second = load_run_info(tmp_path / "next")
     assert set(first.trained_on) < set(second.trained_on)
     assert second.training_seconds > first.training_seconds

@@ -10,13 +10,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 from transformers import TrainingArguments
 
 from distriage.errors import ConfigError
 from distriage_training.config import Config, EncoderConfig, TrainingConfig, load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.fit.batches import BucketSampler, Collator
-from distriage_training.fit.encoder import load_encoder, load_tokenizer, weights_sha256
+from distriage_training.fit.encoder import (
+    load_encoder,
+    load_tokenizer,
+    mask_token,
+    special_tokens,
+    weights_sha256,
+)
 from distriage_training.fit.examples import NO_NOTE, tokenize
 from distriage_training.fit.run import build_model
 from distriage_training.fit.trainer import TriageTrainer
@@ -125,8 +133,11 @@ def test_batch_borders_hold_whatever_the_sizes(count: int, batch_size: int, shar
         assert batch == sorted(batch)
 
 
+SPECIAL = (0, 100, 101, 102, 103)  # of the default tokenizer
+
+
 def collate(share: float, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-    return Collator(TrainingConfig(token_dropout=share), mask_token=103, special_below=999)(rows)
+    return Collator(TrainingConfig(token_dropout=share), mask_token=103, special=SPECIAL)(rows)
 
 
 ROWS = [
@@ -158,13 +169,27 @@ def test_a_share_of_the_words_is_masked_and_no_special_token() -> None:
     assert (collate(0.999, ROWS)["input_ids"][1, 3:] == 0).all()
 
 
+def test_special_tokens_are_known_wherever_their_ids_are() -> None:
+    assert special_tokens(load_tokenizer(EncoderConfig())) == list(SPECIAL)
+    words = {"hang": 0, "[UNK]": 1, **{f"word{n}": n for n in range(2, 1200)}}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    assert mask_token(tokenizer) is None
+    tokenizer.add_special_tokens(["<s>", "<mask>"])
+    assert (mask_token(tokenizer), special_tokens(tokenizer)) == (1201, [1200, 1201])
+    row = {"input_ids": [1200, *[0, 5, 1100] * 50], "labels": [[0]], "weights": [[1.0]], "note": NO_NOTE}
+    (ids,) = Collator(TrainingConfig(token_dropout=0.999), 1201, special_tokens(tokenizer))([row])["input_ids"].tolist()
+    assert ids[0] == 1200 and ids[1:].count(1201) > 140
+    (ids,) = Collator(TrainingConfig(token_dropout=0.999), None, ())([row])["input_ids"].tolist()
+    assert ids == row["input_ids"]
+
+
 def trainer_of(config: Config, folder: Path) -> TriageTrainer:
     records = load_splits(config, TAXONOMY).train
     data = tokenize(records, load_tokenizer(config.encoder), TAXONOMY, config)
     arguments = TrainingArguments(
         output_dir=str(folder), use_cpu=True, report_to=[], remove_unused_columns=False, per_device_train_batch_size=8
     )
-    collator = Collator(config.training, mask_token=103, special_below=999)
+    collator = Collator(config.training, mask_token=103, special=SPECIAL)
     return TriageTrainer(
         config, model=build_model(config, TAXONOMY), args=arguments, train_dataset=data, data_collator=collator
     )
@@ -194,6 +219,7 @@ def test_each_layer_learns_slower_than_the_one_above(tmp_path: Path) -> None:
 def test_the_trainer_draws_each_epoch_anew(tmp_path: Path) -> None:
     config = four_steps(tmp_path, training={"sample": {"restated": 0.5, "restated-2": 0.5}})
     trainer = trainer_of(config, tmp_path)
+    assert isinstance(trainer._get_train_sampler().lengths, list)  # a column of datasets is slow to index
     loader = trainer.get_train_dataloader()
     expected = BucketSampler(
         trainer.train_dataset["length"], trainer.train_dataset["source"], config.training, config.seed

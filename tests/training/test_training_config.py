@@ -111,6 +111,11 @@ def test_a_value_out_of_range_names_its_key(tmp_path: Path, table: str, key: str
     assert message.endswith(f"found {found!r}")
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_generator_takes_is_refused(tmp_path: Path, seed: int) -> None:
+    assert ": seed: Input should be" in refusal(tmp_path, f'name = "a"\nseed = {seed}\n')
+
+
 @pytest.mark.parametrize(
     ("table", "line"),
     [

@@ -186,7 +186,7 @@ class Config(_Strict):
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
-    seed: int = 7
+    seed: int = Field(default=7, ge=0, lt=2**32)  # what NumPy's generators take
     taxonomy: ConfigPath | None = None
     encoder: EncoderConfig = EncoderConfig()
     data: DataConfig = DataConfig()

@@ -41,17 +41,20 @@ def import_reviews(
     file: Annotated[Path, typer.Argument(metavar="REVIEWS", help="What `distriage reviews export` wrote.")],
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,
+    withheld: WithheldOption = None,
 ) -> None:
     """Turn maintainers' reviews into annotation records of origin feedback. Can be called again."""
     with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus.additions.reviews import import_reviews
+        from distriage_training.corpus.digests import read_withheld
 
-        report = import_reviews(file, corpus, texts, default_taxonomy())
+        kept = read_withheld(withheld) if withheld is not None else frozenset()
+        report = import_reviews(file, corpus, texts, default_taxonomy(), kept)
     typer.echo(
         f"{report.train:,} records for train, {report.validation:,} for validation; {report.changed:,} new or "
-        "changed; left out: "
-        f"{report.annotated:,} annotated already, {report.without_label:,} without a label"
+        f"changed; left out: {report.withheld:,} withheld, {report.annotated:,} annotated already, "
+        f"{report.without_label:,} without a label"
     )
 
 

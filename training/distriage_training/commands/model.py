@@ -201,7 +201,7 @@ def evaluate(
         settings = load_config(config)
         classifier = Classifier(named_model(model, settings.name))
         console = Console(stderr=True, highlight=False)
-        folder = output or Path("runs") / f"{settings.name}-{split}"
+        folder = output or Path("runs") / f"{classifier.bundle.manifest.name}-{split}"
         second = _second_reader(classifier, reader_model, reader_answers, reader_calibration, times)
         found = measure(
             classifier,

@@ -82,7 +82,7 @@ def peers(
         settings = load_config(config)
         folder = output or Path("runs") / f"{settings.name}-study"
         classifier = Classifier(named_model(model, settings.name))
-        wanted = None if axes is None else axes.split(",")
+        wanted = None if axes is None else [axis.strip() for axis in axes.split(",")]
         result = compare_with_peers(
             classifier, settings, split, names.split(","), folder, Console(stderr=True, highlight=False), wanted
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from distriage.bundle import thread_digest
 from distriage.errors import CorpusError
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import thread_key
+from distriage_training.corpus.records import RENAMED, thread_key
 
 DIGESTS = "text_sha256.jsonl"  # beside annotations.jsonl: id, sha256
 
@@ -71,4 +71,7 @@ def read_withheld(path: Path) -> frozenset[str]:
 
 def is_withheld(identifier: str, withheld: frozenset[str]) -> bool:
     """Whether a thread is on the list, under any name of its repository."""
-    return not withheld.isdisjoint(thread_digest(name) for name in (identifier, thread_key(identifier)))
+    key = thread_key(identifier)
+    repository, _, number = key.partition("#")
+    earlier = (f"{old}#{number}" for old, new in RENAMED.items() if new == repository)
+    return not withheld.isdisjoint(map(thread_digest, (key, *earlier)))

@@ -18,7 +18,7 @@ def read_foreign(config: Config) -> list[Record]:
     """The reports that `domain` of the configuration names; `group` is the repository, in lower case.
 
     Raises:
-        ConfigError: the configuration names no reports, or a repository of which there is none.
+        ConfigError: the configuration names no reports, a repository of which there is none, or fewer than two.
         CorpusError: a file is missing or is no table of reports.
     """
     settings = config.domain
@@ -33,6 +33,10 @@ def read_foreign(config: Config) -> list[Record]:
     ]
     if missing := wanted - {record.group for record in records}:
         raise ConfigError(f"{config.path}: domain.repositories: no report of {', '.join(sorted(missing))}")
+    if len(wanted) < 2:  # the reports of each are read by regressions that did not see it
+        raise ConfigError(
+            f"{config.path}: domain.repositories: {', '.join(sorted(wanted)) or 'none'}; expected two or more"
+        )
     return records
 
 

@@ -110,6 +110,22 @@ def in_domain(records: Sequence[Record], config: Config) -> list[Record]:
     return [record for record in records if not groups or record.group in groups]
 
 
+def validation_in_domain(splits: Splits, config: Config, taxonomy: Taxonomy) -> list[Record]:
+    """The validation reports that are `in_domain`: those that calibrate.
+
+    Raises:
+        ConfigError: none of them has a label on an axis.
+    """
+    records = in_domain(splits.validation, config)
+    for axis in taxonomy.axes:
+        if not any(axis in record.labels for record in records):
+            raise ConfigError(
+                f"{config.path}: domain.groups: {', '.join(config.domain.groups) or 'all'}: no validation report of "
+                f"theirs has a label on axis {axis}; expected one or more"
+            )
+    return records
+
+
 def _check_weights(config: Config, taxonomy: Taxonomy) -> None:
     weights = {f"label_weights.{source}": weights for source, weights in config.training.label_weights.items()}
     for key, by_axis in {**weights, "unsure_weights": config.training.unsure_weights}.items():
@@ -191,17 +207,19 @@ def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -
 
 
 def data_sha256(records: Sequence[Record]) -> str:
-    """A hash of all that was trained on: ids, texts, labels of all readings, splits."""
+    """A hash of all that was trained on: ids, texts, splits, notes, and of all readings labels, sources and doubts."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
         row = [
             record.id,
             record.title,
             record.body,
-            dict(record.labels),
             record.split,
-            *(dict(other.labels) for other in record.others),
-            *([dict(other.odds), dict(other.alternatives)] for other in record.others if other.odds),
+            record.note,
+            *(
+                [dict(one.labels), one.source, one.sure, dict(one.odds), dict(one.alternatives)]
+                for one in record.readings
+            ),
         ]
         digest.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace"))
     return digest.hexdigest()

@@ -11,7 +11,7 @@ from typing import Any
 from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import OWN_TEXTS, read_annotations
+from distriage_training.corpus.records import OWN_TEXTS, read_annotations, thread_key
 
 
 def own_texts(corpus: Path) -> list[Path]:
@@ -39,7 +39,7 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
 
     Args:
         folder: Searched for `*.jsonl` and `*.jsonl.gz` with id, title and body.
-        corpus: Folder of the annotations.
+        corpus: Folder of the annotations; a text under an earlier name of its repository takes the annotated id.
         texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it. Both keep what earlier imports brought.
 
     Returns:
@@ -51,7 +51,7 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     if not folder.is_dir():
         raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
     annotations, _ = read_annotations(corpus / "annotations.jsonl", taxonomy)
-    wanted = {annotation.id for _, annotation in annotations}
+    wanted = {thread_key(annotation.id): annotation.id for _, annotation in annotations}
     others = texts.with_name("unlabelled.jsonl")
     known = read_texts([others, texts])  # of earlier imports
     found = 0
@@ -63,10 +63,13 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
             found += 1
     if not found:
         raise CorpusError(f"{folder}: no text found; expected *.jsonl or *.jsonl.gz with id, title and body")
-    rows = [{"id": i, "title": title, "body": body} for i, (title, body) in known.items()]
-    stored = write_jsonl(texts, (row for row in rows if row["id"] in wanted))
-    unlabelled = write_jsonl(others, (row for row in rows if row["id"] not in wanted))
-    return stored, unlabelled, len(wanted - known.keys() - read_texts(own_texts(corpus)).keys())
+    annotated = {wanted[key]: text for i, text in known.items() if (key := thread_key(i)) in wanted}
+    unlabelled = {i: text for i, text in known.items() if thread_key(i) not in wanted}
+    stored, rest = (
+        write_jsonl(file, ({"id": i, "title": title, "body": body} for i, (title, body) in part.items()))
+        for file, part in ((texts, annotated), (others, unlabelled))
+    )
+    return stored, rest, len({*wanted.values()} - annotated.keys() - read_texts(own_texts(corpus)).keys())
 
 
 def _is_text(row: Mapping[str, Any]) -> bool:

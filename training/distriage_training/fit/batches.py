@@ -56,12 +56,17 @@ class BucketSampler(Sampler[int]):
 
 
 class Collator:
-    """Pads a batch to its longest report and masks a share of the tokens while the model trains."""
+    """Pads a batch to its longest report and masks a share of the tokens while the model trains.
 
-    def __init__(self, config: TrainingConfig, mask_token: int, special_below: int) -> None:
+    Args of the constructor:
+        mask_token: None: nothing is masked.
+        special: Ids that are never masked.
+    """
+
+    def __init__(self, config: TrainingConfig, mask_token: int | None, special: Sequence[int]) -> None:
         self.share = config.token_dropout
         self.mask_token = mask_token
-        self.special_below = special_below
+        self.special = torch.tensor(special, dtype=torch.long)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         width = max(len(row["input_ids"]) for row in rows)
@@ -76,8 +81,8 @@ class Collator:
             attention_mask[i, : len(ids)] = 1
             labels[i, : len(row["labels"])] = torch.as_tensor(row["labels"])
             weights[i, : len(row["weights"])] = torch.as_tensor(row["weights"])
-        if self.share:
-            dropped = (torch.rand(input_ids.shape) < self.share) & (input_ids >= self.special_below)
+        if self.share and self.mask_token is not None:
+            dropped = (torch.rand(input_ids.shape) < self.share) & ~torch.isin(input_ids, self.special)
             input_ids = input_ids.masked_fill(dropped, self.mask_token)
         return {
             "input_ids": input_ids,

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from distriage.classifier import Classifier
 from distriage.domain import shape_features
+from distriage.errors import ConfigError
 from distriage.policy import decide
 from distriage.recipe.text import prepare
 from distriage.types import Mode, Outcome, Prediction
@@ -67,7 +68,7 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
     """Read all reports, and let the classifier read the validation bugs and `SAMPLE` reports of each repository.
 
     Raises:
-        ConfigError, CorpusError: the reports of other software are missing.
+        ConfigError, CorpusError: the reports of other software are missing, or there is no validation bug.
     """
     others = read_foreign(config)
     random.Random(config.seed).shuffle(others)
@@ -86,6 +87,11 @@ def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> 
         and record.id.lower().partition("#")[0] not in foreign
     ]
     bugs = [record for record in in_domain(splits.validation, config) if record.labels.get("kind") == "bug"]
+    if not bugs:
+        raise ConfigError(
+            f"{config.path}: domain.groups: {', '.join(config.domain.groups) or 'all'}: no validation bug of theirs; "
+            "expected some, which the gate must let pass"
+        )
     counts = feature_matrix(others)
     return DomainData(
         known=feature_matrix(known),

@@ -62,6 +62,17 @@ def load_tokenizer(config: EncoderConfig) -> Tokenizer:
     return tokenizer
 
 
+def mask_token(tokenizer: Tokenizer) -> int | None:
+    """The id of the token that hides another; None where there is none."""
+    found = (tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>"))
+    return next((number for number in found if number is not None), None)
+
+
+def special_tokens(tokenizer: Tokenizer) -> list[int]:
+    """The ids of what is no text, such as [CLS]."""
+    return [number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special]
+
+
 def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
     """The encoder, with the configuration's dropout in place of its own.
 

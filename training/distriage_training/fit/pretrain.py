@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -16,13 +17,14 @@ from rich.console import Console
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import Trainer, TrainingArguments, set_seed
-from transformers.trainer_utils import get_last_checkpoint
 
 from distriage.errors import ConfigError, CorpusError
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
+from distriage_training.corpus.records import read_annotations, thread_key
 from distriage_training.corpus.texts import read_texts
-from distriage_training.fit.encoder import load_encoder, load_tokenizer, save_encoder
+from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_token, save_encoder, special_tokens
+from distriage_training.fit.trainer import last_checkpoint
 
 IGNORED = -100
 
@@ -46,13 +48,18 @@ class MaskedLanguageModel(nn.Module):
 class MaskingCollator:
     """Pads a batch and masks a share of its tokens: four in five become [MASK], one in ten another token, one in ten
     stays.
+
+    Args of the constructor:
+        special: Ids that are neither masked nor put in a token's place.
+        vocabulary: How many ids there are.
     """
 
-    def __init__(self, share: float, mask_token: int, vocabulary: int, special_below: int = 999) -> None:
+    def __init__(self, share: float, mask_token: int, special: Sequence[int], vocabulary: int) -> None:
         self.share = share
         self.mask_token = mask_token
-        self.vocabulary = vocabulary
-        self.special_below = special_below
+        self.special = torch.tensor(special, dtype=torch.long)
+        ids = torch.arange(vocabulary)
+        self.words = ids[~torch.isin(ids, self.special)]
 
     def __call__(self, rows: list[dict[str, list[int]]]) -> dict[str, Tensor]:
         width = max(len(row["input_ids"]) for row in rows)
@@ -61,12 +68,13 @@ class MaskingCollator:
         for i, row in enumerate(rows):
             input_ids[i, : len(row["input_ids"])] = torch.tensor(row["input_ids"])
             attention_mask[i, : len(row["input_ids"])] = 1
-        chosen = (torch.rand(input_ids.shape) < self.share) & (input_ids > self.special_below)
+        text = attention_mask.bool() & ~torch.isin(input_ids, self.special)
+        chosen = (torch.rand(input_ids.shape) < self.share) & text
         chosen[:, 1] |= ~chosen.any(1)  # at least one token a report, so that no batch is without a loss
         labels = input_ids.masked_fill(~chosen, IGNORED)
         draw = torch.rand(input_ids.shape)
         input_ids = torch.where(chosen & (draw < 0.8), self.mask_token, input_ids)
-        other = torch.randint(self.special_below + 1, self.vocabulary, input_ids.shape)
+        other = self.words[torch.randint(len(self.words), input_ids.shape)]
         input_ids = torch.where(chosen & (draw >= 0.9), other, input_ids)
         return {"input_ids": input_ids, "attention_mask": attention_mask, "labels": labels}
 
@@ -82,25 +90,20 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         The encoder's folder.
 
     Raises:
-        CorpusError: no unlabelled report.
-        ConfigError: nothing to resume, or the tokenizer has no [MASK].
+        CorpusError: no unlabelled report, or the annotations are not valid.
+        ConfigError: nothing to resume, `output` holds another run, or the tokenizer has no token that masks.
     """
     console = console or Console(stderr=True)
     settings = config.pretrain
-    checkpoint = get_last_checkpoint(str(output)) if output.is_dir() else None
-    if resume and not checkpoint:
-        raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
+    checkpoint = last_checkpoint(output, resume=resume)
     set_seed(config.seed)
-    path = settings.reports
-    reports = list(read_texts([path]).values())
-    if not reports:
-        raise CorpusError(f"{path}: no unlabelled report; `distriage corpus import FOLDER` brings them")
+    reports = _reports(config)
     if settings.limit is not None:
         reports = random.Random(config.seed).sample(reports, min(settings.limit, len(reports)))
     tokenizer = load_tokenizer(config.encoder)
-    mask_token = tokenizer.token_to_id("[MASK]")
-    if mask_token is None:
-        raise ConfigError(f"encoder.source {config.encoder.source!r}: its tokenizer has no [MASK]")
+    mask = mask_token(tokenizer)
+    if mask is None:
+        raise ConfigError(f"encoder.source {config.encoder.source!r}: its tokenizer has neither [MASK] nor <mask>")
     tokenizer.enable_truncation(config.encoder.max_tokens)
     input_ids = [encoding.ids for encoding in tokenizer.encode_batch([prepare(*report).text for report in reports])]
     dataset = Dataset.from_dict({"input_ids": input_ids, "length": [len(ids) for ids in input_ids]})
@@ -130,9 +133,28 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         model=model,
         args=arguments,
         train_dataset=dataset,
-        data_collator=MaskingCollator(settings.mask_fraction, mask_token, tokenizer.get_vocab_size()),
+        data_collator=MaskingCollator(
+            settings.mask_fraction, mask, special_tokens(tokenizer), tokenizer.get_vocab_size()
+        ),
     )
     trainer.train(resume_from_checkpoint=checkpoint)
     folder = output / "encoder"
     save_encoder(encoder, tokenizer, folder)
     return folder
+
+
+def _reports(config: Config) -> list[tuple[str, str]]:
+    """Titles and bodies of the unlabelled reports, without threads that a model is measured on: they may have been
+    annotated since the import.
+    """
+    path, annotations = config.pretrain.reports, config.data.corpus / "annotations.jsonl"
+    measured: set[str] = set()
+    if config.data.format == "corpus" and annotations.is_file():
+        numbered, problems = read_annotations(annotations, config.load_taxonomy())
+        if problems:
+            raise CorpusError(problems[0])
+        measured = {thread_key(annotation.id) for _, annotation in numbered if annotation.split != "train"}
+    reports = [text for i, text in read_texts([path]).items() if thread_key(i) not in measured]
+    if not reports:
+        raise CorpusError(f"{path}: no unlabelled report; `distriage corpus import FOLDER` brings them")
+    return reports

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from distriage.errors import ConfigError
@@ -32,7 +33,8 @@ class RunInfo(BaseModel):
         records: Split -> number of reports.
         data_sha256, sparse_data_sha256: Hash of the data of the encoder and of the sparse head.
         trained_on: `thread_digest` of every training record, those of the runs before it too.
-        validation_accuracy: Axis -> accuracy of encoder and heads on validation, without the sparse head.
+        validation_accuracy: Axis -> accuracy of encoder and heads on validation reports in the domain, without the
+            sparse head.
         training_seconds: Those of the runs before it too.
         base_model, base_model_sha256, base_model_license: What the first of those runs started from.
     """
@@ -127,14 +129,17 @@ def load_trained(run: Path, config: Config, taxonomy: Taxonomy, *, sparse: bool 
         sparse: False leaves the sparse head empty.
 
     Raises:
-        ConfigError: the run has no weights yet, or was trained with other labels.
+        ConfigError: the run has no weights yet, they are damaged, or it was trained with other labels.
     """
     file = run / WEIGHTS
     if not file.is_file():
         raise ConfigError(f"{file}: missing; expected a finished run (`distriage train CONFIG --output {run}`)")
     check_labels(run, taxonomy)
     model = build_model(config, taxonomy, pretrained=False)
-    weights = load_file(file)
+    try:
+        weights = load_file(file)
+    except SafetensorError as error:
+        raise ConfigError(f"{file}: damaged: {error}; expected the weights of a finished run") from None
     if not sparse:
         own = {name: value for name, value in model.state_dict().items() if name == "mix" or name.startswith("sparse.")}
         weights = {**weights, **own}

@@ -14,16 +14,23 @@ from rich.console import Console
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from transformers import set_seed
-from transformers.trainer_utils import get_last_checkpoint
 
 from distriage.bundle import thread_digest
 from distriage.errors import ConfigError
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
-from distriage_training.corpus.load import Splits, load_splits
+from distriage_training.corpus.load import Splits, load_splits, validation_in_domain
 from distriage_training.corpus.records import UNLABELLED, Record, thread_key
 from distriage_training.fit.batches import BucketSampler, Collator
-from distriage_training.fit.encoder import PACKAGE, PACKAGE_BASE, load_tokenizer, save_encoder, weights_sha256
+from distriage_training.fit.encoder import (
+    PACKAGE,
+    PACKAGE_BASE,
+    load_tokenizer,
+    mask_token,
+    save_encoder,
+    special_tokens,
+    weights_sha256,
+)
 from distriage_training.fit.examples import tokenize
 from distriage_training.fit.model import TriageModel
 from distriage_training.fit.rationale import Rationales, embed
@@ -38,7 +45,7 @@ from distriage_training.fit.run import (
     note_labels,
 )
 from distriage_training.fit.sparse import fit_sparse_head
-from distriage_training.fit.trainer import TriageTrainer, earlier_seconds, training_arguments
+from distriage_training.fit.trainer import TriageTrainer, earlier_seconds, last_checkpoint, training_arguments
 
 
 def train(config: Config, output: Path, *, resume: bool = False, console: Console | None = None) -> Path:
@@ -52,7 +59,8 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
         The weights' file.
 
     Raises:
-        ConfigError: nothing to resume, `output` holds another run, or it was begun with other labels.
+        ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, or there is nothing
+            of `domain.groups` to validate on.
         CorpusError: the data is not valid.
     """
     console = console or Console(stderr=True)
@@ -63,6 +71,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     tokenizer = load_tokenizer(config.encoder)
     model = build_model(config, taxonomy)  # before the data: a wrong setting shows at once
     splits = load_splits(config, taxonomy, console)
+    validation = validation_in_domain(splits, config, taxonomy)
     dataset = tokenize(splits.train, tokenizer, taxonomy, config)
     _prepare_model(model, tokenizer, dataset, splits.train, config)
     if not checkpoint:
@@ -72,7 +81,7 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     if not trainer.is_world_process_zero():
         return output / WEIGHTS
     model.rationales = None  # its work is done
-    accuracy = _validation_accuracy(model, tokenizer, splits.validation, taxonomy, config)
+    accuracy = _validation_accuracy(model, tokenizer, validation, taxonomy, config)
     save_encoder(model.encoder, tokenizer, output / "encoder")
     info = {
         "labels": {axis.id: axis.label_ids for axis in taxonomy.axes.values()},
@@ -110,16 +119,11 @@ def refit_sparse(config: Config, output: Path, console: Console | None = None) -
 
 
 def _checkpoint(output: Path, taxonomy: Taxonomy, *, resume: bool) -> str | None:
-    checkpoint: str | None = get_last_checkpoint(str(output)) if output.is_dir() else None
-    if checkpoint and not resume:
-        raise ConfigError(
-            f"{output}: holds the checkpoint {Path(checkpoint).name}; pass --resume to go on from it, "
-            "or another --output"
-        )
-    if resume and not checkpoint:
-        raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
+    checkpoint = last_checkpoint(output, resume=resume)
     if checkpoint:
         check_labels(output, taxonomy)
+    elif (output / WEIGHTS).is_file():
+        raise ConfigError(f"{output}: holds {WEIGHTS} of a finished run; expected another --output, or delete it")
     return checkpoint
 
 
@@ -167,14 +171,14 @@ def _trainer(
     config: Config, output: Path, model: TriageModel, tokenizer: Tokenizer, dataset: Dataset, console: Console
 ) -> TriageTrainer:
     settings = config.training
-    drawn = len(BucketSampler(dataset["length"], dataset["source"], settings, config.seed))
-    tokens = sum(dataset["length"]) / len(dataset)
+    lengths = list(dataset["length"])
+    drawn = len(BucketSampler(lengths, list(dataset["source"]), settings, config.seed))
+    tokens = sum(lengths) / len(dataset)
     console.print(
         f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {tokens:.0f} tokens each on average; "
         f"{config.record()['encoder']['source']}"
     )
-    mask = tokenizer.token_to_id("[MASK]")
-    collator = Collator(settings, mask if mask is not None else 0, special_below=999 if mask is not None else 1 << 30)
+    collator = Collator(settings, mask_token(tokenizer), special_tokens(tokenizer))
     arguments = training_arguments(config, output, drawn)
     return TriageTrainer(config, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
 
@@ -214,10 +218,13 @@ def _fit_sparse_and_save(
         model.sparse = fit_sparse_head(
             splits.train, config.load_taxonomy(), config, lambda axis: status.update(f"sparse head: {axis}")
         )
-    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, output / WEIGHTS)
+    weights, record = (output / f"{name}.part" for name in (WEIGHTS, RUN_INFO))
+    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, weights)
     sparse = {"sparse_records": len(splits.train), "sparse_data_sha256": splits.trained_sha256()}
     finished = RunInfo.model_validate({**info, **sparse})
-    (output / RUN_INFO).write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    record.write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    record.replace(output / RUN_INFO)  # first: what it names as trained on holds for the weights before, too
+    weights.replace(output / WEIGHTS)
     return output / WEIGHTS
 
 

@@ -15,6 +15,7 @@ from datasets import Dataset
 from torch import Tensor
 from transformers import Trainer, TrainingArguments
 
+from distriage.errors import ConfigError
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.fit.batches import BucketSampler
 
@@ -40,7 +41,8 @@ class TriageTrainer(Trainer):  # type: ignore[misc]
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> BucketSampler:
         data = train_dataset if train_dataset is not None else self.train_dataset
-        return BucketSampler(data["length"], data["source"], self.config.training, self.config.seed)
+        lengths = list(data["length"])  # a column is lazy: an index reads its row
+        return BucketSampler(lengths, list(data["source"]), self.config.training, self.config.seed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
@@ -65,7 +67,8 @@ def _rate(name: str, model: Any, config: TrainingConfig) -> float:
     if not name.removeprefix("module.").startswith("encoder."):
         return config.learning_rate * config.head_rate_factor
     depth = int(getattr(model, "module", model).encoder.config.num_hidden_layers)
-    layer = next((int(part) + 1 for part in name.split(".") if part.isdigit()), 0)  # 0: the embeddings
+    outside = 0 if "embed" in name else depth  # what is of no layer is below them, or above like a last norm
+    layer = next((int(part) + 1 for part in name.split(".") if part.isdigit()), outside)
     return config.learning_rate * config.layer_decay ** (depth - layer)
 
 
@@ -101,6 +104,31 @@ def training_arguments(config: Config, output: Path, drawn: int) -> TrainingArgu
         # The encoder's own pooling is not used, nor the head of an axis that nothing in a batch is labelled on.
         ddp_find_unused_parameters=True,
     )
+
+
+def last_checkpoint(output: Path, *, resume: bool) -> str | None:
+    """The checkpoint that a run goes on from; None: it begins.
+
+    One that an interruption left unfinished is passed over: `trainer_state.json` is the last file to be written.
+
+    Raises:
+        ConfigError: there is none to resume, or there is one and the run is not to go on from it.
+    """
+    whole = {
+        int(step): file.parent
+        for file in output.glob("checkpoint-*/trainer_state.json")
+        if (step := file.parent.name.removeprefix("checkpoint-")).isdigit()
+    }
+    if not whole:
+        if resume:
+            raise ConfigError(f"{output}: --resume, but there is no checkpoint in it")
+        return None
+    newest = whole[max(whole)]
+    if not resume:
+        raise ConfigError(
+            f"{output}: holds the checkpoint {newest.name}; pass --resume to go on from it, or another --output"
+        )
+    return str(newest)
 
 
 def earlier_seconds(checkpoint: str | None) -> float:

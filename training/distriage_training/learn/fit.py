@@ -171,11 +171,11 @@ def calibrate(scores: Floats, truth: Bools) -> Calibration:
     All share a slope and a shift; what a label has of its own is held near 0, so that a rare one is calibrated too.
     """
     issues, labels = scores.shape
-    one_of = np.tile(np.eye(labels), (issues, 1))
-    flat = scores.reshape(-1, 1)
-    columns = np.hstack([flat * 3, flat * one_of, one_of])  # the common slope is regularized less
     if truth.all() or not truth.any():
         return Calibration(np.ones(labels), np.zeros(labels))
+    one_of = sp.kron(np.ones((issues, 1)), sp.identity(labels), "csr")  # sparse: 20,000 issues may have 150 labels
+    flat = sp.csr_matrix(scores.reshape(-1, 1))
+    columns = sp.hstack([flat * 3, one_of.multiply(flat), one_of], "csr")  # the common slope is regularized less
     fitted = LogisticRegression(C=1.0, max_iter=500).fit(columns, truth.reshape(-1))
     own = fitted.coef_[0]
     return Calibration(3 * own[0] + own[1 : labels + 1], fitted.intercept_[0] + own[labels + 1 :])

@@ -40,7 +40,7 @@ def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
         InputError: the file cannot be read, or a line is no review; names file, line and field.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")  # a JSON string may hold what else ends a line
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: not readable: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
     records = []

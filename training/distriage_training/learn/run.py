@@ -66,7 +66,8 @@ def learn_and_measure(
 ) -> Result:
     """Learn from the earlier issues and measure on the later ones; then learn from all.
 
-    Nothing of the later issues, not even which labels they have, tells what is learned from the earlier ones.
+    Nothing of the later issues, not even which labels they have, tells what is learned from the earlier ones. The kind
+    of features is chosen by the held-out issues that thresholds are tested on; the promised confidence leaves that out.
 
     Raises:
         InputError: no label can be learned.

@@ -4,7 +4,8 @@ Learn then Test (Angelopoulos et al., 2021, "Learn then Test: Calibrating Predic
 Control"), fixed-sequence testing: the thresholds are tried from the strictest on, each with an exact binomial test of
 "the precision is below the wanted one" (its dual is the Clopper-Pearson bound), and the first that fails ends the
 search. So the chosen one has at least the wanted precision with the stated confidence, however many were tried,
-provided that later issues are labelled as those were that it was tested on.
+provided that later issues are labelled as those were that it was tested on. This holds for one kind of features;
+`learn` chooses the kind by the same held-out issues, which the confidence does not count.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.classifier import Classifier
+from distriage.errors import ConfigError
+from distriage.intervals import wilson
 from distriage.policy import decide
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
@@ -65,10 +67,15 @@ def evaluate(
 
     Raises:
         CorpusError: the split has no record with a text.
+        ConfigError: `output` cannot be a folder.
     """
     taxonomy = classifier.bundle.taxonomy
     splits = load_splits(config, taxonomy, console)
     records = splits.measured(split)
+    try:
+        output.mkdir(parents=True, exist_ok=True)  # before the minutes that measuring takes
+    except OSError as error:
+        raise ConfigError(f"{output}: {error.strerror}; expected a folder to write to") from None
     predictions = predict(classifier, records, console)
     given = _given(classifier, predictions)
     axes, groups, figures = _by_axis(
@@ -179,12 +186,13 @@ def _by_group(
         if any("\u4e00" <= char <= "\u9fff" for char in record.title + record.body[:500]):
             groups.setdefault("language Chinese", []).append(position)
     predicted = probabilities.argmax(1)
-    right = scoring.among_likeliest(truth, probabilities, THREE)
+    among_three = scoring.among_likeliest(truth, probabilities, THREE)
     return {
         name: GroupScores(
             **scores_of(truth[members], predicted[members]).model_dump(),
-            accuracy_interval=scoring.bootstrap_interval(truth[members], predicted[members], scoring.accuracy_of_draws),
-            among_three=float(right[members].mean()),
+            # Wilson's, since drawn again seven right answers of seven are always right.
+            accuracy_interval=wilson(int((truth == predicted)[members].sum()), len(members)),
+            among_three=float(among_three[members].mean()),
             applied={mode.value: _applied(truth[members], labels[members]) for mode, labels in given.items()},
         )
         for name, members in sorted(groups.items())
@@ -272,7 +280,6 @@ def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) ->
 
 
 def _write(found: Evaluation, figures: dict[str, AxisData], output: Path) -> None:
-    output.mkdir(parents=True, exist_ok=True)
     if found.faithfulness is not None:
         draw_faithfulness(found.faithfulness, output)
     (output / "metrics.json").write_text(found.model_dump_json(indent=1, exclude_none=True) + "\n", encoding="utf-8")

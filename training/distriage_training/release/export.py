@@ -15,12 +15,11 @@ from rich.console import Console
 
 from distriage import bundle as bundles
 from distriage.classifier import Classifier, softmax
-from distriage.errors import CorpusError
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
 from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import Config
-from distriage_training.corpus.load import Splits, in_domain, known_issues, load_splits
+from distriage_training.corpus.load import Splits, known_issues, load_splits, validation_in_domain
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.model import TriageModel
 from distriage_training.fit.run import RunInfo, load_run_info, load_trained
@@ -58,7 +57,7 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
     tokenizer = load_tokenizer(config.encoder)
     tokenizer.enable_truncation(config.encoder.max_tokens)
     splits = load_splits(config, taxonomy, console)
-    validation = ValidationSet.of(in_domain(splits.validation, config), taxonomy)
+    validation = ValidationSet.of(validation_in_domain(splits, config, taxonomy), taxonomy)
     golden = golden_reports(splits.train, taxonomy)
     inputs = [prepare(title, body) for title, body in golden]
     reports = Reports(validation, inputs, splits.train)
@@ -101,12 +100,9 @@ def calibrate_bundle(bundle: bundles.Bundle, config: Config, splits: Splits) -> 
         The number of reports.
 
     Raises:
-        CorpusError: an axis has none.
+        ConfigError: an axis has none.
     """
-    validation = ValidationSet.of(in_domain(splits.validation, config), bundle.taxonomy)
-    for number, axis in enumerate(bundle.taxonomy.axes):
-        if not validation.rows(number).any():
-            raise CorpusError(f"{config.path}: axis {axis}: no validation report; expected some to calibrate on")
+    validation = ValidationSet.of(validation_in_domain(splits, config, bundle.taxonomy), bundle.taxonomy)
     fitted = calibrations(Classifier(bundle.path, threads=1).logits(validation.inputs), bundle.taxonomy, validation)
     seal(bundle.path, bundle.manifest.model_copy(update={"axes": fitted}))
     return len(validation.inputs)

@@ -152,7 +152,8 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
         _quantize_embeddings(model)
         onnx.save(model, file)
         return
-    _smooth(model, products, largest_activations(source, {node.input[0] for node in products}, feeds))
+    inputs = dict.fromkeys(node.input[0] for node in products)  # in order: two exports are the same bytes
+    _smooth(model, products, largest_activations(source, inputs, feeds))
     _quantize_embeddings(model)
     quantize_dynamic(
         model,

@@ -159,7 +159,17 @@ def _compare_axis(
 
 
 def worse_axes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Axes on which the candidate is worse; it may be promoted if there is none."""
+    """Axes on which the candidate is worse; it may be promoted if there is none.
+
+    Raises:
+        CorpusError: no axis has `MIN_REPORTS`: nothing decides.
+    """
+    most = max((comparison.n for comparison in comparisons), default=0)
+    if most < MIN_REPORTS:
+        raise CorpusError(
+            f"validation and reviews: at most {most} reports on an axis are new to both models; "
+            f"expected {MIN_REPORTS} or more on one, to decide by"
+        )
     return sorted({comparison.axis for comparison in comparisons if comparison.outcome == "worse"})
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from distriage.bundle import Bundle
 from distriage_training.measure.evaluation import Evaluation
 from distriage_training.release.model_card import model_card, read_figures
-from distriage_training.release.seal import seal
+from distriage_training.release.seal import replacing, seal
 
 
 def record_in_bundle(bundle: Bundle, evaluation: Evaluation) -> None:
     """Write an evaluation into the bundle's metrics.json and model card, and seal it anew."""
     found = read_figures(bundle).model_copy(update={f"evaluation_{evaluation.split}": evaluation})
     document = found.model_dump_json(indent=1, exclude_none=True)
-    (bundle.path / "metrics.json").write_text(document + "\n", encoding="utf-8")
-    (bundle.path / "README.md").write_text(model_card(bundle.manifest, found), encoding="utf-8")
+    card = model_card(bundle.manifest, found)
+    for name, text in (("metrics.json", document + "\n"), ("README.md", card)):
+        with replacing(bundle.path / name) as part:
+            part.write_text(text, encoding="utf-8")
     seal(bundle.path, bundle.manifest)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from distriage.bundle import DOMAIN, INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, FileRecord, Manifest, sha256_of
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """A file beside it to write to, which then takes its place: an interruption leaves no half of one."""
+    part = file.with_name(f".new-{file.name}")  # NumPy would add a suffix to a name without its own
+    yield part
+    part.replace(file)
 
 
 def seal(folder: Path, manifest: Manifest) -> None:
@@ -15,4 +25,5 @@ def seal(folder: Path, manifest: Manifest) -> None:
     ]
     files = {name: FileRecord(bytes=(folder / name).stat().st_size, sha256=sha256_of(folder / name)) for name in names}
     sealed = manifest.model_copy(update={"files": files})
-    (folder / MANIFEST).write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with replacing(folder / MANIFEST) as part:
+        part.write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from distriage_training.study.faults import TRUE, Fault
 
 MIN_PAIR = 10  # reports that share two labels, for their lift to be shown
 MIN_RESIDUAL = 3.29  # adjusted residual, two-sided p < 0.001
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 BUGS = ("stage", "symptom", "cause", "fix")
 
 
@@ -197,14 +199,14 @@ def flow(faults: Iterable[Fault], axes: Sequence[str], most: int) -> Flow:
 
 
 def trend(faults: Iterable[Fault], axis: str, width: int) -> dict[str, Counter[str]]:
-    """Period -> label -> reports, without gaps.
+    """Period -> label -> reports, without gaps; a report whose date does not begin with year and month is left out.
 
     Args:
         width: Characters of the date that make a period: 7 a month, 4 a year.
     """
     found: dict[str, Counter[str]] = {}
     for fault in faults:
-        if axis in fault.labels and len(fault.created) >= width:
+        if axis in fault.labels and _MONTH.match(fault.created):
             found.setdefault(fault.created[:width], Counter())[fault.labels[axis]] += 1
     return {period: found.get(period, Counter()) for period in _periods(sorted(found))}
 

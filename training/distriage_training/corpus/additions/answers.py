@@ -32,12 +32,13 @@ class TaughtReport:
 
     Attributes:
         records: Records that the corpus holds now for threads of this file.
-        changed: How many of them are new or differ from before.
+        changed: How many of them are new or differ from before, and how many earlier ones were withdrawn.
         held_out: Threads of validation or test.
         withheld: Threads that are kept for a last test.
         annotated: Other threads that have a reading or a review.
         unanswered: Reports without an answer to what was asked, or about which nothing was asked.
-        not_accepted: Reports with an answer that is not sure enough for any label.
+        not_accepted: Reports with an answer that is not sure enough for any label; a record of an earlier answer is
+            withdrawn.
     """
 
     records: int
@@ -82,16 +83,19 @@ def import_answers(
     frameworks = Frameworks(annotations)
     fresh: dict[str, Annotation] = {}
     stored: dict[str, tuple[str, str]] = {}
+    withdrawn: dict[str, str] = {}
     for given in accepted(_free(reports, annotations, withheld, left_out), answers, asking, calibration):
-        report = given.report
+        report, key = given.report, thread_key(given.report.id)
         if given.labels.keys().isdisjoint(BUG_AXES):
             left_out["not accepted" if given.answered else "unanswered"] += 1
+            if given.answered:
+                withdrawn[key] = SECOND_READER
             continue
-        fresh[thread_key(report.id)] = _annotation(given, frameworks.of(report.id))
+        fresh[key] = _annotation(given, frameworks.of(report.id))
         stored[report.id] = (report.title, report.body)
     return TaughtReport(
         records=len(fresh),
-        changed=store_records(place, texts, fresh, stored),
+        changed=store_records(place, texts, fresh, stored, withdrawn),
         held_out=left_out["held out"],
         withheld=left_out["withheld"],
         annotated=left_out["annotated"],

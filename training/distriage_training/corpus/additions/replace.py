@@ -28,20 +28,23 @@ class Frameworks:
         return found.most_common(1)[0][0] if found else "other"
 
 
-def store_records(place: Path, texts: Path, fresh: Mapping[str, Annotation], stored: Texts) -> int:
-    """Put records into the place of earlier ones of the same thread, the rest at the end.
+def store_records(
+    place: Path, texts: Path, fresh: Mapping[str, Annotation], stored: Texts, withdrawn: Mapping[str, str]
+) -> int:
+    """Put records into the place of earlier ones of the same thread, the rest at the end; remove what was taken back.
 
     Args:
         place: annotations.jsonl; records of origins that are not partial stay as they are, byte for byte.
         texts: The local text store.
         fresh: `thread_key` -> record.
         stored: Id -> title and body.
+        withdrawn: `thread_key` -> the partial origin whose record of it is removed.
 
     Returns:
         How many lines of annotations.jsonl differ from before.
     """
     before = read_texts([texts])
-    changed = _replace_records(place, fresh)
+    changed = _replace_records(place, fresh, withdrawn)
     store = {**before, **stored}
     if store != before:
         write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in store.items()))
@@ -52,7 +55,7 @@ def _repository(identifier: str) -> str:
     return thread_key(identifier).partition("#")[0]
 
 
-def _replace_records(place: Path, fresh: Mapping[str, Annotation]) -> int:
+def _replace_records(place: Path, fresh: Mapping[str, Annotation], withdrawn: Mapping[str, str]) -> int:
     waiting = {
         key: json.dumps(annotation.model_dump(), ensure_ascii=False) for key, annotation in sorted(fresh.items())
     }
@@ -61,7 +64,11 @@ def _replace_records(place: Path, fresh: Mapping[str, Annotation]) -> int:
     with place.open(encoding="utf-8", newline="") as stream:
         for line in stream:
             row = json.loads(line) if line.strip() else {}
-            new = waiting.pop(thread_key(row["id"]), None) if row.get("origin") in PARTIAL else None
+            key = thread_key(row["id"]) if row.get("origin") in PARTIAL else ""
+            if key in withdrawn and withdrawn[key] == row["origin"]:
+                changed += 1
+                continue
+            new = waiting.pop(key, None)
             changed += new is not None and new != line.rstrip("\r\n")
             lines.append(line if new is None else f"{new}\n")
     if lines and not lines[-1].endswith("\n"):

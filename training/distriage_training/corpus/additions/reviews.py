@@ -2,7 +2,8 @@
 
 A thread that is annotated already keeps its reading, whatever its split: no review reaches the test split, and no
 test report reaches training. A new one goes to `validation` where the hash of its id says so (one in five), else to
-`train`; no record changes its split. A record of a second reader gives way to a review and stays in `train`.
+`train`; no record changes its split. A record of a second reader gives way to a review and stays in `train`. No thread
+that is withheld becomes a record.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord, own_label
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.additions.replace import Frameworks, store_records
+from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, read_annotations, thread_key
 
@@ -33,15 +35,17 @@ class FeedbackReport:
 
     Attributes:
         train, validation: Records that the corpus holds now for threads of this file.
-        changed: How many of them are new or differ from before.
+        changed: How many of them are new or differ from before, and how many earlier ones were withdrawn.
+        withheld: Threads that are kept for a last test.
         annotated: Threads that have a reading already.
         without_label: Threads on which people only said what is wrong, or judged an axis that does not apply to the
-            kind they gave.
+            kind they gave; a record of an earlier review is withdrawn.
     """
 
     train: int
     validation: int
     changed: int
+    withheld: int
     annotated: int
     without_label: int
 
@@ -100,12 +104,15 @@ def split_of(identifier: str) -> Literal["train", "validation"]:
     return "validation" if draw < VALIDATION_SHARE else "train"
 
 
-def import_reviews(path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) -> FeedbackReport:
+def import_reviews(
+    path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy, withheld: frozenset[str] = frozenset()
+) -> FeedbackReport:
     """Bring reviews into the corpus; a second call with the same file changes nothing.
 
     Args:
         corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
         texts: The local text store.
+        withheld: Digests of threads that are kept for a last test.
 
     Raises:
         CorpusError: a line of either file is not valid; nothing is written then.
@@ -121,24 +128,28 @@ def import_reviews(path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     taught = {thread_key(annotation.id) for annotation in annotations if annotation.split == "train"} - known
     fresh: dict[str, Annotation] = {}
     stored: dict[str, tuple[str, str]] = {}
-    annotated = without_label = 0
+    withdrawn: dict[str, str] = {}
+    kept = annotated = 0
     for reviews in threads:
         last = max(reviews, key=lambda review: review.at)
-        if thread_key(last.id) in known:
+        key = thread_key(last.id)
+        if is_withheld(last.id, withheld):
+            kept += 1
+            continue
+        if key in known:
             annotated += 1
             continue
         labels = labels_of(reviews, taxonomy)
         if not labels:
-            without_label += 1
+            withdrawn[key] = FEEDBACK
             continue
-        key = thread_key(last.id)
         # A second reader may have taught a model this thread: it stays in train.
         split = "train" if key in taught else split_of(last.id)
         fresh[key] = _annotation(last, labels, frameworks.of(last.id), split)
         stored[last.id] = (last.title, last.body)
-    changed = store_records(place, texts, fresh, stored)
+    changed = store_records(place, texts, fresh, stored, withdrawn)
     splits = Counter(annotation.split for annotation in fresh.values())
-    return FeedbackReport(splits["train"], splits["validation"], changed, annotated, without_label)
+    return FeedbackReport(splits["train"], splits["validation"], changed, kept, annotated, len(withdrawn))
 
 
 def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str, split: str) -> Annotation:

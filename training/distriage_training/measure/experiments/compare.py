@@ -53,17 +53,24 @@ def compare_with_peers(
         axes: None: all.
 
     Raises:
-        ConfigError: an unknown peer.
+        ConfigError: an unknown peer or axis.
         CorpusError: the split has no record with a text.
     """
     if unknown := sorted(set(names) - PEERS.keys()):
         raise ConfigError(f"unknown peer {', '.join(unknown)}; known: {', '.join(PEERS)}")
     taxonomy = classifier.bundle.taxonomy
+    if unknown := sorted(set(axes or ()) - taxonomy.axes.keys()):
+        raise ConfigError(f"unknown axis {', '.join(map(repr, unknown))}; known: {', '.join(taxonomy.axes)}")
     splits = load_splits(config, taxonomy, console)
     records = splits.measured(split)
     train_labels = np.array([label_numbers(record, taxonomy) for record in splits.train])
     labels = np.array([label_numbers(record, taxonomy) for record in records])
-    made_of = {"data": data_sha256([*splits.train, *records]), "split": split, "seed": config.seed}
+    made_of = {
+        "data": data_sha256([*splits.train, *records]),
+        "split": split,
+        "seed": config.seed,
+        "encoder": config.record()["encoder"],  # SetFit's
+    }
     notebook = Notebook(output / "peers.json", made_of)
     predictions = predict(classifier, records, console)
     peers = {name: PEERS[name](splits.train, config) for name in names}
