@@ -60,13 +60,13 @@ __all__ = [
 
 
 def classify(
-    title: str, body: str = "", mode: Mode | str = "balanced", *, explain: bool = False, similar: bool = False
+    title: str, body: str | None = "", mode: Mode | str = "balanced", *, explain: bool = False, similar: bool = False
 ) -> Verdict:
     """Answer one report with the default model, as `distriage classify` does.
 
     Args:
         title: The issue's title; may be empty if `body` is not.
-        body: The issue's body, Markdown.
+        body: The issue's body, Markdown; None: it has none.
         mode: How sure a label must be: `best` (always the likeliest), `balanced` (right in about 80 % of the cases) or
             `precise` (90 %).
         explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
@@ -77,14 +77,11 @@ def classify(
         `verdict.model_dump_json()` is what the command line prints with `--json`.
 
     Raises:
-        InputError: the report is empty or too large, or `mode` is none of the three.
+        InputError: the report is empty, too large or no text, or `mode` is none of the three.
     """
-    from distriage.errors import InputError
-    from distriage.types import IssueReport, Mode
+    from distriage.types import IssueReport
 
-    if mode not in list(Mode):
-        raise InputError(f"mode {mode!r}: expected one of {', '.join(Mode)}")
-    return _default_classifier().classify(IssueReport(title, body), Mode(mode), explain=explain, similar=similar)
+    return _default_classifier().classify(IssueReport(title, body or ""), mode, explain=explain, similar=similar)
 
 
 @cache

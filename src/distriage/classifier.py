@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float32]
 
+BEGINNING_CHARS = 4000  # of a text; mostly more tokens than are kept
+
 VECTOR = "vector"  # the graph's output beside the axes: the encoder's mean vector; an older graph has none
 
 
@@ -51,13 +53,21 @@ def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int
         `input_ids` [1, tokens], `feature_ids` and `feature_counts` [1, features]; a report without words has one
         feature, counted 0 times.
     """
-    tokens = np.asarray([tokenizer.encode(report.text).ids], np.int64)
     ids, counts = all_features(report)
     return {
-        "input_ids": tokens,
+        "input_ids": np.asarray([token_ids(tokenizer, report.text)], np.int64),
         "feature_ids": np.asarray([ids or [0]], np.int64),
         "feature_counts": np.asarray([counts or [0.0]], np.float32),
     }
+
+
+def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The tokens of a text that are kept. Where its beginning alone has more of them, the rest is not looked at."""
+    # No word reaches across white space, so that what follows it cannot change the tokens before it.
+    end = max(text.rfind(" ", 0, BEGINNING_CHARS), text.rfind("\n", 0, BEGINNING_CHARS))
+    if len(text) > BEGINNING_CHARS and end > 0 and (beginning := tokenizer.encode(text[:end])).overflowing:
+        return beginning.ids
+    return tokenizer.encode(text).ids
 
 
 def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
@@ -154,7 +164,7 @@ class Classifier:
     def classify(
         self,
         report: IssueReport | ReadReport,
-        mode: Mode = Mode.BALANCED,
+        mode: Mode | str = Mode.BALANCED,
         *,
         explain: bool = False,
         similar: bool = False,
@@ -168,7 +178,7 @@ class Classifier:
             similar: Also name the known issues that are most similar.
 
         Raises:
-            InputError: the report is empty or too large, or is no `IssueReport`.
+            InputError: the report is empty or too large, or is no `IssueReport`; or `mode` is no `Mode`.
             BundleError: `similar` is asked of a model without an index.
         """
         return self.examine(report, explain=explain, similar=similar).verdict(mode)
@@ -257,3 +267,6 @@ def _check_type(report: object) -> None:
             f"a {type(report).__name__} is no report; "
             "expected IssueReport(title, body), or distriage.classify(title, body)"
         )
+    for field in ("title", "body", "id"):
+        if not isinstance(value := getattr(report, field), str):
+            raise InputError(f"report: `{field}` is {type(value).__name__}; expected a string")

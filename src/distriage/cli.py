@@ -68,7 +68,9 @@ def classify(
     ] = False,
     mode: Annotated[
         Mode,
-        typer.Option(help="How sure a label must be. best: the likeliest; balanced: right in about 80 %; precise: in about 90 %."),
+        typer.Option(
+            help="How sure a label must be. best: the likeliest; balanced: right in about 80 %; precise: in about 90 %."
+        ),
     ] = Mode.BALANCED,
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
     similar: Annotated[
@@ -121,8 +123,11 @@ def classify(
     sources = files or ([] if issue else ["-"])
     if title is not None and (len(sources) != 1 or is_batch(sources[0])):
         raise InputError("--title goes with one FILE that holds a body")
-    if "-" in sources and sys.stdin.isatty():
-        say("reading a report from standard input; end it with Ctrl-D")
+    if "-" in sources:
+        if sys.stdin is None:
+            raise InputError("standard input: closed; expected a report, or name a FILE")
+        if sys.stdin.isatty():
+            say("reading a report from standard input; end it with Ctrl-D")
     batch = any(map(is_batch, sources))
     if (second_reader is not None or show_request) and (batch or output is not None):
         raise InputError("--second-reader and --show-request take single reports; a batch is answered without them")
@@ -266,9 +271,5 @@ def main() -> None:
     except DistriageError as error:
         say(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("distriage: interrupted", markup=False)
+    except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)
-    except BrokenPipeError:  # `distriage ... | head`
-        sys.stderr.close()
-        sys.exit(141)

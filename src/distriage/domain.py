@@ -63,9 +63,9 @@ def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias:
         [`PER_VIEW` * VIEWS]: scores by each view; then for each the sums of the `STRONGEST` greatest and least weights
         times `idf`, however often the n-grams occur.
     """
-    view = ids // HASH_BUCKETS
-    scores = np.bincount(view, tfidf(ids, counts, idf) * weights[ids], VIEWS) + bias
-    said = idf[ids] * weights[ids]
+    view, own = ids // HASH_BUCKETS, weights[ids]
+    scores = np.bincount(view, tfidf(ids, counts, idf) * own, VIEWS) + bias
+    said = idf[ids] * own
     sums = []
     for number in range(VIEWS):
         ordered = np.sort(said[view == number])

@@ -8,12 +8,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from distriage.environment import EnvironmentFacts
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 _SERIES = re.compile(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
 
@@ -50,14 +54,20 @@ class Combination(BaseModel):
     remedy: str
     source: str = Field(pattern="^https://")
 
+    @cached_property
+    def conditions(self) -> Mapping[str, str | Sequence[str]]:
+        """Fact -> what it must be."""
+        return self.when.model_dump(exclude_none=True)
+
     def holds(self, facts: EnvironmentFacts) -> bool:
         """Whether a report that states these facts is in this combination."""
-        conditions = self.when.model_dump(exclude_none=True)
-        return all(_meets(getattr(facts, fact), fact, wanted) for fact, wanted in conditions.items())
+        return all(_meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items())
 
 
 def known_bad(facts: EnvironmentFacts) -> list[Combination]:
     """The known problems of what a report states, in the order of the list."""
+    if facts == EnvironmentFacts():
+        return []
     return [combination for combination in combinations() if combination.holds(facts)]
 
 
@@ -77,13 +87,24 @@ def _meets(stated: str | None, fact: str, wanted: str | Sequence[str]) -> bool:
         return _SERIES.sub("", stated.upper()).startswith(tuple(wanted))
     if fact == "framework":
         return stated == wanted
-    from packaging.specifiers import SpecifierSet  # slow to import, and most reports state no such pair of versions
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import InvalidVersion, Version  # slow to import, and most reports state no such pair
 
     try:
         version = Version(stated)
-        if wanted.startswith("==") and len(version.release) < 3:  # "2.7" says nothing about the third number
-            return False
-        return SpecifierSet(wanted).contains(version, prereleases=True)
     except InvalidVersion:  # a version that no release has, such as `2.x-nightly`
         return False
+    specifiers, bounds = _specifiers(wanted)
+    known = len(version.release)
+    if any(len(bound) > known and bound[:known] == version.release for bound in bounds):
+        return False  # "2.7" says nothing about the third number, which decides
+    return specifiers.contains(version, prereleases=True)
+
+
+@cache
+def _specifiers(wanted: str) -> tuple[SpecifierSet, Sequence[tuple[int, ...]]]:
+    """A condition on a version, and the numbers that it compares with."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    specifiers = SpecifierSet(wanted)
+    return specifiers, [Version(one.version.removesuffix(".*")).release for one in specifiers]

@@ -6,11 +6,13 @@ checked, cleaned and searched for facts a single time.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from distriage.environment import EnvironmentFacts, find_facts
 from distriage.errors import InputError
-from distriage.recipe.features import words
+from distriage.recipe.features import WORD
 from distriage.recipe.lines import quotes_exception
 from distriage.recipe.text import ModelInput, prepare
 from distriage.types import IssueReport
@@ -19,6 +21,7 @@ MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
 # restated validation reports, none is so thin.
 MIN_CONTENT_WORDS = 12
+_ANY_WORD = re.compile(WORD.pattern + r"|[^\W\d_a-z\u3400-\u9fff]{2,}", re.I)  # with those of every other script
 _FUNCTION_WORDS = frozenset(
     [
         "a",
@@ -93,7 +96,7 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is cached
 class ReadReport:
     """A report that was read; `read` makes it.
 
@@ -107,11 +110,16 @@ class ReadReport:
     input: ModelInput
     facts: EnvironmentFacts
 
-    @property
+    @cached_property
     def is_thin(self) -> bool:
         """Whether it says too little for anybody to know a cause."""
-        content = set(words(self.input.text)) - _FUNCTION_WORDS
-        return len(content) < MIN_CONTENT_WORDS and not any(map(quotes_exception, self.input.errors))
+        content: set[str] = set()
+        for match in _ANY_WORD.finditer(self.input.text.lower()):
+            if match.group() not in _FUNCTION_WORDS:
+                content.add(match.group())
+                if len(content) == MIN_CONTENT_WORDS:
+                    return False
+        return not any(map(quotes_exception, self.input.errors))
 
 
 def read(report: IssueReport) -> ReadReport:

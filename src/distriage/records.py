@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +20,7 @@ LINES = (".jsonl", ".ndjson")
 COMPRESSED = (".gz", ".zst")
 TABLE = ".parquet"
 MAX_RECORD_BYTES = 2 * MAX_REPORT_BYTES  # escapes take room
-COLUMNS = ("title", "body", "id", "number")
+COLUMNS = ("title", "body", "id", "number")  # of a table, that a report is made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +61,31 @@ def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
         InputError: the file itself cannot be read.
         MissingExtraError: Parquet or Zstandard, and pyarrow is not installed.
     """
-    return map(parse_record, read_records(path))
+    return map(parse_record, read_records(path, columns=COLUMNS))
 
 
-def read_records(path: str, *, offset: int = 0, before: int = 0, lines: int | None = None) -> Iterator[RawRecord]:
+def read_records(
+    path: str,
+    *,
+    offset: int = 0,
+    before: int = 0,
+    lines: int | None = None,
+    columns: Collection[str] | None = None,
+    longest: int = MAX_RECORD_BYTES,
+) -> Iterator[RawRecord]:
     """The records of a batch, in order; see `read_batch`.
 
     Args:
         offset: Byte where to begin, and `before`: lines before it; only of plain JSONL.
         lines: Read at most so many.
+        columns: Of a table, those to read where it has them; None: all.
+        longest: Bytes; of a line that is longer, one more is kept, so that it can be told.
     """
     try:
         if path.lower().endswith(TABLE):
-            yield from _read_table(path)
+            yield from _read_table(path, columns)
         else:
-            yield from _read_lines(path, offset, before, lines)
+            yield from _read_lines(path, offset, before, lines, longest)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path}: damaged: {error}") from None
     except OSError as error:
@@ -90,14 +100,14 @@ def parse_record(record: RawRecord) -> IssueReport | BadRecord:
         return BadRecord(record.place, str(error))
 
 
-def _read_lines(path: str, offset: int, before: int, lines: int | None) -> Iterator[RawRecord]:
+def _read_lines(path: str, offset: int, before: int, lines: int | None, longest: int) -> Iterator[RawRecord]:
     with Path(path).open("rb") as file, _decompressed(path, file) as stream:
         file.seek(offset)
         number = before
-        while (lines is None or number < before + lines) and (line := stream.readline(MAX_RECORD_BYTES + 1)):
+        while (lines is None or number < before + lines) and (line := stream.readline(longest + 1)):
             number += 1
             kept = line
-            while not line.endswith(b"\n") and (line := stream.readline(MAX_RECORD_BYTES)):
+            while not line.endswith(b"\n") and (line := stream.readline(longest)):
                 pass  # the rest of a line that is too long
             if kept.strip():
                 yield RawRecord(f"{path}:{number}", kept, file.tell())
@@ -138,13 +148,13 @@ class _Lines:
         return line
 
 
-def _read_table(path: str) -> Iterator[RawRecord]:
+def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord]:
     with needs_extra("parquet"):
         import pyarrow
         from pyarrow import parquet
     try:
         table = parquet.ParquetFile(path)
-        columns = [name for name in COLUMNS if name in table.schema_arrow.names]
+        columns = [name for name in table.schema_arrow.names if wanted is None or name in wanted]
         size, rows, number = Path(path).stat().st_size, max(table.metadata.num_rows, 1), 0
         for batch in table.iter_batches(batch_size=256, columns=columns):
             for row in batch.to_pylist():

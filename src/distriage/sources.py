@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
+from distriage.recipe.text import MAX_TITLE_CHARS
 from distriage.types import IssueReport
 
 _FENCES = ("```", "~~~")
@@ -19,7 +20,7 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     """Read one report from a file or, with `-`, from standard input.
 
     A JSON object with `title` and `body` is read as GitHub's API gives it. Plain text and Markdown: the first line is
-    the title, unless `title` is given.
+    the title, unless `title` is given; of one that is too long for a title, the beginning is.
 
     Raises:
         InputError: missing, too large, binary, not UTF-8, empty, or JSON without a title.
@@ -44,7 +45,10 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     first, _, rest = text.lstrip().partition("\n")
     if first.startswith(_FENCES):  # a listing without a word before it: its first line says most
         return IssueReport(title=rest.lstrip().partition("\n")[0].strip(), body=text, id=path)
-    return IssueReport(title=first.lstrip("# ").strip(), body=rest, id=path)
+    heading = first.lstrip("# ").strip()
+    if len(heading) > MAX_TITLE_CHARS:  # a paragraph: all of it is read in the body
+        return IssueReport(title=heading[:MAX_TITLE_CHARS], body=text, id=path)
+    return IssueReport(title=heading, body=rest, id=path)
 
 
 def _read_bytes(path: str, name: str) -> bytes:
@@ -95,5 +99,6 @@ def report_of(value: object, name: str) -> IssueReport:
         )
     if body is not None and not isinstance(body, str):
         raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
-    given = value.get("id") or value.get("number") or name
-    return IssueReport(title=title, body=body or "", id=str(given))
+    given = (value.get(key) for key in ("id", "number"))
+    identifier = next((str(one) for one in given if one not in (None, "")), name)
+    return IssueReport(title=title, body=body or "", id=identifier)

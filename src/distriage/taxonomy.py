@@ -103,7 +103,7 @@ class Axis(_Model):
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)
 
-    @property
+    @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:
         """Family -> its label ids; empty on an axis without families."""
         families: dict[str, list[str]] = {}
@@ -152,7 +152,7 @@ class Taxonomy(_Model):
                     raise ValueError(f"axis {axis.id} requires {other}={label}, which does not exist")
         return self
 
-    @property
+    @cached_property
     def roots(self) -> frozenset[str]:
         """Axes that others depend on: they ask what any report is, of whatever software."""
         return frozenset(axis.requires.axis for axis in self.axes.values() if axis.requires is not None)

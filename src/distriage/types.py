@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from distriage.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +21,18 @@ class Mode(StrEnum):
     BEST = "best"
     BALANCED = "balanced"
     PRECISE = "precise"
+
+
+def as_mode(mode: Mode | str) -> Mode:
+    """The mode of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise InputError(f"mode {mode!r}: expected one of {', '.join(Mode)}") from None
 
 
 class Outcome(StrEnum):
@@ -44,7 +59,7 @@ class IssueReport:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is cached
 class AxisScores:
     """Calibrated probabilities of one axis.
 
@@ -55,8 +70,12 @@ class AxisScores:
     axis: str
     probabilities: Mapping[str, float]
 
-    def ranked(self) -> list[tuple[str, float]]:
+    def ranked(self) -> Sequence[tuple[str, float]]:
         """Labels with their probabilities, the likeliest first."""
+        return self._ranked
+
+    @cached_property
+    def _ranked(self) -> Sequence[tuple[str, float]]:
         return sorted(self.probabilities.items(), key=lambda item: -item[1])
 
 

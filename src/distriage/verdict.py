@@ -21,7 +21,7 @@ from distriage.questions import missing_facts
 from distriage.reading import ReadReport
 from distriage.similar import Neighbour
 from distriage.taxonomy import Taxonomy
-from distriage.types import Decision, Mode, Outcome, Prediction
+from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
@@ -203,14 +203,14 @@ class Findings:
     similar: Sequence[Neighbour] | None = None
     own: Sequence[OwnLabel] | None = None
 
-    def verdict(self, mode: Mode = Mode.BALANCED, own_modes: Mapping[str, Mode] | None = None) -> Verdict:
+    def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode] | None = None) -> Verdict:
         """Decide.
 
         Args:
-            mode: How sure a label must be.
+            mode: How sure a label must be; InputError: it is no `Mode`.
             own_modes: Axis -> its own mode, where it has another.
         """
-        taxonomy = self.bundle.taxonomy
+        mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         prediction, domain = self.prediction, self.prediction.domain_probability
         decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
         report, facts = self.known.report, self.known.facts

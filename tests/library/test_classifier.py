@@ -12,12 +12,13 @@ import pytest
 from tokenizers import Tokenizer
 
 from distriage.bench.inputs import machine
-from distriage.classifier import Classifier, encode, softmax
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier, encode, softmax, token_ids
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
-from distriage.types import IssueReport, Prediction
+from distriage.types import IssueReport, Mode, Prediction
 
 from support.reports import make_report
 
@@ -63,6 +64,37 @@ def test_the_inputs_of_the_graph_are_of_one_report(keyword_bundle: Path) -> None
     assert inputs["feature_ids"].tolist() == [ids] and inputs["feature_counts"].tolist() == [counts]
     nothing = encode(tokenizer, ModelInput("", (), ""))
     assert nothing["feature_ids"].tolist() == [[0]] and nothing["feature_counts"].tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The job hangs at step 3.\n" * 400,
+        "x" * 9000,
+        "y" * 150 + " ",  # a word that is too long is one token
+        "卡住了 all_reduce " * 900,
+        "卡" * 9000,
+        "e\u0301\u0327 \u0301e " * 1500,
+        "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467" * 900,
+        "a\x00\x07\u2028 b\ufffd\t\u3000" * 900,
+        "[MASK] [SEP] <s> " * 700,
+        " " * 5000 + "It hangs. " * 900,
+        "İΣ ﬁ ſ " * 1000,
+    ],
+)
+@pytest.mark.parametrize("shift", [0, 1, 7])  # where the beginning ends
+def test_the_tokens_of_the_beginning_are_those_of_the_whole(shipped_bundle: Path, text: str, shift: int) -> None:
+    tokenizer = Tokenizer.from_file(str(shipped_bundle / "tokenizer.json"))
+    tokenizer.enable_truncation(Bundle(shipped_bundle).manifest.max_tokens)
+    text = "z" * shift + text * (1 + 8000 // len(text))
+    assert token_ids(tokenizer, text) == tokenizer.encode(text).ids
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_mode_may_be_given_by_its_name(keyword_classifier: Classifier, mode: Mode) -> None:
+    assert keyword_classifier.classify(REPORTS[0], str(mode)) == keyword_classifier.classify(REPORTS[0], mode)
+    with pytest.raises(InputError, match=r"^mode 'sure': expected one of best, balanced, precise$"):
+        keyword_classifier.classify(REPORTS[0], "sure")
 
 
 def test_the_verdict_follows_from_the_graph(keyword_classifier: Classifier) -> None:

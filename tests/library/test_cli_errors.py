@@ -14,7 +14,7 @@ from distriage.cli import main
 from distriage.reading import MAX_REPORT_BYTES
 
 from support.cli_reports import classify, report
-from support.command_line import Command, assert_one_line
+from support.command_line import Command, Finished, assert_one_line
 from support.files import rewrite
 
 
@@ -92,6 +92,14 @@ def test_a_person_who_types_nothing_is_told_what_is_waited_for(
         main()
     assert not ended.value.code
     assert capsys.readouterr().err == "distriage: reading a report from standard input; end it with Ctrl-D\n"
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # as Python leaves it after `<&-`
+    monkeypatch.setattr(sys, "argv", ["distriage", "classify"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert_one_line(Finished(ended.value.code, *capsys.readouterr()), "standard input: closed; expected a report")  # type: ignore[arg-type]
 
 
 def test_a_folder(classify: Command, tmp_path: Path) -> None:

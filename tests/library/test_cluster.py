@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 from distriage.bench import equal
 from distriage.engine import cluster, local
 from distriage.engine.answers import Settings
-from distriage.errors import InputError
+from distriage.errors import BundleError, DistriageError, InputError
 from distriage.records import read_records
 from distriage.types import Mode
 
@@ -59,11 +60,7 @@ def test_shards_cover_a_file_once(batch: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
     shards = cluster.plan([str(batch)])
     assert len(shards) == 11
-    pieces = [
-        record
-        for shard in shards
-        for record in read_records(shard.path, offset=shard.offset, before=shard.before, lines=shard.lines)
-    ]
+    pieces = [record for shard in shards for record in shard.records()]
     whole = list(read_records(str(batch)))
     assert [(piece.place, piece.content) for piece in pieces] == [(record.place, record.content) for record in whole]
 
@@ -74,16 +71,17 @@ def test_an_actor_that_is_killed_loses_and_doubles_nothing(
 ) -> None:
     """Its shards go to another; the parts together are what the local engine writes."""
     monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
-    settings = Settings(str(keyword_bundle), Mode.BALANCED)
+    monkeypatch.chdir(tmp_path)  # actors work in other directories
+    settings = Settings(os.path.relpath(keyword_bundle), Mode.BALANCED)
     output = tmp_path / "out"
     killed = False
-    for done, _, _ in cluster.run([str(batch)], str(output), settings, resume=False, workers=2):
+    for done, _, _ in cluster.run([batch.name], str(output), settings, resume=False, workers=2):
         if done and not killed:
             os.kill(actors()[0], signal.SIGKILL)
             killed = True
     assert killed
     found = "".join(part.read_text() for part in sorted(output.glob("part-*.jsonl")))
-    expected = [line for _, line in local.answer(read_records(str(batch.resolve())), settings, 1)]
+    expected = [line for _, line in local.answer(read_records(batch.name), settings, 1)]
     assert found.splitlines() == expected and len(expected) == RECORDS + 1
 
 
@@ -105,6 +103,23 @@ def test_a_run_goes_on_with_the_shards_that_are_missing(
     *_, last = cluster.run([str(batch)], str(output), settings, resume=True, workers=1)
     assert last == (11, 11, SHARD_LINES)
     assert {part.name: part.read_bytes() for part in output.glob("part-*.jsonl")} == parts
+
+
+@pytest.mark.usefixtures("node")
+def test_a_file_that_an_actor_finds_damaged_is_named(batch: Path, tmp_path: Path, keyword_bundle: Path) -> None:
+    damaged = tmp_path / "in.jsonl.gz"
+    damaged.write_bytes(gzip.compress(batch.read_bytes())[:-9])
+    settings = Settings(str(keyword_bundle), Mode.BALANCED)
+    with pytest.raises(DistriageError, match=r"in\.jsonl\.gz: damaged") as refused:
+        list(cluster.run([str(damaged)], str(tmp_path / "out"), settings, resume=False, workers=1))
+    assert "\n" not in str(refused.value)
+
+
+def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs Ray: pip install 'distriage[ray]'")
+    with pytest.raises(BundleError, match="model 'typo'"):
+        list(cluster.run([str(batch)], str(tmp_path / "out"), Settings("typo", Mode.BALANCED), resume=False))
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.usefixtures("node")

@@ -5,21 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from distriage.engine import local
-from distriage.engine.answers import Item, Settings
-from distriage.errors import InputError
-from distriage.records import RawRecord, read_batch, read_records
+from distriage.engine.answers import Item, Settings, checked, run_options
+from distriage.engine.output import Output
+from distriage.errors import BundleError, InputError
+from distriage.records import COLUMNS, RawRecord, read_batch, read_records
 from distriage.types import Mode
+
+from support.command_line import Command, assert_one_line
 
 WORDS = ("hangs", "memory exhausted", "grows", "segfault", "how", "timeout")
 
@@ -103,6 +108,73 @@ def test_a_run_does_not_go_on_with_other_input(batch: Path, keyword_bundle: Path
     assert part.read_text() == '{"id": "a/b#99"}\n'
 
 
+def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Settings) -> None:
+    file, options = str(tmp_path / "out.jsonl"), run_options(*checked(settings))
+    with Output(file, options, resume=False) as output:
+        output.write('{"id": "a/b#?"}')
+    best = run_options(*checked(replace(settings, mode=Mode.BEST)))
+    with pytest.raises(InputError, match=r"out.jsonl.part: of a run with mode balanced, not best; --resume needs"):
+        Output(file, best, resume=True)
+    with pytest.raises(InputError, match=r"of a run with model_sha256 .*, not 0;"):
+        Output(file, options | {"model_sha256": "0"}, resume=True)
+    with Output(file, options, resume=True) as output:
+        output.check_continues("a/b#\ud800")
+        output.finish([])
+    assert [left.name for left in tmp_path.glob("out*")] == ["out.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("in.jsonl", ["--model", "typo"], "model 'typo': no such directory"),
+        ("in.jsonl", ["--own", "typo"], "typo/own.json: not found"),
+        ("none.jsonl", [], "none.jsonl: cannot be read"),
+    ],
+)
+def test_a_run_that_cannot_begin_is_one_line_and_leaves_nothing(
+    command: Command, keyword_bundle: Path, batch: Path, source: str, options: list[str], message: str
+) -> None:
+    arguments = (batch.with_name(source), "--workers", 2, "--output", batch.with_name("out.jsonl"))
+    refused = command("classify", *arguments, "--model", keyword_bundle, *options)  # of two models the last counts
+    assert_one_line(refused, message)
+    assert not list(batch.parent.glob("out*"))
+
+
+def test_what_a_worker_cannot_load_is_our_error(batch: Path) -> None:
+    with pytest.raises(BundleError, match="model 'typo'"):
+        answers(batch, Settings("typo", Mode.BALANCED), 2)
+
+
+def test_an_output_that_is_a_folder_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(InputError, match=r"out\.jsonl: a folder; expected a file"):
+        Output(str(tmp_path / "out.jsonl"), {}, resume=False)
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with (
+        pytest.raises(InputError, match=r"out.jsonl.part: cannot be written: File too large"),
+        Output(str(tmp_path / "out.jsonl"), {}, resume=False) as output,
+    ):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+        try:
+            output.write("x" * (1 << 17))
+            output.flush()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("last", ["\n", "\0\0\n"])
+def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> None:
+    (tmp_path / "out.jsonl.part").write_text('{"id": "a/b#1"}\n' + last)
+    with (
+        Output(str(tmp_path / "out.jsonl"), {}, resume=True) as output,
+        pytest.raises(InputError, match=r"out.jsonl.part: line 2 is no answer"),
+    ):
+        output.check_continues("a/b#2")
+
+
 def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) -> None:
     batch = tmp_path / "long.jsonl"
     batch.write_bytes(b"".join(lines(17 * 3000)))
@@ -150,10 +222,17 @@ def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: 
     for name in ("in.jsonl.gz", "in.jsonl.zst"):
         assert [record.content for record in read_records(str(tmp_path / name))] == plain
     rows = [json.loads(line) for line in lines(16)]
-    parquet.write_table(pyarrow.Table.from_pylist([{"id": None, **row} for row in rows]), tmp_path / "in.parquet")
+    parquet.write_table(
+        pyarrow.Table.from_pylist([{"id": None, **row, "labels": "x"} for row in rows]), tmp_path / "in.parquet"
+    )
     assert [(r.title, r.body) for r in read_batch(str(tmp_path / "in.parquet"))] == [  # type: ignore[union-attr]
         (row["title"], row["body"]) for row in rows
     ]
+    for wanted, more in ((COLUMNS, set[str]()), (None, {"labels"})):
+        found = read_records(str(tmp_path / "in.parquet"), columns=wanted)
+        assert {frozenset(json.loads(record.content)) for record in found} == {
+            frozenset({"id", "title", "body"} | more)
+        }
     options = ("--model", keyword_bundle, "--workers", 1)
     for name in ("out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"):
         assert run(batch, *options, "--output", tmp_path / name).returncode == 0, name

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
+from zlib import crc32
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +73,18 @@ def test_of_too_many_features_the_most_frequent_stay() -> None:
     kept = as_dict(ModelInput("", (), distinct + " timeout" * 5))
     assert len(kept) == MAX_FEATURES
     assert kept.keys() >= frequent.keys()
+
+
+@given(st.text("ab é卡1._ ", max_size=60), st.integers(0, 40))
+def test_the_fast_way_counts_what_the_definition_says(text: str, most: int) -> None:
+    counts: Counter[int] = Counter()
+    tokens = words(text)
+    for ngrams in (tokens, [" ".join(pair) for pair in pairwise(tokens)]):
+        counts.update(crc32(ngram.encode()) % HASH_BUCKETS for ngram in ngrams)
+    kept = sorted(bucket for bucket, _ in counts.most_common(most))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distriage.recipe.features.MAX_FEATURES", most)
+        assert filed_features(ModelInput("", (), "", text)) == (kept, [float(counts[bucket]) for bucket in kept])
 
 
 def test_nothing_gives_nothing() -> None:

@@ -53,6 +53,10 @@ def test_every_condition_on_a_version_is_a_specifier() -> None:
         ({"gpu_model": "H100 80GB", "cuda": "11.7"}, ["110153"]),
         ({"nccl": "2.16.5+cuda12.0"}, ["97843"]),
         ({"nccl": "unknown-nightly"}, []),
+        ({"nccl": "2.17"}, []),  # 2.17.1 is good
+        ({"nccl": "2.14"}, ["97843"]),  # whatever its third number is
+        ({"framework": "DeepSpeed", "framework_version": "0.17"}, []),
+        ({"framework": "DeepSpeed", "framework_version": "0.18"}, []),
     ],
 )
 def test_a_combination_holds_only_where_every_fact_is_stated_and_in_range(

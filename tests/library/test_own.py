@@ -16,6 +16,7 @@ from distriage.recipe.features import HASH_BUCKETS
 from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line
+from support.files import spoil
 
 REPORT = IssueReport("A typo", "The page of the manual has a typo.")
 
@@ -120,6 +121,12 @@ def damage(folder: Path, what: str) -> str:
         case "truncated":
             (folder / ARRAYS).write_bytes((folder / ARRAYS).read_bytes()[:1000])
             return ARRAYS
+        case "a byte":
+            with np.load(folder / ARRAYS) as arrays:
+                values = dict(arrays)
+            np.savez_compressed(folder / ARRAYS, **values)
+            spoil(folder / ARRAYS, "words.npy")
+            return ARRAYS
         case "pickled":
             np.savez(folder / ARRAYS, buckets=np.array([{}], object))
             return ARRAYS
@@ -149,6 +156,7 @@ def damage(folder: Path, what: str) -> str:
         "other model",
         "no arrays",
         "truncated",
+        "a byte",
         "pickled",
         "fewer labels",
         "out of range",

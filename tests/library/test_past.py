@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -11,12 +13,15 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import build_index, known
-from distriage.past.index import HASH_BUCKETS, Known, PastIndex, load_index, make_index
+from distriage.past.index import Known, PastIndex, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
+from distriage.reading import MAX_REPORT_BYTES
+from distriage.recipe.features import HASH_BUCKETS
 from distriage.types import IssueReport
 
-from support.command_line import Command
+from support.command_line import Command, assert_one_line
+from support.files import spoil
 from support.past_index import BODY, DAY_S, FILED_AT, TITLE, asked_before
 
 TITLES = (
@@ -96,6 +101,21 @@ def test_a_line_that_holds_no_issue_is_named(tmp_path: Path, line: str, fault: s
         list(read_issues(str(file)))
 
 
+def test_a_page_may_be_longer_than_a_report(tmp_path: Path) -> None:
+    items = [github_issue(number, "Large", body="x" * (MAX_REPORT_BYTES - 100)) for number in (1, 2, 3)]
+    file = lines(tmp_path / "pages.jsonl", {"format": 1, "repository": "o/r", "fetched_at": 1.0}, {"items": items})
+    assert [issue.number for issue, _ in read_issues(str(file))] == [1, 2, 3]
+
+
+def test_a_table_of_issues_keeps_what_lines_keep(issues_file: Path, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
+    from pyarrow import parquet
+
+    rows = [json.loads(line) | {"pull_request": None} for line in issues_file.read_text().splitlines()]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "issues.parquet")
+    assert list(read_issues(str(tmp_path / "issues.parquet"))) == list(read_issues(str(issues_file)))
+
+
 # ---------------------------------------------------------------- what is found
 
 
@@ -121,6 +141,26 @@ def test_an_issue_that_is_indexed_finds_only_earlier_ones(keyword_classifier: Cl
     assert index.find(known(keyword_classifier, elsewhere), 1)[0].issue.number == 3
     filed_at = index.issues[1].filed_at
     assert {match.issue.number for match in index.find(known(keyword_classifier, elsewhere, filed_at))} == {1, 2}
+
+
+def test_in_an_index_of_several_repositories_only_later_issues_of_its_own_are_left_out() -> None:
+    index = toy_index((1, 0), (1, 0), (1, 0))
+    index = replace(index, issues=[replace(index.issues[0], id="A/b#1"), *index.issues[1:]])
+
+    def found(id_: str) -> set[str]:
+        return {match.issue.id for match in index.find(asked(1, 0, id_=id_))}
+
+    assert found("o/r#3") == {"A/b#1", "o/r#2"} and found("a/B#1") == {"o/r#2", "o/r#3"}
+    assert found("c/d#1") == found("report.md") == {"A/b#1", "o/r#2", "o/r#3"}
+
+
+def test_an_issue_on_two_pages_is_indexed_once(
+    keyword_classifier: Classifier, issues_file: Path, tmp_path: Path
+) -> None:
+    issues = [json.loads(line) for line in issues_file.read_text().splitlines()]
+    pages = lines(tmp_path / "pages.jsonl", {"items": issues[:2]}, {"items": issues[1:]})
+    index = build_index(read_issues(str(pages)), keyword_classifier)
+    assert [issue.number for issue in index.issues] == [1, 2, 3, 4]
 
 
 def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> None:
@@ -162,7 +202,7 @@ def test_an_index_is_made_and_asked_on_the_command_line(
     assert "owner/repo#1 (closed, completed)  NCCL timeout" in shown and "\x1b" not in shown
 
 
-@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows"])
+@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows", "a byte"])
 def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "index.npz"
     if damage == "not an index":
@@ -172,9 +212,31 @@ def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) ->
         with np.load(file) as arrays:
             held = dict(arrays)
         held |= {"format": np.asarray(9)} if damage == "another format" else {"rows": np.array([7], np.uint32)}
-        np.savez(file, **held)
+        if damage == "a byte":
+            spoil(file, "idf.npy")
+        else:
+            np.savez(file, **held)
     with pytest.raises(InputError, match=r"index.npz: (missing|not an index)"):
         load_index(file)
+
+
+def test_an_index_that_cannot_be_written_leaves_the_old_one(
+    command: Command, issues_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(stream: BinaryIO, **_: object) -> None:
+        stream.write(b"PK")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "index.npz"
+    toy_index((1, 0)).save(file)
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="No space left"):
+        patch.setattr(np, "savez_compressed", full)
+        toy_index((1, 0), (0, 1)).save(file)
+    assert len(load_index(file).issues) == 1
+    # Before the work: the model is not even looked for.
+    made = ("similar", "index", issues_file, "--model", "typo", "--output")
+    assert_one_line(command(*made, tmp_path), f"{tmp_path}: a folder; expected a file")
+    assert_one_line(command(*made, tmp_path / "none" / "index.npz"), "cannot be written: No such file or directory")
 
 
 def test_the_hash_space_is_that_of_the_recipe() -> None:

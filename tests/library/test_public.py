@@ -72,6 +72,12 @@ def test_what_cannot_be_classified_ends_in_one_line() -> None:
         distriage.classify("", " ")
     with pytest.raises(distriage.InputError, match=r"^mode 'sure': expected one of best, balanced, precise$"):
         distriage.classify(TITLE, BODY, mode="sure")
+    with pytest.raises(distriage.InputError, match=r"^report: `title` is NoneType; expected a string$"):
+        distriage.classify(None, BODY)  # type: ignore[arg-type]
+
+
+def test_a_report_may_have_no_body() -> None:
+    assert distriage.classify(TITLE, None) == distriage.classify(TITLE)
 
 
 def test_help_says_what_to_give_and_what_comes_back() -> None:
@@ -111,6 +117,17 @@ def test_a_report_that_says_next_to_nothing_gets_questions_but_no_cause_and_no_f
 def test_a_report_that_names_its_exception_is_not_thin() -> None:
     known = read(distriage.IssueReport("crash", "ImportError: cannot import name 'log'"))
     assert not known.is_thin and read(distriage.IssueReport("crash", "It crashes.")).is_thin
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "분산 학습을 시작하면 세 번째 단계에서 모든 프로세스가 멈추고 오류 없이 계속 기다립니다 다시 켜도 같습니다",
+        "После обновления обучение на двух серверах зависает: все процессы ждут, ошибок нет, перезапуск не помогает",
+    ],
+)
+def test_a_long_report_is_not_thin_in_any_script(body: str) -> None:
+    assert not read(distriage.IssueReport("", body)).is_thin and read(distriage.IssueReport("", body[:30])).is_thin
 
 
 def test_a_report_can_be_read_once_for_several_answers() -> None:

@@ -117,10 +117,27 @@ def test_tokens_that_were_used_count_not_those_that_were_feared(double: Double) 
     assert answers[-1] == Unanswered("the second reader's budget for today is used up", "budget")
 
 
-@pytest.mark.parametrize(("url", "model"), [("ftp://x", "m"), ("x", "m"), ("http://u:p@x/v1", "m"), ("http://x", "")])
+@pytest.mark.parametrize(
+    ("url", "model"),
+    [
+        ("ftp://x", "m"),
+        ("x", "m"),
+        ("http://u:p@x/v1", "m"),
+        ("http://x", ""),
+        ("http://localhost:PORT/v1", "m"),
+        ("http://[::1/v1", "m"),
+    ],
+)
 def test_an_address_that_is_none_is_refused(url: str, model: str) -> None:
     with pytest.raises(ConfigError, match="second reader"):
         EndpointSettings(url, model)
+
+
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "a\nb"])
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="its key holds other characters") as refused:
+        EndpointSettings("http://x", "m", key=key)
+    assert key not in str(refused.value)
 
 
 # ---------------------------------------------------------------- the command line
@@ -176,13 +193,17 @@ def test_of_what_is_sure_or_cannot_be_read_nothing_would_be_sent(command: Comman
 
 
 def test_a_key_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(KEY, "secret")
+    monkeypatch.setenv(KEY, " secret\n")
     assert key_from_environment() == "secret"
     (tmp_path / "key").write_text("another\n", encoding="utf-8")
     monkeypatch.setenv(KEY_FILE, str(tmp_path / "key"))
     assert key_from_environment() == "another"
     monkeypatch.setenv(KEY_FILE, str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        key_from_environment()
+    (tmp_path / "key").write_bytes(b"ab\xff")
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "key"))
+    with pytest.raises(ConfigError, match="not valid UTF-8 at byte 2; expected a key"):
         key_from_environment()
 
 
@@ -273,3 +294,29 @@ def test_when_the_second_request_fails_one_answer_is_enough_if_the_calibration_s
     assert len(double.bodies) == 2
     assert (said["axes"]["symptom"]["outcome"] == "apply") is (times == 1)
     assert (said["second_reading"]["note"] is None) is (times == 1)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_axis_that_the_second_answer_leaves_out_is_not_given_if_the_calibration_saw_two(
+    command: Command, keyword_bundle: Path, double: Double, tmp_path: Path, times: int
+) -> None:
+    calibration = calibration_file(tmp_path, times=times)
+    fitted = json.loads(calibration.read_text(encoding="utf-8"))
+    fitted["axes"]["kind"] = fitted["axes"]["symptom"]
+    calibration.write_text(json.dumps(fitted), encoding="utf-8")
+
+    def forgetful(body: dict[str, Any]) -> tuple[int, bytes]:
+        status, content = saying("oom")(body)
+        if len(double.bodies) == 1:
+            return status, content
+        message = json.loads(content)
+        said = json.loads(message["choices"][0]["message"]["content"])
+        del said["symptom"]
+        message["choices"][0]["message"]["content"] = json.dumps(said)
+        return status, json.dumps(message).encode()
+
+    double.answer = forgetful
+    options = ("--second-reader", double.url, "--reader-model", "m", "--reader-calibration", calibration)
+    said = json.loads(command("classify", "--model", keyword_bundle, "--json", *options, stdin=REPORT).out)
+    assert len(double.bodies) == 2 and "kind" in said["second_reading"]["axes"]
+    assert (said["axes"]["symptom"]["outcome"] == "apply") is (times == 1)

@@ -93,6 +93,9 @@ def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundl
     assert json.loads(calibration.read_text(encoding="utf-8"))["times"] == 2
     calibrated = ("--reader-calibration", calibration, *twice)
     said = json.loads(command("second-reader", "import", file, answers, *calibrated).out.splitlines()[0])
+    alone = answered(tmp_path, "\n".join(first), lambda _: "leak")  # one answer of two
+    kept = json.loads(command("second-reader", "import", file, alone, *calibrated).out.splitlines()[0])
+    assert kept["axes"]["symptom"]["read_by"] == "model" and kept["second_reading"]["note"]
     once = calibration_file(tmp_path)  # symptoms of single answers
     refused = command("second-reader", "import", file, answers, "--reader-calibration", once, *twice)
     assert_one_line(refused, "calibration.json: made for --times 1, not for 2")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage.recipe.text import prepare
 from distriage.second_reader.answer import mean_shares, read_answer
 from distriage.second_reader.batch import answer_to, batch_line, read_batch
 from distriage.second_reader.calibration import AxisFusion, fuse
@@ -130,10 +131,45 @@ def test_secrets_do_not_leave_the_machine(secret: str) -> None:
         ("torch.distributed.init_process_group(backend='nccl')", None),
         ("rank 3@node1 waits", None),
         ("git@github.com:a/b.git", "[e-mail]:a/b.git"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY=[secret]"),
+        ("fs.s3a.secret_key: wJalrXUtnFEMI", "fs.s3a.secret_key: [secret]"),
+        ("HF_TOKEN=abcdefghij", "HF_TOKEN=[secret]"),
+        ('"session_token": "ab12cd34"', '"session_token": "[secret]"'),
+        ("vllm serve m --api-key tok-123 --port 8000", "vllm serve m --api-key [secret] --port 8000"),
+        ("vllm serve m \\\napi-key tok-123 \\", "vllm serve m \\\napi-key [secret] \\"),  # the recipe took the dashes
+        ("Authorization: Basic dXNlcjpwdw==", "Authorization: Basic [secret]"),
+        ("login(password='Tr0ub4,dor&3', user='x')", "login(password='[secret]', user='x')"),
+        ("PASSWORD=Tr0ub4,dor&3", "PASSWORD=[secret]"),
+        ('{\\"password\\": \\"hunter 2\\"}', '{\\"password\\": \\"[secret]\\"}'),
+        ("redis://:pw@ray-head:6379", "redis://[login]ray-head:6379"),
+        ("max_tokens=256", None),
+        ("pad_token: </s>", None),
+        ("tokenizer.pad_token = tokenizer.eos_token", None),
+        ("next_token = torch.argmax(logits)", None),
+        ("12345.678 tokens/s, ms/token: 12.34567", None),
+        ("eos_token_id=2", None),
+        ("--max-tokens 2560 --tokenizer mistral", None),
+        ("Token mismatch: basic functionality", None),
+        ("token=os.environ['X']", None),
     ],
 )
 def test_what_is_masked_and_what_is_not(text: str, masked: str | None) -> None:
     assert mask(text) == (masked if masked is not None else text)
+
+
+KEY_LINES = [f"MIIEow{number:02}" + "aB3+/xYz" * 7 for number in range(49)]  # of a key of 4,096 bits
+MARKS = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize("count", [6, 49])  # of a listing's lines the recipe keeps 25
+@pytest.mark.parametrize("before", ["", "```\n", "```\n" + "".join(f"RuntimeError: {word}\n" for word in "abcdef")])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_private_key_of_a_prepared_report_does_not_leave_the_machine(before: str, count: int, ends: bool) -> None:
+    key = "\n".join([MARKS[0], *KEY_LINES[:count], *MARKS[1:][:ends]])
+    fence = "\n```" if before else ""
+    sent = mask(prepare("It hangs", f"Our key:\n{before}{key}{fence}\nIt is not accepted.").text)
+    assert "[private key]" in sent and "aB3+/" not in sent
+    assert "Our key" in sent and "It is not accepted" in sent
 
 
 # ---------------------------------------------------------------- what comes back
@@ -176,7 +212,13 @@ def test_log_probabilities_of_the_code_become_shares() -> None:
 
 
 def test_two_answers_that_differ_are_a_doubt() -> None:
-    assert mean_shares([{"cause": {"a": 1.0}}, {"cause": {"b": 1.0}}, {}]) == {"cause": {"a": 0.5, "b": 0.5}}
+    assert mean_shares([{"cause": {"a": 1.0}}, {"cause": {"b": 1.0}}]) == {"cause": {"a": 0.5, "b": 0.5}}
+
+
+def test_an_axis_that_one_answer_lacks_is_not_answered() -> None:
+    both = {"cause": {"a": 1.0}, "fix": {"b": 1.0}}
+    assert mean_shares([both, {"fix": {"b": 1.0}}]) == {"fix": {"b": 1.0}}
+    assert mean_shares([both, {}]) == mean_shares([]) == {}
 
 
 # ---------------------------------------------------------------- both together

@@ -9,6 +9,7 @@ import pytest
 
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
+from distriage.recipe.text import MAX_TITLE_CHARS
 from distriage.records import BadRecord, is_batch, read_batch
 from distriage.sources import read_report
 from distriage.types import IssueReport
@@ -39,9 +40,10 @@ def write(tmp_path: Path, content: bytes | str, name: str = "report.md") -> str:
         ("{not json} hangs\nbody", "{not json} hangs", "body"),
         ('{"title": "It hangs", "body": "b"}', "It hangs", "b"),
         ('  {"title": "卡住", "body": null}', "卡住", ""),
-        (HUGE_NUMBER, HUGE_NUMBER.decode(), ""),
+        (HUGE_NUMBER, HUGE_NUMBER.decode()[:MAX_TITLE_CHARS], HUGE_NUMBER.decode()),
         ("```\nRuntimeError: x\n```\n", "RuntimeError: x", "```\nRuntimeError: x\n```\n"),
         ("~~~sh\n\n  # a\n~~~", "# a", "~~~sh\n\n  # a\n~~~"),
+        ("# " + "hang " * 180 + "\nb", "hang " * 60, "# " + "hang " * 180 + "\nb"),  # a paragraph
     ],
 )
 def test_the_first_line_is_the_title_unless_it_is_json(
@@ -69,6 +71,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"id": "owner/repo#3"}, "owner/repo#3"),
         ({"id": 7}, "7"),
+        ({"id": 0, "number": 12}, "0"),
         ({"number": 12}, "12"),
         ({"id": None, "number": 12}, "12"),
         ({"id": ""}, None),
@@ -122,7 +125,7 @@ def test_a_file_that_holds_no_report_is_refused_by_name(
 
 
 def test_the_largest_file_is_read(tmp_path: Path) -> None:
-    assert len(read_report(write(tmp_path, b"x" * MAX_REPORT_BYTES)).title) == MAX_REPORT_BYTES
+    assert len(read_report(write(tmp_path, b"x" * MAX_REPORT_BYTES)).body) == MAX_REPORT_BYTES
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Files of bundles that a test damages."""
+"""Files that a test damages."""
 
+import zipfile
 from pathlib import Path
 
 
@@ -7,3 +8,13 @@ def rewrite(file: Path, content: bytes) -> None:
     """Replace a file that may be a link to the original."""
     file.unlink()
     file.write_bytes(content)
+
+
+def spoil(archive: Path, member: str) -> None:
+    """Give the first deflate block of a member a type that there is not."""
+    with zipfile.ZipFile(archive) as packed:
+        start = packed.getinfo(member).header_offset
+    content = bytearray(archive.read_bytes())
+    sizes = content[start + 26 : start + 30]  # of the name and the extra field
+    content[start + 30 + int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little")] = 0xFF
+    rewrite(archive, bytes(content))

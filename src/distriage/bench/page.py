@@ -110,8 +110,8 @@ def page_of(figures: Mapping[str, Any]) -> str:
         "that our recipe leaves of a report, which is shorter than the report, cut at the same number of tokens; "
         "cleaning it is counted on our side only.",
         f"```sh\n{COMMAND}\n```",
-        "The peers need `pip install '.[bench]'`; infinity-emb needs an environment of its own: `python -m venv venv && venv/bin/pip install "
-        "'infinity-emb[server,torch]'`.",
+        "The peers need `pip install '.[bench]'`; infinity-emb needs an environment of its own: `python -m venv venv "
+        "&& venv/bin/pip install 'infinity-emb[server,torch]'`.",
     ]
     plots = {"By length": "latency", "A verdict, part": "parts", "Over HTTP": "clients"}
     for table in tables(figures):

@@ -4,9 +4,14 @@ same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from distriage.bundle import MANIFEST, Bundle, find_bundle, sha256_of
 from distriage.classifier import Classifier
+from distriage.own.labels import MANIFEST as OWN_MANIFEST
+from distriage.own.labels import OwnLabels
 from distriage.records import BadRecord, RawRecord, parse_record
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord
@@ -28,6 +33,28 @@ class Settings:
     explain: bool = False
     similar: bool = False
     own: str | None = None
+
+
+def checked(settings: Settings) -> tuple[Settings, Bundle]:
+    """Settings that hold in any working directory, and their bundle; before anything is written or started.
+
+    Raises:
+        BundleError: the bundle or the own labels are missing or damaged.
+    """
+    bundle, model, own = Bundle(find_bundle(settings.model)), settings.model, settings.own
+    if model is not None and Path(model).is_dir():  # a shipped model keeps its name: each node has it elsewhere
+        model = str(Path(model).resolve())
+    if own is not None:
+        OwnLabels(Path(own), bundle)
+        own = str(Path(own).resolve())
+    return replace(settings, model=model, own=own), bundle
+
+
+def run_options(settings: Settings, bundle: Bundle) -> dict[str, Any]:
+    """What all answers of a run have in common, as JSON; the files by their content, wherever they lie."""
+    own = None if settings.own is None else sha256_of(Path(settings.own) / OWN_MANIFEST)
+    model, content = bundle.manifest.name, sha256_of(bundle.path / MANIFEST)
+    return {**asdict(settings), "model": model, "model_sha256": content, "own": own}
 
 
 class Answers:

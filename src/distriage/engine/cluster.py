@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from distriage.engine.answers import Answers, Settings
-from distriage.errors import InputError
+from distriage.engine.answers import Answers, Settings, checked, run_options
+from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
-from distriage.records import LINES, read_records
+from distriage.records import COLUMNS, LINES, RawRecord, read_records
 
 SHARD_LINES = 2000
 PLAN = "run.json"
@@ -29,6 +30,8 @@ class Shard:
 
     Attributes:
         name: Of the file of its answers.
+        path: Of the file on every node.
+        given: The same as the caller names it, and so do the answers to records without an id.
         offset: Byte of the file where it begins.
         before: Lines of the file before it.
         lines: How many it has, blank ones too; None: to the end of the file.
@@ -36,9 +39,16 @@ class Shard:
 
     name: str
     path: str
+    given: str
     offset: int = 0
     before: int = 0
     lines: int | None = None
+
+    def records(self) -> Iterator[RawRecord]:
+        """The records in it, as `read_records` of the file as given has them."""
+        found = read_records(self.path, offset=self.offset, before=self.before, lines=self.lines, columns=COLUMNS)
+        for record in found:
+            yield replace(record, place=self.given + record.place.removeprefix(self.path))
 
 
 def plan(paths: Sequence[str]) -> list[Shard]:
@@ -50,7 +60,8 @@ def plan(paths: Sequence[str]) -> list[Shard]:
     shards: list[Shard] = []
     for path in paths:
         for offset, before, lines in _pieces(path):
-            shards.append(Shard(f"part-{len(shards):06d}.jsonl", str(Path(path).resolve()), offset, before, lines))
+            name, place = f"part-{len(shards):06d}.jsonl", str(Path(path).resolve())
+            shards.append(Shard(name, place, path, offset, before, lines))
     return shards
 
 
@@ -76,20 +87,33 @@ class ShardWorker:
     """What an actor does: reads a shard, writes its answers."""
 
     def __init__(self, settings: Settings, output: str) -> None:
-        self._answers = Answers(settings)
-        self._output = Path(output)
+        self._settings, self._output = settings, Path(output)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers(self._settings)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Answer the shards of a batch of Ray Data."""
-        shards = [Shard(**json.loads(shard)) for shard in batch["item"]]
-        return {"name": [shard.name for shard in shards], "records": [self._write(shard) for shard in shards]}
+        """Answer the shards of a batch of Ray Data: how many records each had, and what an error of ours says.
+
+        Ray would wrap the error in one of its own, without what it says on one line.
+        """
+        records, errors = [], []
+        for shard in batch["item"]:
+            try:
+                count, error = self._write(Shard(**json.loads(shard))), ""
+            except DistriageError as caught:
+                count, error = 0, str(caught)
+            records.append(count)
+            errors.append(error)
+        return {"records": records, "error": errors}
 
     def _write(self, shard: Shard) -> int:
         done = self._output / shard.name
         part = done.with_name(f".{shard.name}.{os.getpid()}")
         count = 0
         with part.open("w", encoding="utf-8") as stream:
-            for record in read_records(shard.path, offset=shard.offset, before=shard.before, lines=shard.lines):
+            for record in shard.records():
                 stream.write(self._answers.line(record) + "\n")
                 count += 1
         part.replace(done)
@@ -110,6 +134,8 @@ def run(
 
     Raises:
         InputError: a file cannot be read; the folder holds another run, or an unfinished one without `resume`.
+        BundleError: the model or the own labels are missing or damaged; nothing is written then.
+        DistriageError: an actor found a file or the model damaged.
         MissingExtraError: Ray is not installed.
     """
     with needs_extra("ray"):
@@ -117,7 +143,8 @@ def run(
         import ray.data
     folder = Path(output)
     shards = plan(paths)
-    _open(folder, shards, settings, resume=resume)
+    settings, bundle = checked(settings)
+    _open(folder, {"options": run_options(settings, bundle), "shards": list(map(asdict, shards))}, resume=resume)
     missing = [shard for shard in shards if not (folder / shard.name).exists()]
     done, records = len(shards) - len(missing), 0
     yield done, len(shards), records
@@ -136,24 +163,25 @@ def run(
         num_cpus=1,
     )
     for row in answered.iter_rows():
+        if row["error"]:
+            raise DistriageError(row["error"])
         done, records = done + 1, records + int(row["records"])
         yield done, len(shards), records
 
 
-def _open(folder: Path, shards: Sequence[Shard], settings: Settings, *, resume: bool) -> None:
+def _open(folder: Path, wanted: Mapping[str, Any], *, resume: bool) -> None:
     """Make the folder, or see that what is in it is the same run."""
-    wanted = {"settings": asdict(settings), "shards": [asdict(shard) for shard in shards]}
-    place = folder / PLAN
+    place, text = folder / PLAN, json.dumps(wanted)
     if place.exists():
         if not resume:
             raise InputError(f"{folder}: holds a run; pass --resume to go on with it, or another --output")
-        if json.loads(place.read_text(encoding="utf-8")) != wanted:
+        if place.read_text(encoding="utf-8", errors="replace") != text:
             raise InputError(f"{folder}: holds a run of other files or options; --resume needs the same")
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{PLAN}")
-        part.write_text(json.dumps(wanted), encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
         part.replace(place)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from None

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from itertools import chain, islice
 from multiprocessing.connection import wait
 
@@ -34,6 +35,7 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
         workers: Processes; None: one a core, none where the items are few.
 
     Raises:
+        BundleError: the model or the own labels do not load.
         DistriageError: a worker died.
     """
     stream = iter(items)
@@ -50,11 +52,11 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
 
 def _in_processes(stream: Iterator[Item], settings: Settings, count: int) -> Iterator[tuple[Item, str]]:
     pending: deque[tuple[list[Item], Future[list[str]]]] = deque()
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start, (settings,))
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start)
     try:
         while True:
             while len(pending) < count * AHEAD and (chunk := list(islice(stream, CHUNK))):
-                pending.append((chunk, pool.submit(_lines, chunk)))
+                pending.append((chunk, pool.submit(_lines, settings, chunk)))
             if not pending:
                 return
             chunk, lines = pending.popleft()
@@ -67,14 +69,9 @@ def _in_processes(stream: Iterator[Item], settings: Settings, count: int) -> Ite
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-_answers: Answers
-
-
-def _start(settings: Settings) -> None:
-    global _answers
+def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _answers = Answers(settings)
 
 
 def _end_with_parent() -> None:
@@ -84,5 +81,10 @@ def _end_with_parent() -> None:
         os._exit(1)  # a killed parent takes nothing from the queue any more
 
 
-def _lines(chunk: list[Item]) -> list[str]:
-    return [_answers.line(item) for item in chunk]
+# With the first chunk, not in `_start`: what an initializer raises ends the process and never reaches the parent.
+_loaded = cache(Answers)
+
+
+def _lines(settings: Settings, chunk: list[Item]) -> list[str]:
+    answers = _loaded(settings)
+    return [answers.line(item) for item in chunk]

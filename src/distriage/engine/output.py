@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -19,20 +20,28 @@ ROWS = 1000  # of a row group
 
 
 class Output:
-    """Answers, a line each. Until `finish`, they lie in `FILE.part`, as plain JSONL whatever FILE is.
+    """Answers, a line each. Until `finish`, they lie in `FILE.part`, as plain JSONL whatever FILE is, and beside them
+    the options of the run, in `FILE.part.json`.
 
     Attributes:
         count: Answers that are in the file, those of an earlier run too.
     """
 
-    def __init__(self, path: str, *, resume: bool) -> None:
+    def __init__(self, path: str, options: Mapping[str, Any], *, resume: bool) -> None:
         """Open the file.
 
+        Args:
+            options: Of the run, as JSON; a run goes on only with the same ones.
+
         Raises:
-            InputError: a name that says no format, a folder that is not there, an unfinished run without `resume`.
+            InputError: a name that says no format, a folder or one that is not there, an unfinished run without
+                `resume` or of other options.
         """
         self._path = Path(path)
         self._part = self._path.with_name(f"{self._path.name}.part")
+        self._options = self._path.with_name(f"{self._part.name}.json")
+        if self._path.is_dir():
+            raise InputError(f"--output {path}: a folder; expected a file")
         if not is_output(path):
             raise InputError(
                 f"--output {path}: expected a name that ends in {', '.join(LINES)}, "
@@ -41,13 +50,15 @@ class Output:
         if path.lower().endswith((TABLE, ".zst")):
             with needs_extra("parquet"):
                 import pyarrow  # noqa: F401 - a missing package should be said before the work, not after it
-        if self._part.exists() and not resume:
-            raise InputError(f"{self._part}: holds an unfinished run; pass --resume to go on, or delete it")
-        try:
+        with _written(self._part):
+            if not self._part.exists() or not self._part.stat().st_size:
+                self._options.write_text(json.dumps(options), encoding="utf-8")
+            elif resume:
+                self._check_options(options)
+            else:
+                raise InputError(f"{self._part}: holds an unfinished run; pass --resume to go on, or delete it")
             self._stream: BinaryIO = self._part.open("a+b")
-        except OSError as error:
-            raise InputError(f"{self._part}: cannot be written: {error.strerror}") from None
-        self.count, self._last = self._whole_lines()
+            self.count, self._last = self._whole_lines()
 
     def _whole_lines(self) -> tuple[int, bytes]:
         """Counts lines and cuts an unfinished one off."""
@@ -60,6 +71,17 @@ class Output:
         self._stream.truncate(end)
         return count, last
 
+    def _check_options(self, options: Mapping[str, Any]) -> None:
+        try:
+            before = json.loads(self._options.read_text(encoding="utf-8"))
+            other = [f"{name} {before[name]}, not {value}" for name, value in options.items() if before[name] != value]
+        except FileNotFoundError:  # of a Distriage that kept none
+            return
+        except (OSError, ValueError, TypeError, KeyError):
+            raise InputError(f"{self._options}: damaged; expected the options of the unfinished run") from None
+        if other:
+            raise InputError(f"{self._part}: of a run with {'; '.join(other)}; --resume needs the same options")
+
     def check_continues(self, identifier: str) -> None:
         """Refuse to go on with other input.
 
@@ -67,9 +89,15 @@ class Output:
             identifier: Of the record that the last answer must be about.
 
         Raises:
-            InputError: it is about another.
+            InputError: it is about another, or is no answer.
         """
-        found = json.loads(self._last)["id"]
+        identifier = identifier.encode("utf-8", "replace").decode()  # as answers hold it
+        try:
+            found = json.loads(self._last)["id"]
+        except (ValueError, TypeError, KeyError):
+            raise InputError(
+                f"{self._part}: line {self.count:,} is no answer; expected JSON with `id`: delete the line or the file"
+            ) from None
         if found != identifier:
             raise InputError(
                 f"{self._part}: answer {self.count:,} is about {found}, but that record of the input is {identifier}; "
@@ -77,13 +105,19 @@ class Output:
             )
 
     def write(self, line: str) -> None:
-        """Add an answer."""
-        self._stream.write(line.encode() + b"\n")
+        """Add an answer.
+
+        Raises:
+            InputError: the file cannot be written, as when the disk is full; so too of `flush` and `finish`.
+        """
+        with _written(self._part):
+            self._stream.write(line.encode() + b"\n")
         self.count += 1
 
     def flush(self) -> None:
         """Hand what was written to the system, so that a killed process loses nothing."""
-        self._stream.flush()
+        with _written(self._part):
+            self._stream.flush()
 
     def finish(self, axes: Sequence[str]) -> None:
         """Turn the part into the file.
@@ -91,18 +125,18 @@ class Output:
         Args:
             axes: Of the model; the columns of a table.
         """
-        self._stream.close()
-        name = self._path.name.lower()
-        if name.endswith(LINES):
-            self._part.replace(self._path)
-            return
-        done = self._path.with_name(f"{self._path.name}.new")
-        if name.endswith(TABLE):
-            _write_table(self._part, done, axes)
-        else:
-            _compress(self._part, done, name)
-        done.replace(self._path)
-        self._part.unlink()
+        name, done = self._path.name.lower(), self._part
+        with _written(self._path):
+            self._stream.close()
+            if not name.endswith(LINES):
+                done = self._path.with_name(f"{self._path.name}.new")
+                if name.endswith(TABLE):
+                    _write_table(self._part, done, axes)
+                else:
+                    _compress(self._part, done, name)
+            done.replace(self._path)
+            self._part.unlink(missing_ok=True)
+            self._options.unlink(missing_ok=True)
 
     def __enter__(self) -> Output:
         return self
@@ -110,7 +144,19 @@ class Output:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream.close()
+        with suppress(OSError):  # the error that is under way says more
+            self._stream.close()
+        if not self.count:
+            self._part.unlink(missing_ok=True)
+            self._options.unlink(missing_ok=True)
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
 
 
 def is_output(path: str) -> bool:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -123,7 +124,7 @@ class OwnLabels:
                     raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
             with np.load(file, allow_pickle=False) as arrays:
                 self._read(arrays)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise BundleError(f"{file}: not what this Distriage wrote (format {OWN_FORMAT}): {error}") from None
 
     def _read(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:

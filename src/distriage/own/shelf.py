@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from distriage.bundle import Bundle
 from distriage.errors import BundleError
 from distriage.own.labels import MANIFEST, OwnLabels, repository_of
 
+LOOK_S = 1.0  # the folder is looked into at most so often
 PLACES = (MANIFEST, f"*/{MANIFEST}", f"*/*/{MANIFEST}")  # the folder itself, NAME, OWNER/REPO
 
 Stamp = tuple[int, int, int]  # inode, size and time of the last change, in ns
@@ -42,13 +44,16 @@ class OwnShelf:
         self._stamps: dict[Path, Stamp] = {}
         self._read: dict[Path, OwnLabels] = {}
         self.heads: dict[str, OwnLabels] = {}
+        self._looked = time.monotonic()
         self._look(_raise)
 
     def of(self, identifier: str) -> OwnLabels | None:
         """The heads for a report: those of the repository in `owner/repo#12`; of a report that is named otherwise, the
         only ones that there are.
         """
-        self._look(self._on_problem)
+        if time.monotonic() - self._looked >= LOOK_S:
+            self._looked = time.monotonic()
+            self._look(self._on_problem)
         heads, repository = self.heads, repository_of(identifier)
         if repository is not None:
             return heads.get(repository)

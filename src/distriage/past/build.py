@@ -45,7 +45,7 @@ def known(classifier: Classifier, report: IssueReport, filed_at: float = 0.0) ->
 def build_index(
     issues: Iterable[tuple[PastIssue, IssueReport]], classifier: Classifier, workers: int | None = None
 ) -> PastIndex:
-    """Index issues.
+    """Index issues; of those of the same id, the first.
 
     Args:
         workers: Processes; None: one a core, none where the issues are few.
@@ -53,7 +53,10 @@ def build_index(
     Raises:
         DistriageError: a worker died.
     """
-    items = list(issues)
+    found: dict[str, tuple[PastIssue, IssueReport]] = {}
+    for issue, report in issues:  # one that moves to the next page while pages are read comes twice
+        found.setdefault(issue.id, (issue, report))
+    items = list(found.values())
     features, vectors = [], []
     for buckets, counts, vector in fingerprints([report for _, report in items], classifier, workers):
         features.append((buckets, counts))

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
@@ -33,11 +34,11 @@ from numpy.typing import NDArray
 from distriage.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
+from distriage.past.words import Postings, postings, tfidf, unit
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 FORMAT = 1
 BUCKETS = VIEWS * HASH_BUCKETS
-POSTINGS = (128, 64)  # of an issue and view, the heaviest
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 WEEK_S = 7 * 86400.0
 
@@ -60,15 +61,6 @@ class Known:
     vector: Floats
     id: str = ""
     filed_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Which issue has which bucket, with its weight; an element each."""
-
-    columns: NDArray[np.int64]
-    rows: NDArray[np.uint32]
-    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +131,9 @@ class PastIndex:
 
     def _not_earlier(self, known: Known) -> NDArray[np.bool_]:
         asked = PastIssue(known.id.lower(), "")
-        later = self._numbers >= (asked.number if asked.number and asked.place in self._places else np.inf)
-        if len(self._places) > 1:
-            later &= np.array([issue.place == asked.place for issue in self.issues])
+        codes, places = self._places
+        later: NDArray[np.bool_] = places == codes.get(asked.place, -1)
+        later &= self._numbers >= (asked.number or np.inf)
         return later | (self.filed_at > (known.filed_at or np.inf))
 
     @cached_property
@@ -149,8 +141,10 @@ class PastIndex:
         return np.array([issue.number for issue in self.issues], np.float64)
 
     @cached_property
-    def _places(self) -> frozenset[str]:
-        return frozenset(issue.place for issue in self.issues)
+    def _places(self) -> tuple[dict[str, int], NDArray[np.int32]]:
+        """Repository -> its code, and the code of each issue, [issues]."""
+        codes: dict[str, int] = {}
+        return codes, np.array([codes.setdefault(issue.place, len(codes)) for issue in self.issues], np.int32)
 
     def _words(self, features: Features) -> NDArray[np.float64]:
         """Sum over both views of the cosine of TF-IDF, [issues]."""
@@ -162,14 +156,14 @@ class PastIndex:
         return np.asarray(np.bincount(self.rows[places], weights, len(self.issues)), np.float64)
 
     def save(self, file: Path) -> None:
-        """Write the file.
+        """Write the file; an older one stays until this one is whole.
 
         Raises:
             InputError: it cannot be written.
         """
         scales = np.abs(self.vectors).max(1, initial=1e-12) / 127 if self.vectors.size else np.zeros(0)
         try:
-            with file.open("wb") as stream:
+            with _part(file).open("wb") as stream:
                 np.savez_compressed(
                     stream,
                     format=np.asarray(FORMAT),
@@ -182,8 +176,28 @@ class PastIndex:
                     vectors=np.round(self.vectors / scales[:, None]).astype(np.int8) if self.vectors.size else scales,
                     scales=scales.astype(np.float32),
                 )
+            _part(file).replace(file)
         except OSError as error:
             raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def check_writable(file: Path) -> None:
+    """See that an index can be written, before the work that it takes.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if file.is_dir():
+        raise InputError(f"{file}: a folder; expected a file")
+    try:
+        _part(file).touch()
+        _part(file).unlink()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _part(file: Path) -> Path:
+    return file.with_name(f"{file.name}.part")
 
 
 def load_index(file: Path) -> PastIndex:
@@ -197,7 +211,7 @@ def load_index(file: Path) -> PastIndex:
             return _read(arrays)
     except FileNotFoundError:
         raise InputError(f"{file}: missing; `distriage similar index` makes an index") from None
-    except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{file}: not an index that this Distriage reads (format {FORMAT}): {error}") from None
 
 
@@ -252,16 +266,6 @@ def make_index(
     return assemble(model, issues, idf, postings(features, idf), matrix)
 
 
-def postings(features: Sequence[Features], idf: Floats) -> Postings:
-    """Of issues, numbered from 0; the heaviest of each."""
-    kept = [_heaviest(*tfidf(one, idf)) for one in features]
-    return Postings(
-        np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)]),
-        np.repeat(np.arange(len(kept), dtype=np.uint32), [len(buckets) for buckets, _ in kept]),
-        np.concatenate([values for _, values in kept] or [np.zeros(0, np.float32)]),
-    )
-
-
 def assemble(model: str, issues: Sequence[PastIssue], idf: Floats, found: Postings, vectors: Floats) -> PastIndex:
     """The index of issues, whose rows are numbered in their order; vectors of length 1."""
     order = np.argsort(found.columns, kind="stable")
@@ -275,26 +279,3 @@ def assemble(model: str, issues: Sequence[PastIssue], idf: Floats, found: Postin
         vectors=vectors,
         filed_at=np.array([issue.filed_at for issue in issues]),
     )
-
-
-def tfidf(features: Features, idf: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Buckets, and their weights, of unit length in each view: sublinear counts times `idf`."""
-    buckets, counts = np.asarray(features[0], np.int64), np.asarray(features[1], np.float32)
-    values = (1 + np.log(np.maximum(counts, 1))) * idf[buckets]
-    views = buckets // HASH_BUCKETS
-    lengths = np.sqrt(np.bincount(views, values * values, VIEWS))
-    return buckets, (values / np.maximum(lengths, 1e-12)[views]).astype(np.float32)
-
-
-def _heaviest(buckets: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    parts = []
-    for view, most in enumerate(POSTINGS):
-        here = np.flatnonzero(buckets // HASH_BUCKETS == view)
-        here = here[np.argsort(-values[here], kind="stable")[:most]]
-        parts.append((buckets[here], unit(values[here])))
-    return np.concatenate([one for one, _ in parts]), np.concatenate([one for _, one in parts])
-
-
-def unit(vector: Floats) -> Floats:
-    """The vector with length 1."""
-    return np.asarray(vector / max(1e-12, float(np.linalg.norm(vector))), np.float32)

@@ -15,6 +15,11 @@ from distriage.references import parse_reference
 from distriage.types import IssueReport
 
 STATES = ("open", "closed")
+MAX_PAGE_BYTES = 64 << 20  # a page holds up to 100 issues
+FIELDS = (
+    *("id", "number", "title", "body", "html_url", "url", "state", "state_reason", "closed_by"),
+    *("created_at", "created", "pull_request"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,15 @@ def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
 
     A line is an issue as GitHub's API gives it (`number`, `title`, `body`, `html_url`, `state`, `state_reason`,
     `created_at`) or as ours (`id`, `title`, `body`, `url`, `state`, `closed_by`, `created`), or a page of issues
-    (`items`), as `distriage backtest --cache` keeps them.
+    (`items`), as `distriage backtest --cache` keeps them. A table has the same columns.
 
     Raises:
         InputError: the file cannot be read, or a line is no JSON object or holds no issue.
     """
     repository = ""
-    for record in read_records(file):
+    for record in read_records(file, columns=FIELDS, longest=MAX_PAGE_BYTES):
+        if len(record.content) > MAX_PAGE_BYTES:
+            raise InputError(f"{record.place}: more than {MAX_PAGE_BYTES:,} bytes; expected an issue a line, or a page")
         try:
             value = json.loads(record.content)
         except (ValueError, RecursionError):
@@ -88,7 +95,7 @@ def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[Pas
     Raises:
         InputError: it has no id and no number.
     """
-    if "pull_request" in item:
+    if item.get("pull_request") is not None:  # a table has the column for all
         return None
     report = IssueReport(item["title"], _text(item, "body"), _id(item, repository, place))
     size = len(report.title) + len(report.body)

@@ -7,9 +7,9 @@ error code) that sub-word pieces blur. Hashing (Weinberger et al., 2009) needs n
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
-from itertools import pairwise
+from itertools import repeat
+from zlib import crc32
 
 from distriage.recipe.text import ModelInput
 
@@ -17,12 +17,12 @@ HASH_BUCKETS = 1 << 17
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept
 VIEWS = 2  # of a report: cleaned, and as filed
 
-_WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]", re.I)
+WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]", re.I)
 
 
 def words(text: str) -> list[str]:
     """Lower-case words, identifiers, numbers and single CJK characters, in order."""
-    return _WORD.findall(text.lower())
+    return WORD.findall(text.lower())
 
 
 def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
@@ -33,18 +33,15 @@ def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
         Words of the title and of error lines count apart from those of the rest, since the same word means more there.
     """
     counts: Counter[int] = Counter()
-    for field, text in (("", report.text), ("t ", report.title), ("e ", "\n".join(report.errors))):
-        tokens = words(text)
-        counts.update(_bucket(field + token) for token in tokens)
-        counts.update(_bucket(f"{field}{a} {b}") for a, b in pairwise(tokens))
+    for field, text in ((b"", report.text), (b"t ", report.title), (b"e ", "\n".join(report.errors))):
+        _count(counts, text, field)
     return _most_frequent(counts)
 
 
 def filed_features(report: ModelInput) -> tuple[list[int], list[float]]:
     """The same of the report as filed, without fields."""
-    tokens = words(report.filed)
-    counts = Counter(map(_bucket, tokens))
-    counts.update(_bucket(f"{a} {b}") for a, b in pairwise(tokens))
+    counts: Counter[int] = Counter()
+    _count(counts, report.filed)
     return _most_frequent(counts)
 
 
@@ -54,10 +51,17 @@ def all_features(report: ModelInput) -> tuple[list[int], list[float]]:
     return cleaned[0] + [HASH_BUCKETS + bucket for bucket in filed[0]], cleaned[1] + filed[1]
 
 
+def _count(counts: Counter[int], text: str, field: bytes = b"") -> None:
+    """Add a text's words and pairs of words, each behind `field`: its CRC-32, which of a pair goes on from the first."""
+    tokens = " ".join(words(text)).encode().split()
+    firsts = list(map(crc32, tokens, repeat(crc32(field))))
+    pairs = map(crc32, (b" " + token for token in tokens[1:]), firsts)
+    counts.update(code % HASH_BUCKETS for code in firsts)
+    counts.update(code % HASH_BUCKETS for code in pairs)
+
+
 def _most_frequent(counts: Counter[int]) -> tuple[list[int], list[float]]:
-    kept = sorted(bucket for bucket, _ in counts.most_common(MAX_FEATURES))
+    if len(counts) > MAX_FEATURES:  # of those that are as frequent, the first in the text
+        counts = Counter(dict(counts.most_common(MAX_FEATURES)))
+    kept = sorted(counts)
     return kept, [float(counts[bucket]) for bucket in kept]
-
-
-def _bucket(ngram: str) -> int:
-    return zlib.crc32(ngram.encode()) % HASH_BUCKETS

@@ -91,10 +91,12 @@ def _weighed(alternatives: object, options: Mapping[str, str | None]) -> dict[st
 
 
 def mean_shares(answers: Sequence[Mapping[str, Shares]]) -> dict[str, Shares]:
-    """The shares of several answers to one question, each axis over the answers that hold it."""
+    """The mean of several answers to one question; of the axes that all of them hold."""
     result: dict[str, Shares] = {}
-    for axis in dict.fromkeys(axis for answer in answers for axis in answer):
-        given = [answer[axis] for answer in answers if axis in answer]
+    for axis in answers[0] if answers else ():
+        if not all(axis in answer for answer in answers):
+            continue
+        given = [answer[axis] for answer in answers]
         labels = dict.fromkeys(label for shares in given for label in shares)
         result[axis] = {label: sum(shares.get(label, 0.0) for shares in given) / len(given) for label in labels}
     return result

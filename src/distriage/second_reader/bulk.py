@@ -57,9 +57,8 @@ class Asked:
     requests: Sequence[ReaderRequest]
 
     def shares(self, answers: Mapping[str, Any]) -> dict[str, Shares]:
-        """Axis -> the mean of what was answered; empty where nothing was."""
-        found = (answer_to(request, answers) for request in self.requests)
-        return mean_shares([shares for shares in found if shares])
+        """Axis -> the mean of what was answered each time; empty where nothing was."""
+        return mean_shares([answer_to(request, answers) for request in self.requests])
 
     def both(
         self,

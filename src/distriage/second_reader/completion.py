@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import FLOOR, PRECISION
+from distriage.policy import FLOOR, PRECISION, SILENCES, family_scores
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import Mode, Outcome, Prediction
+from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (
     CAUSE,
     AxisVerdict,
@@ -54,21 +54,27 @@ def complete(
     for axis, said in verdict.axes.items():  # what an axis requires comes before it
         fusion = calibration.axes.get(axis) if calibration is not None else None
         given = shares.get(axis)
+        measured = fusion is not None and bool(fusion.thresholds)
         # A label that the first reader gives falls only to one who was measured.
-        if given is not None and (said.outcome is not Outcome.APPLY or (fusion is not None and fusion.thresholds)):
+        if given is not None and said.reason not in SILENCES and (said.outcome is not Outcome.APPLY or measured):
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
             outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
             said = _axis(said, joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
-    sure = {axis: said.label for axis, said in axes.items() if said.outcome in {Outcome.APPLY, Outcome.SUGGEST}}
+    likely = {
+        axis: said.label
+        for axis, said in axes.items()
+        # The check of a cause that is not sure is in the differential diagnosis, as in the first verdict.
+        if said.outcome is Outcome.APPLY or (said.outcome is Outcome.SUGGEST and axis != CAUSE)
+    }
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
-            "checks": checks_for(taxonomy, sure) or ([] if another_kind else verdict.checks),
+            "checks": checks_for(taxonomy, likely) or ([] if another_kind else verdict.checks),
             "differential": _differential(axes, taxonomy)
             if CAUSE in answered or another_kind
             else verdict.differential,
@@ -134,12 +140,15 @@ def _outcome(probability: float, fusion: AxisFusion | None, wanted: Mode | float
 def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, reason: str, axis: Axis) -> AxisVerdict:
     ranked = sorted(joined.items(), key=lambda item: -item[1])
     label, probability = ranked[0]
+    family = axis.label(label).family
+    family_probability = family_scores(axis, AxisScores(axis.id, joined)).get(family or "")
     return first.model_copy(
         update={
             "outcome": outcome,
             "label": label,
             "probability": round(probability, 4),
-            "family": None if outcome is Outcome.APPLY else first.family,
+            "family": first.family if outcome is not Outcome.APPLY and first.family == family else None,
+            "family_probability": None if family_probability is None else round(min(1.0, family_probability), 4),
             "reason": reason,
             "top": [LabelProbability(label=name, probability=round(p, 4)) for name, p in ranked[:3]],
             "advice": axis.label(label).advice or None,

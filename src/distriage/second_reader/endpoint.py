@@ -49,11 +49,20 @@ class EndpointSettings:
     tokens_per_day: int | None = None
 
     def __post_init__(self) -> None:
-        parts = httpx.URL(self.url) if self.url.startswith(("http://", "https://")) else None
-        if parts is None or not parts.host or parts.userinfo:
+        if not _is_address(self.url):
             raise ConfigError(f"second reader {self.url!r}: expected an address such as http://127.0.0.1:8000/v1")
         if not self.model:
             raise ConfigError("second reader: no model; expected the name under which the endpoint serves it")
+        if not (self.key.isascii() and self.key.isprintable()):  # no HTTP header can hold it; the key is not shown
+            raise ConfigError("second reader: its key holds other characters; expected one line of ASCII")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.host) and not parts.userinfo
 
 
 @dataclass(frozen=True, slots=True)

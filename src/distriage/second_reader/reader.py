@@ -95,8 +95,8 @@ class SecondReader:
         """Put a question, and once more, in another order of the codes, what could lead to a label.
 
         The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
-        fails changes nothing where the calibration was fitted on single answers; on two, one alone would promise too
-        much, and there is no answer.
+        fails, or leaves an axis out, changes nothing where the calibration was fitted on single answers; on two, one
+        alone would promise too much, and there is no answer.
         """
         first = self._endpoint.ask(question.request(taxonomy))
         if isinstance(first, Unanswered):
@@ -109,9 +109,12 @@ class SecondReader:
         if not matters:
             return first
         second = self._endpoint.ask(question.request(taxonomy, matters, attempt=1))
+        one_is_enough = self._calibration is None or self._calibration.times == 1
         if isinstance(second, Unanswered):
-            return first if self._calibration is None or self._calibration.times == 1 else second
-        return Answered(mean_shares([first.shares, second.shares]), first.tokens + second.tokens)
+            return first if one_is_enough else second
+        once = {axis: shares for axis, shares in first.shares.items() if one_is_enough or axis not in matters}
+        shares = {**once, **mean_shares([first.shares, second.shares])}
+        return Answered(shares, first.tokens + second.tokens)
 
 
 def examine(classifier: Classifier, report: IssueReport, *, explain: bool = False, similar: bool = False) -> Findings:
@@ -194,12 +197,14 @@ def key_from_environment() -> str:
     Empty where neither is set.
 
     Raises:
-        ConfigError: the file cannot be read.
+        ConfigError: the file cannot be read, or is no text.
     """
     file = os.environ.get(KEY_FILE)
     if not file:
-        return os.environ.get(KEY, "")
+        return os.environ.get(KEY, "").strip()
     try:
         return Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ConfigError(f"{KEY_FILE}={file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{KEY_FILE}={file}: not valid UTF-8 at byte {error.start}; expected a key") from None

@@ -1,0 +1,62 @@
+"""What a second reader's answer changes in the first verdict, and what it cannot change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from distriage.playbooks import check_for, checks_for
+from distriage.policy import PERHAPS_OUT_OF_DOMAIN
+from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
+from distriage.second_reader.completion import complete
+from distriage.taxonomy import default_taxonomy
+from distriage.types import AxisScores, Prediction
+from distriage.verdict import AxisVerdict, Verdict
+
+from support.verdicts import axis_verdict, make_verdict
+
+TAXONOMY = default_taxonomy()
+FUSION = AxisFusion(first=0.2, second=1.0, thresholds={"0.80": 0.5, "0.90": 0.7})
+CALIBRATION = ReaderCalibration(reader="m", model="toy", axes={"symptom": FUSION, "cause": FUSION})
+
+
+def completed(verdict: Verdict, shares: Mapping[str, Mapping[str | None, float]], calibrated: bool = True) -> Verdict:
+    scores = {
+        axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 1 / len(axis.label_ids)))
+        for axis in TAXONOMY.axes.values()
+    }
+    return complete(verdict, Prediction("toy", scores), shares, TAXONOMY, "m", CALIBRATION if calibrated else None)
+
+
+def test_what_no_probability_overrules_the_second_reader_does_not_either() -> None:
+    silent = axis_verdict("symptom", outcome="abstain").model_copy(update={"reason": PERHAPS_OUT_OF_DOMAIN})
+    both = completed(make_verdict(silent), {"symptom": {"crash": 1.0}})
+    assert both.axes["symptom"] == silent
+    assert both.second_reading is not None and both.second_reading.axes == []
+
+
+@pytest.mark.parametrize("same_family", [True, False])
+def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) -> None:
+    axis = TAXONOMY.axes["symptom"]
+    family, labels = next((name, labels) for name, labels in axis.families.items() if len(labels) > 1)
+    other = next(label for label in axis.label_ids if axis.label(label).family not in {None, family})
+    first: AxisVerdict = axis_verdict("symptom", labels[0], "abstain", family)
+    label = labels[1] if same_family else other
+    said = completed(make_verdict(first), {"symptom": {label: 0.6, None: 0.4}}, calibrated=False).axes["symptom"]
+    assert (said.label, said.family) == (label, family if same_family else None)
+    assert said.family_probability is not None and said.family_probability != first.family_probability
+    assert said.probability <= said.family_probability <= 1
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -> None:
+    first = make_verdict(axis_verdict("cause", outcome="abstain"))
+    both = completed(first, {"cause": {"api-misuse": 1.0}}, calibrated)
+    symptom = both.axes["symptom"].label
+    assert both.axes["cause"].outcome == ("apply" if calibrated else "suggest")
+    assert both.checks == checks_for(
+        TAXONOMY,
+        {axis: said.label for axis, said in both.axes.items() if calibrated or axis != "cause"},
+    )
+    assert (check_for(TAXONOMY, "api-misuse", symptom) in both.checks) is calibrated
