@@ -37,7 +37,7 @@ def test_the_mean_over_groups_and_published_figures() -> None:
         "split": "test",
         "records": 4,
         "axes": {"type": row},
-        "groups": {"type": {"group a/b": {"n": 4, **brief}}},
+        "groups": {"type": {"group a/b": {"n": 4, **brief, "accuracy_interval": (0.15, 0.85)}}},
         "thresholds": {"precise": {"type": {"coverage": 0.0, "precision": None}}},
         "agreement": {},
         "group_macro_f1_mean": {"type": 0.81239},
@@ -46,4 +46,4 @@ def test_the_mean_over_groups_and_published_figures() -> None:
     lines = report(Evaluation.model_validate(document)).splitlines()
     assert lines[-2:] == ["| **this model, type** | **0.8124** |", "| SetFit (published) | 0.827 |"]
     assert "| precise | none (0%) |" in lines
-    assert "| group a/b | 0.500 / 0.250 (4) |" in lines
+    assert "| group a/b | 0.500 (0.15–0.85) / 0.250, 4 |" in lines

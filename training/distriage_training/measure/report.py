@@ -74,10 +74,11 @@ def _groups(evaluation: Evaluation) -> Iterator[str]:
     """Scores of every group; for each origin also what is promised: a model may keep it on one and not on another."""
     names = sorted({name for groups in evaluation.groups.values() for name in groups})
     origins = [name for name in names if name.startswith("origin ")]
-    yield _by_group("right label among three", evaluation, origins, lambda row: f"{row.among_three:.3f}")
-    for mode in evaluation.thresholds:
-        heading, cell = f"{mode}: precision (coverage)", partial(_applied, mode=mode)
-        yield _by_group(heading, evaluation, origins, cell)
+    if origins:
+        yield _by_group("right label among three", evaluation, origins, lambda row: f"{row.among_three:.3f}")
+        for mode in evaluation.thresholds:
+            heading, cell = f"{mode}: precision (coverage)", partial(_applied, mode=mode)
+            yield _by_group(heading, evaluation, origins, cell)
     yield _by_group("accuracy (95 % interval) / macro-F1, n", evaluation, names, _scores_of_group)
 
 
