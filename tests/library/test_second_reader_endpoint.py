@@ -1,0 +1,127 @@
+"""The second reader's endpoint: what is sent to it, what it may answer, and what happens when it does not."""
+
+# ruff: noqa: F401, F811  # fixtures
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+
+from distriage.errors import ConfigError
+from distriage.second_reader.endpoint import Answered, DailyBudget, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.request import ReaderRequest
+
+from support.reader import Double, double
+
+REQUEST = ReaderRequest(
+    "x",
+    {"cause": {"A": "api-misuse", "B": None}},
+    {"messages": [{"content": "?"}], "max_tokens": 9, "response_format": {}},
+)
+GOOD = json.dumps({"choices": [{"message": {"content": '{"cause": "A"}'}}], "usage": {"total_tokens": 7}}).encode()
+
+
+def test_an_answer_comes_with_the_tokens_that_it_took(double: Double) -> None:
+    double.answer = lambda _: (200, GOOD)
+    with Endpoint(EndpointSettings(double.url, "m", key="secret")) as endpoint:
+        assert endpoint.ask(REQUEST) == Answered({"cause": {"api-misuse": 1.0}}, 7)
+    assert double.bodies[0]["model"] == "m" and double.keys == ["Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((429, b"slow down"), "refused (HTTP 429)"),
+        ((500, b"<html>zebra</html>"), "refused (HTTP 500)"),
+        ((302, b""), "refused (HTTP 302)"),
+        ((200, b'{"choices": [{"mess'), "is no JSON"),
+        ((200, b"[" * 100_000), "is no JSON"),
+        ((200, b"{}"), "none of the offered answers"),
+        ((200, GOOD.replace(b"A", b"Z")), "none of the offered answers"),
+        ((200, GOOD.replace(b'{\\"cause\\": \\"A\\"}', b"zebra")), "none of the offered answers"),
+        ((200, b" " * (2 << 20)), "cannot be reached"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_our_words(double: Double, answer: tuple[int, bytes], why: str) -> None:
+    double.answer = lambda _: answer
+    with Endpoint(EndpointSettings(double.url, "m")) as endpoint:
+        said = endpoint.ask(REQUEST)
+    assert isinstance(said, Unanswered) and why in said.why and "zebra" not in said.why
+
+
+def test_nobody_waits_longer_than_the_limit(double: Double) -> None:
+    double.answer = lambda _: None
+    with Endpoint(EndpointSettings(double.url, "m", timeout_s=0.3)) as endpoint:
+        said = endpoint.ask(REQUEST)
+    assert said == Unanswered("the second reader did not answer within 0.3 s", "time-out")
+
+
+def test_an_endpoint_that_is_not_there_is_no_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Endpoint(EndpointSettings(f"http://127.0.0.1:{port}", "m")) as endpoint:
+        assert endpoint.ask(REQUEST) == Unanswered("the second reader cannot be reached (ConnectError)", "unreachable")
+
+
+@pytest.mark.parametrize(
+    ("status", "field"), [(400, "response_format"), (422, "response_format"), (400, "logprobs"), (422, "logprobs")]
+)
+def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, status: int, field: str) -> None:
+    body = {**REQUEST.body, "logprobs": True, "top_logprobs": 20}
+    refusal = (status, f'{{"error": "unknown field {field}"}}'.encode())
+    double.answer = lambda body: refusal if field in body else (200, GOOD)
+    with Endpoint(EndpointSettings(double.url, "m")) as opened:
+        answers = [opened.ask(ReaderRequest("x", REQUEST.codes, body)) for _ in range(2)]
+    assert [type(answer) for answer in answers] == [Answered, Answered] and len(double.bodies) == 3
+    assert not [name for name in double.bodies[-1] if field in name]
+
+
+def test_an_endpoint_that_refuses_everything_is_not_asked_for_ever(double: Double) -> None:
+    double.answer = lambda _: (400, b"response_format logprobs")
+    with Endpoint(EndpointSettings(double.url, "m")) as opened:
+        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused")
+    assert len(double.bodies) == 2
+
+
+def test_the_budget_of_a_day_ends_and_begins_anew(double: Double) -> None:
+    double.answer = lambda _: (200, GOOD)
+    now = [0.0]
+    settings = EndpointSettings(double.url, "m", requests_per_day=2)
+    with Endpoint(settings, DailyBudget(settings, lambda: now[0])) as endpoint:
+        said = [type(endpoint.ask(REQUEST)) for _ in range(3)]
+        now[0] = 86_400.0
+        said.append(type(endpoint.ask(REQUEST)))
+    assert said == [Answered, Answered, Unanswered, Answered] and len(double.bodies) == 3
+
+
+def test_tokens_that_were_used_count_not_those_that_were_feared(double: Double) -> None:
+    double.answer = lambda _: (200, GOOD)
+    settings = EndpointSettings(double.url, "m", tokens_per_day=40)
+    with Endpoint(settings) as endpoint:
+        answers = [endpoint.ask(REQUEST) for _ in range(6)]
+    assert [type(answer) for answer in answers[:3]] == [Answered] * 3
+    assert answers[-1] == Unanswered("the second reader's budget for today is used up", "budget")
+
+
+@pytest.mark.parametrize(
+    ("url", "model"),
+    [
+        ("ftp://x", "m"),
+        ("x", "m"),
+        ("http://u:p@x/v1", "m"),
+        ("http://x", ""),
+        ("http://localhost:PORT/v1", "m"),
+        ("http://[::1/v1", "m"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(url: str, model: str) -> None:
+    with pytest.raises(ConfigError, match="second reader"):
+        EndpointSettings(url, model)
+
+
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "a\nb"])
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="its key holds other characters") as refused:
+        EndpointSettings("http://x", "m", key=key)
+    assert key not in str(refused.value)
