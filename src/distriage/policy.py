@@ -50,15 +50,20 @@ def decide(
     decisions = {}
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
-        silence = None
-        if not prediction.in_domain and axis.id not in taxonomy.roots:
-            silence = OUT_OF_DOMAIN
-        elif own_mode is Mode.PRECISE and not prediction.surely_in_domain and axis.id not in taxonomy.roots:
-            silence = PERHAPS_OUT_OF_DOMAIN
-        elif thin and axis.needs_detail:
+        silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
+        if silence is None and thin and axis.needs_detail:
             silence = TOO_THIN
         decisions[axis.id] = _decide_axis(axis, prediction, calibration[axis.id], own_mode, silence)
     return decisions
+
+
+def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode) -> str | None:
+    """Why an axis gets no label of a report that is, or may be, of another field; None: it may get one."""
+    if axis in taxonomy.roots:
+        return None
+    if not prediction.in_domain:
+        return OUT_OF_DOMAIN
+    return PERHAPS_OUT_OF_DOMAIN if mode is Mode.PRECISE and not prediction.surely_in_domain else None
 
 
 def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:

@@ -11,7 +11,7 @@ from distriage.policy import PERHAPS_OUT_OF_DOMAIN
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete
 from distriage.taxonomy import default_taxonomy
-from distriage.types import AxisScores, Prediction
+from distriage.types import AxisScores, Mode, Prediction
 from distriage.verdict import AxisVerdict, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
@@ -31,9 +31,24 @@ def completed(verdict: Verdict, shares: Mapping[str, Mapping[str | None, float]]
 
 def test_what_no_probability_overrules_the_second_reader_does_not_either() -> None:
     silent = axis_verdict("symptom", outcome="abstain").model_copy(update={"reason": PERHAPS_OUT_OF_DOMAIN})
-    both = completed(make_verdict(silent), {"symptom": {"crash": 1.0}})
+    both = completed(make_verdict(silent), {"symptom": {"runtime-hang": 1.0}})
     assert both.axes["symptom"] == silent
     assert both.second_reading is not None and both.second_reading.axes == []
+
+
+def test_a_report_that_may_be_of_another_field_gets_no_label_by_becoming_a_bug() -> None:
+    question, silent = axis_verdict("kind", "question"), axis_verdict("symptom", outcome="not-applicable")
+    first = make_verdict(question, silent).model_copy(update={"mode": Mode.PRECISE})
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    answers = {"kind": {"bug": 1.0}, "symptom": {"runtime-hang": 1.0}}
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"kind": FUSION, "symptom": FUSION})
+
+    def symptom(surely: bool) -> AxisVerdict:
+        prediction = Prediction("toy", scores, surely_in_domain=surely)
+        return complete(first, prediction, answers, TAXONOMY, "m", calibration).axes["symptom"]
+
+    assert (symptom(True).outcome, symptom(True).label) == ("apply", "runtime-hang")
+    assert (symptom(False).outcome, symptom(False).reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
 
 
 @pytest.mark.parametrize("same_family", [True, False])

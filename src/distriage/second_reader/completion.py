@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import FLOOR, PRECISION, SILENCES, family_scores
+from distriage.policy import FLOOR, PRECISION, SILENCES, domain_silence, family_scores
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
@@ -55,6 +55,9 @@ def complete(
         fusion = calibration.axes.get(axis) if calibration is not None else None
         given = shares.get(axis)
         measured = fusion is not None and bool(fusion.thresholds)
+        silence = domain_silence(axis, prediction, taxonomy, verdict.mode)
+        if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
+            said = said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": silence})
         # A label that the first reader gives falls only to one who was measured.
         if given is not None and said.reason not in SILENCES and (said.outcome is not Outcome.APPLY or measured):
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
