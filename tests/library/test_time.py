@@ -202,6 +202,7 @@ def hostile(draw: st.DrawFn) -> tuple[str, int]:
     return line or "x", length
 
 
+@pytest.mark.slow
 @given(hostile())
 @settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "60")))
 def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:

@@ -81,6 +81,7 @@ UNITS = ["\n", "[", "`", "``` `", "<!--", "x <!--", "<a ", "<a b='", "> ", "- ",
 UNITS += ["<?", "<![CDATA[", "[a]: b\n", "[a\n", "|a|\n", "<div>\n\n", "\t", "*", "_", "(", "/triage\n", "\u0301"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_comment_takes_long_to_read(unit: str) -> None:
     for text in (unit * (65_536 // len(unit)), "|a|\n|-|\n" + unit * (65_000 // len(unit))):

@@ -258,6 +258,7 @@ def test_newcomers_get_the_place_of_idle_connections(server: Running) -> None:
         assert idle[0].recv(10) == b""  # without a word
 
 
+@pytest.mark.slow
 def test_other_libraries_lines_are_counted_by_the_minute() -> None:
     now = 0.0
     counted = OthersAtMost(2, lambda: now)
