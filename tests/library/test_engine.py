@@ -25,6 +25,7 @@ from distriage.records import COLUMNS, RawRecord, read_batch, read_records
 from distriage.types import Mode
 
 from support.command_line import Command, assert_one_line
+from support.waiting import until
 
 WORDS = ("hangs", "memory exhausted", "grows", "segfault", "how", "timeout")
 
@@ -195,6 +196,27 @@ def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) ->
     finally:
         for member in members(process.pid):
             os.kill(member, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["while workers import", "in the middle"])
+def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_bundle: Path, begun: bool) -> None:
+    batch, part = tmp_path / "long.jsonl", tmp_path / "out.jsonl.part"
+    batch.write_bytes(b"".join(lines(17 * 3000)))
+    arguments = ["--model", keyword_bundle, "--workers", "2", "--output", tmp_path / "out.jsonl"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "distriage", "classify", batch, *arguments],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        until(lambda: part.exists() and part.stat().st_size > 0 if begun else len(members(process.pid)) == 4)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate()[1]
+    assert process.returncode == 130
+    kept = part.read_text(encoding="utf-8").count("\n") if part.exists() else 0
+    more = f"; {part} holds {kept:,} answers: --resume goes on" if kept else ""
+    assert said == f"distriage: interrupted{more}\n"
+    assert not begun or kept
 
 
 def members(group: int) -> list[int]:

@@ -7,12 +7,14 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import chain, islice
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
+from typing import ParamSpec, TypeVar
 
 from distriage.engine.answers import Answers, Item, Settings
 from distriage.errors import DistriageError
@@ -20,6 +22,10 @@ from distriage.errors import DistriageError
 CHUNK = 8  # records that go to a worker together: about a fifth of a second
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
 FEW = 64  # records that this process answers sooner than others start
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def cores() -> int:
@@ -56,7 +62,7 @@ def _in_processes(stream: Iterator[Item], settings: Settings, count: int) -> Ite
     try:
         while True:
             while len(pending) < count * AHEAD and (chunk := list(islice(stream, CHUNK))):
-                pending.append((chunk, pool.submit(_lines, settings, chunk)))
+                pending.append((chunk, submit(pool, _lines, settings, chunk)))
             if not pending:
                 return
             chunk, lines = pending.popleft()
@@ -67,6 +73,20 @@ def _in_processes(stream: Iterator[Item], settings: Settings, count: int) -> Ite
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def submit(pool: ProcessPoolExecutor, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> Future[T]:
+    """`pool.submit`; a process that it starts begins with SIGINT blocked: while it still imports, Ctrl-C would end it
+    in a traceback. The main process gets the signal a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        return pool.submit(work, *arguments, **options)
+    resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(work, *arguments, **options)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start() -> None:

@@ -25,6 +25,7 @@ class Output:
 
     Attributes:
         count: Answers that are in the file, those of an earlier run too.
+        part: The unfinished file.
     """
 
     def __init__(self, path: str, options: Mapping[str, Any], *, resume: bool) -> None:
@@ -38,8 +39,8 @@ class Output:
                 `resume` or of other options.
         """
         self._path = Path(path)
-        self._part = self._path.with_name(f"{self._path.name}.part")
-        self._options = self._path.with_name(f"{self._part.name}.json")
+        self.part = self._path.with_name(f"{self._path.name}.part")
+        self._options = self._path.with_name(f"{self.part.name}.json")
         if self._path.is_dir():
             raise InputError(f"--output {path}: a folder; expected a file")
         if not is_output(path):
@@ -50,14 +51,14 @@ class Output:
         if path.lower().endswith((TABLE, ".zst")):
             with needs_extra("parquet"):
                 import pyarrow  # noqa: F401 - a missing package should be said before the work, not after it
-        with _written(self._part):
-            if not self._part.exists() or not self._part.stat().st_size:
+        with _written(self.part):
+            if not self.part.exists() or not self.part.stat().st_size:
                 self._options.write_text(json.dumps(options), encoding="utf-8")
             elif resume:
                 self._check_options(options)
             else:
-                raise InputError(f"{self._part}: holds an unfinished run; pass --resume to go on, or delete it")
-            self._stream: BinaryIO = self._part.open("a+b")
+                raise InputError(f"{self.part}: holds an unfinished run; pass --resume to go on, or delete it")
+            self._stream: BinaryIO = self.part.open("a+b")
             self.count, self._last = self._whole_lines()
 
     def _whole_lines(self) -> tuple[int, bytes]:
@@ -80,7 +81,7 @@ class Output:
         except (OSError, ValueError, TypeError, KeyError):
             raise InputError(f"{self._options}: damaged; expected the options of the unfinished run") from None
         if other:
-            raise InputError(f"{self._part}: of a run with {'; '.join(other)}; --resume needs the same options")
+            raise InputError(f"{self.part}: of a run with {'; '.join(other)}; --resume needs the same options")
 
     def check_continues(self, identifier: str) -> None:
         """Refuse to go on with other input.
@@ -96,11 +97,11 @@ class Output:
             found = json.loads(self._last)["id"]
         except (ValueError, TypeError, KeyError):
             raise InputError(
-                f"{self._part}: line {self.count:,} is no answer; expected JSON with `id`: delete the line or the file"
+                f"{self.part}: line {self.count:,} is no answer; expected JSON with `id`: delete the line or the file"
             ) from None
         if found != identifier:
             raise InputError(
-                f"{self._part}: answer {self.count:,} is about {found}, but that record of the input is {identifier}; "
+                f"{self.part}: answer {self.count:,} is about {found}, but that record of the input is {identifier}; "
                 "--resume needs the input of the run that it goes on with"
             )
 
@@ -110,13 +111,13 @@ class Output:
         Raises:
             InputError: the file cannot be written, as when the disk is full; so too of `flush` and `finish`.
         """
-        with _written(self._part):
+        with _written(self.part):
             self._stream.write(line.encode() + b"\n")
         self.count += 1
 
     def flush(self) -> None:
         """Hand what was written to the system, so that a killed process loses nothing."""
-        with _written(self._part):
+        with _written(self.part):
             self._stream.flush()
 
     def finish(self, axes: Sequence[str]) -> None:
@@ -125,17 +126,17 @@ class Output:
         Args:
             axes: Of the model; the columns of a table.
         """
-        name, done = self._path.name.lower(), self._part
+        name, done = self._path.name.lower(), self.part
         with _written(self._path):
             self._stream.close()
             if not name.endswith(LINES):
                 done = self._path.with_name(f"{self._path.name}.new")
                 if name.endswith(TABLE):
-                    _write_table(self._part, done, axes)
+                    _write_table(self.part, done, axes)
                 else:
-                    _compress(self._part, done, name)
+                    _compress(self.part, done, name)
             done.replace(self._path)
-            self._part.unlink(missing_ok=True)
+            self.part.unlink(missing_ok=True)
             self._options.unlink(missing_ok=True)
 
     def __enter__(self) -> Output:
@@ -147,7 +148,7 @@ class Output:
         with suppress(OSError):  # the error that is under way says more
             self._stream.close()
         if not self.count:
-            self._part.unlink(missing_ok=True)
+            self.part.unlink(missing_ok=True)
             self._options.unlink(missing_ok=True)
 
 

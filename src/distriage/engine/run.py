@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from distriage.errors import InputError
 from distriage.reading import check_report
 from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records
 from distriage.sources import read_report
+from distriage.terminal import say
 
 FLUSH_S = 1.0  # answers reach the file, and the bar moves, at least so often
 
@@ -79,7 +80,10 @@ def run_local(
     """
     settings, bundle = checked(settings)
     options = run_options(settings, bundle)
-    with Output(output, options, resume=resume) if output is not None else nullcontext() as target:
+    with (
+        Output(output, options, resume=resume) if output is not None else nullcontext() as target,
+        _interrupted(target),
+    ):
         stream = iter(items)
         if target is not None and target.count:
             _skip(stream, target)
@@ -94,6 +98,19 @@ def run_local(
             count, place = target.count, f": {output}"
         errors = f", {done.errors:,} of them `error`: a record that cannot be read" if done.errors else ""
         console.print(f"{count:,} answers{errors}{place}", soft_wrap=True, markup=False)
+
+
+@contextmanager
+def _interrupted(target: Output | None) -> Iterator[None]:
+    """Says on Ctrl-C what is left of the run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = target is not None and target.count
+        say(
+            f"interrupted; {target.part} holds {kept:,} answers: --resume goes on" if target and kept else "interrupted"
+        )
+        raise
 
 
 @dataclass(frozen=True, slots=True)

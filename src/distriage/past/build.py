@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.classifier import Classifier
-from distriage.engine.local import FEW, cores
+from distriage.engine.local import FEW, cores, submit
 from distriage.errors import DistriageError
 from distriage.past.index import Floats, Known, PastIndex, make_index
 from distriage.past.issue import PastIssue
@@ -81,7 +81,7 @@ def _in_processes(reports: Iterable[IssueReport], model: str, count: int) -> Ite
     try:
         while True:
             while len(pending) < count * AHEAD and (chunk := list(islice(stream, CHUNK))):
-                pending.append(pool.submit(_fingerprints, chunk))
+                pending.append(submit(pool, _fingerprints, chunk))
             if not pending:
                 return
             yield from pending.popleft().result()
