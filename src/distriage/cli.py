@@ -123,11 +123,8 @@ def classify(
     sources = files or ([] if issue else ["-"])
     if title is not None and (len(sources) != 1 or is_batch(sources[0])):
         raise InputError("--title goes with one FILE that holds a body")
-    if "-" in sources:
-        if sys.stdin is None:
-            raise InputError("standard input: closed; expected a report, or name a FILE")
-        if sys.stdin.isatty():
-            say("reading a report from standard input; end it with Ctrl-D")
+    if "-" in sources and sys.stdin is not None and sys.stdin.isatty():
+        say("reading a report from standard input; end it with Ctrl-D")
     batch = any(map(is_batch, sources))
     if (second_reader is not None or show_request) and (batch or output is not None):
         raise InputError("--second-reader and --show-request take single reports; a batch is answered without them")

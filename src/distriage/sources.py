@@ -23,7 +23,7 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     the title, unless `title` is given; of one that is too long for a title, the beginning is.
 
     Raises:
-        InputError: missing, too large, binary, not UTF-8, empty, or JSON without a title.
+        InputError: missing, closed, too large, binary, not UTF-8, empty, or JSON without a title.
     """
     name = "standard input" if path == "-" else path
     text = _decode(_read_bytes(path, name), name)
@@ -52,9 +52,11 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
 
 
 def _read_bytes(path: str, name: str) -> bytes:
-    if path == "-":
-        return _bounded(sys.stdin.buffer, name, "FILE")
+    if path == "-" and sys.stdin is None:  # as Python leaves it after `<&-`
+        raise InputError(f"{name}: closed; expected a report, or name a FILE")
     try:
+        if path == "-":
+            return _bounded(sys.stdin.buffer, name, "FILE")
         with Path(path).open("rb") as stream:
             return _bounded(stream, name, path)
     except OSError as error:

@@ -79,6 +79,15 @@ def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Pa
     assert {(axis["outcome"], axis["label"]) for axis in said} == {("apply", "leak")}
 
 
+def test_null_is_no_label(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    """As a table has it: a struct has a field for every axis."""
+    file = reports(tmp_path, 1, lambda _: {"symptom": "leak", "cause": None})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    answers = answered(tmp_path, exported.out, lambda _: "leak")
+    compared = command("second-reader", "evaluate", file, answers, *options(keyword_bundle))
+    assert compared.code == 0 and "symptom" in compared.out and "cause" not in compared.out
+
+
 def test_two_answers_that_differ_count_half_each(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     file = reports(tmp_path, 60, lambda _: {"symptom": "leak"})
     twice = (*options(keyword_bundle), "--times", 2)

@@ -64,6 +64,9 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(InputError, match=r"^standard input: empty; expected a report$"):
         read_report("-")
+    monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
+    with pytest.raises(InputError, match=r"^standard input: closed; expected a report, or name a FILE$"):
+        read_report("-")
 
 
 @pytest.mark.parametrize(

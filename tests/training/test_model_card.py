@@ -66,6 +66,7 @@ def test_the_card_says_what_the_model_is(manifest: Manifest, figures: BundleFigu
         "fp32, 512 tokens.",
         "1,234 train, 56 validation, 78 test reports of the Distriage corpus (data hash `0123456789abcdef`)",
         "the sparse head saw 2,345 training reports",
+        "a language model that reads title and body alone agrees with one that reads the whole thread",
         "NVIDIA H200, 10 minutes, seed 11, commit `fedcba987654`, 2026-01-31.",
     ):
         assert said in card

@@ -150,7 +150,7 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
     """Axis -> what both readers said of annotated reports.
 
     Args:
-        path: A batch whose records have `labels` beside title and body: an object, axis -> label.
+        path: A batch whose records have `labels` beside title and body: an object, axis -> label; null is none.
         by: A field of the records that groups them; empty: one group.
 
     Raises:
@@ -280,6 +280,7 @@ def _labels(record: RawRecord, taxonomy: Taxonomy) -> dict[str, str]:
     labels = json.loads(record.content.decode("utf-8-sig")).get("labels")
     if not isinstance(labels, dict):
         raise InputError(f"{record.place}: `labels` is missing; expected an object, axis -> label")
+    labels = {axis: label for axis, label in labels.items() if label is not None}  # a table's struct has every axis
     for axis, label in labels.items():
         if axis not in taxonomy.axes or label not in taxonomy.axes[axis].label_ids:
             raise InputError(f"{record.place}: labels: {axis}: {label!r} is no label of it; see `distriage taxonomy`")

@@ -84,8 +84,8 @@ annotators and intervals.
 ## Limits
 
 - The corpus is not a random sample of a tracker: rare failures were sought on purpose, so its frequencies mean nothing.
-- Root cause and fix are often not in the report: an expert who sees title and body alone agrees with the whole thread
-  on about three causes in four.
+- Root cause and fix are often not in the report: a language model that reads title and body alone agrees with one
+  that reads the whole thread on about three causes in four.
 - English and Chinese only. Chinese reports are few, and the encoder knows Chinese by single characters.
 - A domain gate keeps it silent on reports of other software, most of the time; docs/limits.md has the shares. Short
   texts pass more easily.
