@@ -21,6 +21,7 @@ from distriage_training.corpus.records import Record
 from distriage_training.fit.domain import FOLDS, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
 from distriage_training.release import domain
+from distriage_training.release.seal import put_in_place
 
 from support import keyword_model, toy_gate
 from support.toys import write_config
@@ -99,17 +100,45 @@ def test_an_interruption_leaves_the_gate_and_the_seal_that_were_there(
     folder = toy_gate.add_gate(keyword_model.build(tmp_path / "toy"))
 
     class Data:
+        def __init__(self, whole: bool) -> None:
+            self.whole = whole
+
         def gate(self) -> Data:
             return self
 
         def write(self, file: Path, _: list[str]) -> None:
             file.write_bytes(b"half")
-            raise KeyboardInterrupt
+            if not self.whole:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(domain, "read_domain_data", lambda *_: Data())
-    with pytest.raises(KeyboardInterrupt):
-        domain.add_gate(Bundle(folder), load_config(write_config(tmp_path / "c.toml")), Splits([], [], [], []))
-    assert Classifier(folder).gate is not None
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("distriage_training.release.seal.seal", interrupted)
+    for data in (Data(False), Data(True)):  # in the middle of the file, and between it and bundle.json
+        monkeypatch.setattr(domain, "read_domain_data", lambda *_, data=data: data)
+        with pytest.raises(KeyboardInterrupt):
+            domain.add_gate(Bundle(folder), load_config(write_config(tmp_path / "c.toml")), Splits([], [], [], []))
+        assert Classifier(folder).gate is not None
+    assert {path.name for path in tmp_path.iterdir()} == {"toy", "c.toml"}
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_takes_anothers_place_or_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    (tmp_path / "scratch" / "new").mkdir(parents=True)
+    (tmp_path / "scratch" / "new" / "number").write_text("2")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "number").write_text("1")
+    if not exchange:  # as on other systems
+        monkeypatch.setattr("distriage_training.release.seal._exchange", lambda *_: False)
+        with pytest.raises(FileNotFoundError):
+            put_in_place(tmp_path / "scratch" / "none", tmp_path / "model")
+        assert (tmp_path / "model" / "number").read_text() == "1"
+    put_in_place(tmp_path / "scratch" / "new", tmp_path / "model")
+    assert (tmp_path / "model" / "number").read_text() == "2"
+    assert [path.name for path in (tmp_path / "scratch").iterdir()] == ["new" if exchange else "new.old"]
 
 
 def test_no_repository_is_in_two_folds_and_they_are_of_like_size() -> None:

@@ -125,6 +125,15 @@ def test_a_bundle_that_would_not_load_leaves_the_old_one(tiny_run: Path, tiny_bu
     assert [path.name for path in output.parent.iterdir()] == ["tiny"]
 
 
+def test_what_is_no_bundle_is_not_replaced(tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "models" / "other").mkdir(parents=True)
+    (tmp_path / "notes.txt").touch()
+    for output in (tmp_path / "models", tmp_path / "notes.txt"):
+        with pytest.raises(ConfigError, match=f"{output}: holds something other than a bundle; expected a bundle to"):
+            export(tiny_run, load_config(CONFIG), output, Console(file=io.StringIO()))
+    assert (tmp_path / "models" / "other").is_dir() and (tmp_path / "notes.txt").is_file()
+
+
 def test_a_run_that_is_not_finished(tiny_run: Path, tmp_path: Path) -> None:
     config = load_config(CONFIG)
     output = tmp_path / "bundle"

@@ -10,7 +10,7 @@ from distriage.classifier import Classifier
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits
 from distriage_training.fit.domain_data import read_domain_data
-from distriage_training.release.seal import replacing, seal
+from distriage_training.release.seal import changed, seal
 
 
 def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
@@ -24,9 +24,9 @@ def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
     """
     with TemporaryDirectory() as folder:
         data = read_domain_data(_without_gate(bundle, Path(folder)), config, splits)
-    with replacing(bundle.path / DOMAIN) as part:
-        data.gate().write(part, list(bundle.manifest.axes))
-    seal(bundle.path, bundle.manifest)
+    gate = data.gate()
+    with changed(bundle) as copy:
+        gate.write(copy / DOMAIN, list(bundle.manifest.axes))
     return len(data.others)
 
 

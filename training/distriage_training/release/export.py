@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from rich.console import Console
 
 from distriage import bundle as bundles
 from distriage.classifier import Classifier, softmax
+from distriage.errors import ConfigError
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
 from distriage.taxonomy import Taxonomy, default_taxonomy_text
@@ -32,7 +32,7 @@ from distriage_training.release.golden import golden_reports, write_golden
 from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits
 from distriage_training.release.index import write_index
 from distriage_training.release.model_card import model_card
-from distriage_training.release.seal import seal
+from distriage_training.release.seal import put_in_place, seal
 
 MODEL = "model.onnx"
 BALANCED = "0.80"  # the target of the default mode; below it a verdict names the three likeliest labels
@@ -48,9 +48,12 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
     Raises:
         GateError: ONNX fp32 differs from torch, or the model no longer does on validation what it did when trained.
         BundleError: the new bundle would not load.
-        ConfigError, CorpusError: the run or the data is missing, or the run was trained with other labels.
+        ConfigError, CorpusError: the run or the data is missing, or the run was trained with other labels;
+            `output` is something other than a bundle.
     """
     console = console or Console(stderr=True)
+    if output.exists() and not (output / bundles.MANIFEST).is_file() and not _is_empty_folder(output):
+        raise ConfigError(f"{output}: holds something other than a bundle; expected a bundle to replace, or a new name")
     taxonomy = config.load_taxonomy()
     model = load_trained(run, config, taxonomy)
     info = load_run_info(run)
@@ -61,12 +64,14 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
     golden = golden_reports(splits.train, taxonomy)
     inputs = [prepare(title, body) for title, body in golden]
     reports = Reports(validation, inputs, splits.train)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    place = output.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory(dir=output.parent, prefix=".export-") as scratch,
+        tempfile.TemporaryDirectory(dir=place.parent, prefix=".export-") as scratch,
         console.status("calibrating") as status,
     ):
-        folder = Path(scratch)
+        folder = Path(scratch) / place.name
+        folder.mkdir()
         dense, sparse = torch_logits(model, tokenizer, validation.inputs)
         check_not_collapsed(dense, validation, info.validation_accuracy)
         fit_calibration(model, dense, sparse, validation)
@@ -87,8 +92,12 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
             status.update("fitting the domain gate")
             add_gate(bundles.Bundle(folder), config, splits)
         bundles.Bundle(folder)  # what would not load must not replace what does
-        _replace_folder(folder, output)
+        put_in_place(folder, place)
     return output
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and next(path.iterdir(), None) is None
 
 
 def calibrate_bundle(bundle: bundles.Bundle, config: Config, splits: Splits) -> int:
@@ -206,16 +215,3 @@ def _commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return done.stdout.strip()
-
-
-def _replace_folder(folder: Path, output: Path) -> None:
-    target = output.with_name(f".{output.name}.new")
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(folder, target)
-    target.chmod(0o755)  # the scratch folder was private
-    old = output.with_name(f".{output.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if output.exists():
-        output.replace(old)
-    target.replace(output)
-    shutil.rmtree(old, ignore_errors=True)

@@ -19,7 +19,7 @@ from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import known_issues, load_splits
 from distriage_training.corpus.records import Record, label_numbers
-from distriage_training.release.seal import replacing, seal
+from distriage_training.release.seal import changed
 
 MAX_POSTINGS = 128  # per record, the heaviest; see training/LOG.md
 
@@ -39,9 +39,8 @@ def add_index(bundle: Bundle, config: Config) -> int:
         raise CorpusError(
             f"{config.path}: no training record has a url and a label on every axis; expected known issues"
         )
-    with replacing(bundle.path / INDEX) as part:
-        write_index(issues, bundle.taxonomy, part)
-    seal(bundle.path, bundle.manifest)
+    with changed(bundle) as folder:
+        write_index(issues, bundle.taxonomy, folder / INDEX)
     return len(issues)
 
 

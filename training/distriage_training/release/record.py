@@ -5,7 +5,7 @@ from __future__ import annotations
 from distriage.bundle import Bundle
 from distriage_training.measure.evaluation import Evaluation
 from distriage_training.release.model_card import model_card, read_figures
-from distriage_training.release.seal import replacing, seal
+from distriage_training.release.seal import changed
 
 
 def record_in_bundle(bundle: Bundle, evaluation: Evaluation) -> None:
@@ -13,7 +13,6 @@ def record_in_bundle(bundle: Bundle, evaluation: Evaluation) -> None:
     found = read_figures(bundle).model_copy(update={f"evaluation_{evaluation.split}": evaluation})
     document = found.model_dump_json(indent=1, exclude_none=True)
     card = model_card(bundle.manifest, found)
-    for name, text in (("metrics.json", document + "\n"), ("README.md", card)):
-        with replacing(bundle.path / name) as part:
-            part.write_text(text, encoding="utf-8")
-    seal(bundle.path, bundle.manifest)
+    with changed(bundle) as folder:
+        (folder / "metrics.json").write_text(document + "\n", encoding="utf-8")
+        (folder / "README.md").write_text(card, encoding="utf-8")

@@ -1,20 +1,27 @@
-"""Seal a bundle: `bundle.json` with the sizes and checksums of its files."""
+"""Seal a bundle: `bundle.json` with the sizes and checksums of its files. Who reads it always finds a whole one."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from distriage.bundle import DOMAIN, INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, FileRecord, Manifest, sha256_of
-
-
-@contextmanager
-def replacing(file: Path) -> Iterator[Path]:
-    """A file beside it to write to, which then takes its place: an interruption leaves no half of one."""
-    part = file.with_name(f".new-{file.name}")  # NumPy would add a suffix to a name without its own
-    yield part
-    part.replace(file)
+from distriage.bundle import (
+    DOMAIN,
+    INDEX,
+    MANIFEST,
+    REQUIRED_FILES,
+    TRAINED_ON,
+    Bundle,
+    FileRecord,
+    Manifest,
+    sha256_of,
+)
 
 
 def seal(folder: Path, manifest: Manifest) -> None:
@@ -25,5 +32,50 @@ def seal(folder: Path, manifest: Manifest) -> None:
     ]
     files = {name: FileRecord(bytes=(folder / name).stat().st_size, sha256=sha256_of(folder / name)) for name in names}
     sealed = manifest.model_copy(update={"files": files})
-    with replacing(folder / MANIFEST) as part:
-        part.write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    part = folder / f".new-{MANIFEST}"
+    part.write_text(sealed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    part.replace(folder / MANIFEST)
+
+
+@contextmanager
+def changed(bundle: Bundle) -> Iterator[Path]:
+    """A copy of a bundle to write files into; sealed and checked, it takes the bundle's place.
+
+    Raises:
+        BundleError: with the new files it would not load; the bundle is as it was.
+    """
+    place = bundle.path.resolve()
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as scratch:
+        copy = shutil.copytree(place, Path(scratch) / place.name, copy_function=shutil.copyfile)
+        yield copy
+        seal(copy, bundle.manifest)
+        Bundle(copy)
+        put_in_place(copy, place)
+
+
+def put_in_place(folder: Path, place: Path) -> None:
+    """Move a folder to a place; what is there comes to lie beside where the folder was.
+
+    In one step where the system can; elsewhere nothing is at the place for a moment.
+    """
+    if not place.exists():
+        folder.rename(place)
+    elif not _exchange(folder, place):
+        old = folder.with_name(f"{folder.name}.old")
+        try:
+            place.rename(old)
+            folder.rename(place)
+        except BaseException:
+            if not place.exists():
+                old.rename(place)
+            raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two paths change places, by Linux's `renameat2` (its manual page has the numbers); False: it cannot."""
+    if sys.platform != "linux":
+        return False
+    at_fdcwd, rename_exchange = -100, 2
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # a C library older than 2018 has none
+    arguments = (at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
+    return rename is not None and rename(*arguments) == 0
