@@ -17,6 +17,7 @@ import transformers
 
 from distriage.errors import ConfigError
 from distriage_training.config import load_config
+from distriage_training.fit.batches import BucketSampler
 from distriage_training.fit.encoder import PACKAGE, locate
 from distriage_training.fit.run import build_model
 from distriage_training.fit.train import train
@@ -64,7 +65,8 @@ def test_a_norm_above_the_layers_learns_as_fast_as_the_top_one(tmp_path: Path) -
     config = four_steps(tmp_path, encoder=encoder, training={"learning_rate": 1e-3, "layer_decay": 0.5})
     model = build_model(config, TAXONOMY)
     arguments = transformers.TrainingArguments(output_dir=str(tmp_path), use_cpu=True, report_to=[])
-    groups = TriageTrainer(config, model=model, args=arguments).create_optimizer().param_groups
+    sampler = BucketSampler([1], ["restated"], config.training, config.seed)
+    groups = TriageTrainer(config, sampler, model=model, args=arguments).create_optimizer().param_groups
     rates = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
     found = {name: rates[id(parameter)] for name, parameter in model.named_parameters()}
     assert found["encoder.final_norm.weight"] == found["encoder.layers.1.mlp.Wi.weight"] == 1e-3

@@ -137,12 +137,18 @@ SPECIAL = (0, 100, 101, 102, 103)  # of the default tokenizer
 
 
 def collate(share: float, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-    return Collator(TrainingConfig(token_dropout=share), mask_token=103, special=SPECIAL)(rows)
+    return Collator(sampler(), share, mask_token=103, special=SPECIAL)(rows)
 
 
 ROWS = [
-    {"input_ids": [101, *range(1000, 1600), 102], "labels": [[1, -100]], "weights": [[1.0, 0.5]], "note": 0},
-    {"input_ids": [101, 2000, 102], "labels": [[0, 2], [1, 2]], "weights": [[0.5, 0.5], [0.5, 0.5]], "note": NO_NOTE},
+    {"input_ids": [101, *range(1000, 1600), 102], "labels": [[1, -100]], "weights": [[1.0, 0.5]], "note": 0, "row": 0},
+    {
+        "input_ids": [101, 2000, 102],
+        "labels": [[0, 2], [1, 2]],
+        "weights": [[0.5, 0.5], [0.5, 0.5]],
+        "note": NO_NOTE,
+        "row": 1,
+    },
 ]
 
 
@@ -159,7 +165,6 @@ def test_a_batch_is_padded_to_its_longest_report() -> None:
 
 
 def test_a_share_of_the_words_is_masked_and_no_special_token() -> None:
-    torch.manual_seed(0)
     ids = collate(0.25, ROWS)["input_ids"][0]
     masked = ids == 103
     assert 0.15 < masked.float().mean() < 0.35
@@ -169,6 +174,18 @@ def test_a_share_of_the_words_is_masked_and_no_special_token() -> None:
     assert (collate(0.999, ROWS)["input_ids"][1, 3:] == 0).all()
 
 
+def test_masks_depend_on_seed_epoch_and_report_alone() -> None:
+    drawn = sampler()
+    collator = Collator(drawn, 0.25, mask_token=103, special=SPECIAL)
+    first, again = collator(ROWS)["input_ids"][0], collator(ROWS[::-1])["input_ids"][1]
+    assert torch.equal(first, again)
+    assert not torch.equal(first, collator([{**ROWS[0], "row": 9}])["input_ids"][0])
+    drawn.set_epoch(1)
+    assert not torch.equal(first, collator(ROWS)["input_ids"][0])
+    other = Collator(sampler(seed=8), 0.25, mask_token=103, special=SPECIAL)
+    assert not torch.equal(first, other(ROWS)["input_ids"][0])
+
+
 def test_special_tokens_are_known_wherever_their_ids_are() -> None:
     assert special_tokens(load_tokenizer(EncoderConfig())) == list(SPECIAL)
     words = {"hang": 0, "[UNK]": 1, **{f"word{n}": n for n in range(2, 1200)}}
@@ -176,10 +193,10 @@ def test_special_tokens_are_known_wherever_their_ids_are() -> None:
     assert mask_token(tokenizer) is None
     tokenizer.add_special_tokens(["<s>", "<mask>"])
     assert (mask_token(tokenizer), special_tokens(tokenizer)) == (1201, [1200, 1201])
-    row = {"input_ids": [1200, *[0, 5, 1100] * 50], "labels": [[0]], "weights": [[1.0]], "note": NO_NOTE}
-    (ids,) = Collator(TrainingConfig(token_dropout=0.999), 1201, special_tokens(tokenizer))([row])["input_ids"].tolist()
+    row = {"input_ids": [1200, *[0, 5, 1100] * 50], "labels": [[0]], "weights": [[1.0]], "note": NO_NOTE, "row": 0}
+    (ids,) = Collator(sampler(), 0.999, 1201, special_tokens(tokenizer))([row])["input_ids"].tolist()
     assert ids[0] == 1200 and ids[1:].count(1201) > 140
-    (ids,) = Collator(TrainingConfig(token_dropout=0.999), None, ())([row])["input_ids"].tolist()
+    (ids,) = Collator(sampler(), 0.999, None, ())([row])["input_ids"].tolist()
     assert ids == row["input_ids"]
 
 
@@ -189,9 +206,10 @@ def trainer_of(config: Config, folder: Path) -> TriageTrainer:
     arguments = TrainingArguments(
         output_dir=str(folder), use_cpu=True, report_to=[], remove_unused_columns=False, per_device_train_batch_size=8
     )
-    collator = Collator(config.training, mask_token=103, special=SPECIAL)
+    drawn = BucketSampler(list(data["length"]), list(data["source"]), config.training, config.seed)
+    collator = Collator(drawn, config.training.token_dropout, mask_token=103, special=SPECIAL)
     return TriageTrainer(
-        config, model=build_model(config, TAXONOMY), args=arguments, train_dataset=data, data_collator=collator
+        config, drawn, model=build_model(config, TAXONOMY), args=arguments, train_dataset=data, data_collator=collator
     )
 
 
@@ -217,9 +235,8 @@ def test_each_layer_learns_slower_than_the_one_above(tmp_path: Path) -> None:
 
 
 def test_the_trainer_draws_each_epoch_anew(tmp_path: Path) -> None:
-    config = four_steps(tmp_path, training={"sample": {"restated": 0.5, "restated-2": 0.5}})
+    config = four_steps(tmp_path, training={"token_dropout": 0.0, "sample": {"restated": 0.5, "restated-2": 0.5}})
     trainer = trainer_of(config, tmp_path)
-    assert isinstance(trainer._get_train_sampler().lengths, list)  # a column of datasets is slow to index
     loader = trainer.get_train_dataloader()
     expected = BucketSampler(
         trainer.train_dataset["length"], trainer.train_dataset["source"], config.training, config.seed

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Sampler
@@ -58,13 +59,19 @@ class BucketSampler(Sampler[int]):
 class Collator:
     """Pads a batch to its longest report and masks a share of the tokens while the model trains.
 
+    What is masked depends on seed, epoch and report alone: batches are fetched ahead of the steps, so that PyTorch's
+    random state of a checkpoint is not that of the next batch.
+
     Args of the constructor:
+        sampler: Says which epoch it is.
+        share: Of the tokens that are masked.
         mask_token: None: nothing is masked.
         special: Ids that are never masked.
     """
 
-    def __init__(self, config: TrainingConfig, mask_token: int | None, special: Sequence[int]) -> None:
-        self.share = config.token_dropout
+    def __init__(self, sampler: BucketSampler, share: float, mask_token: int | None, special: Sequence[int]) -> None:
+        self.sampler = sampler
+        self.share = share
         self.mask_token = mask_token
         self.special = torch.tensor(special, dtype=torch.long)
 
@@ -82,7 +89,11 @@ class Collator:
             labels[i, : len(row["labels"])] = torch.as_tensor(row["labels"])
             weights[i, : len(row["weights"])] = torch.as_tensor(row["weights"])
         if self.share and self.mask_token is not None:
-            dropped = (torch.rand(input_ids.shape) < self.share) & ~torch.isin(input_ids, self.special)
+            drawn = torch.ones(input_ids.shape)
+            for i, row in enumerate(rows):
+                random = np.random.default_rng((self.sampler.seed, self.sampler.epoch, row["row"]))
+                drawn[i, : len(row["input_ids"])] = torch.from_numpy(random.random(len(row["input_ids"])))
+            dropped = (drawn < self.share) & ~torch.isin(input_ids, self.special)
             input_ids = input_ids.masked_fill(dropped, self.mask_token)
         return {
             "input_ids": input_ids,

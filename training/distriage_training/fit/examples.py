@@ -21,7 +21,7 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
 
     Returns:
         Columns `input_ids` (at most `max_tokens`), `labels` [readings, axes] (`UNLABELLED` where absent), `weights`
-        [readings, axes], `note` (the record's number, `NO_NOTE` where it has none), `length`, `source`.
+        [readings, axes], `note` (the record's number, `NO_NOTE` where it has none), `length`, `row`, `source`.
     """
     tokenizer.enable_truncation(config.encoder.max_tokens)
     tokenizer.no_padding()
@@ -34,6 +34,7 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
             "labels": [[numbers for numbers, _ in readings] for readings in read],
             "weights": [[weights for _, weights in readings] for readings in read],
             "note": [number if record.note else NO_NOTE for number, record in enumerate(records)],
+            "row": list(range(len(records))),
             "source": [record.source for record in records],
         }
     )

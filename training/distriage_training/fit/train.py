@@ -171,16 +171,16 @@ def _trainer(
     config: Config, output: Path, model: TriageModel, tokenizer: Tokenizer, dataset: Dataset, console: Console
 ) -> TriageTrainer:
     settings = config.training
-    lengths = list(dataset["length"])
-    drawn = len(BucketSampler(lengths, list(dataset["source"]), settings, config.seed))
+    lengths = list(dataset["length"])  # a column is lazy: an index reads its row
+    sampler = BucketSampler(lengths, list(dataset["source"]), settings, config.seed)
     tokens = sum(lengths) / len(dataset)
     console.print(
-        f"{len(dataset):,} training reports, {drawn:,} drawn an epoch, {tokens:.0f} tokens each on average; "
+        f"{len(dataset):,} training reports, {len(sampler):,} drawn an epoch, {tokens:.0f} tokens each on average; "
         f"{config.record()['encoder']['source']}"
     )
-    collator = Collator(settings, mask_token(tokenizer), special_tokens(tokenizer))
-    arguments = training_arguments(config, output, drawn)
-    return TriageTrainer(config, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
+    collator = Collator(sampler, settings.token_dropout, mask_token(tokenizer), special_tokens(tokenizer))
+    arguments = training_arguments(config, output, len(sampler))
+    return TriageTrainer(config, sampler, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
 
 
 def _run(trainer: TriageTrainer, checkpoint: str | None) -> float:

@@ -29,9 +29,10 @@ class TriageTrainer(Trainer):  # type: ignore[misc]
         started_s: `time.monotonic()` at which training would have begun without interruptions.
     """
 
-    def __init__(self, config: Config, **kwargs: Any) -> None:
+    def __init__(self, config: Config, sampler: BucketSampler, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.config = config
+        self.sampler = sampler
         self.optimizer: torch.optim.Optimizer | None
         self.started_s = time.monotonic()
 
@@ -39,10 +40,8 @@ class TriageTrainer(Trainer):  # type: ignore[misc]
         """Log, with the seconds of training until now."""
         super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
 
-    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> BucketSampler:
-        data = train_dataset if train_dataset is not None else self.train_dataset
-        lengths = list(data["length"])  # a column is lazy: an index reads its row
-        return BucketSampler(lengths, list(data["source"]), self.config.training, self.config.seed)
+    def _get_train_sampler(self, _: Dataset | None = None) -> BucketSampler:
+        return self.sampler
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
