@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from distriage.bundle import Bundle
@@ -14,6 +16,7 @@ from distriage.types import IssueReport, Mode, Outcome
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import Splits
 from distriage_training.corpus.records import Record
+from distriage_training.fit.domain import FOLDS, Reports
 from distriage_training.measure.experiments.domain import domain_table, measure_domain
 from distriage_training.release.domain import add_gate
 
@@ -60,6 +63,34 @@ def test_reports_of_repositories_that_it_never_saw_lose_their_labels_and_own_bug
     assert own.n == 60 and own.gated[Mode.BALANCED] >= 0.98 * own.ungated[Mode.BALANCED] > 0
     table = domain_table(found).splitlines()
     assert len(table) == 2 + len(found) and "| all | 300 |" in "\n".join(table)
+
+
+def test_what_the_gate_costs_is_measured_on_bugs_that_it_was_not_fitted_on(
+    keyword_classifier: Classifier, config: Config, splits: Splits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, measured = [], []
+
+    class Gate:
+        threshold = sure_threshold = 0.0
+
+        def probabilities(self, reports: Reports) -> Any:
+            measured.append(rows(reports))
+            return np.ones(len(reports.shape))
+
+    def rows(reports: Reports) -> set[bytes]:
+        return {row.toarray().tobytes() for row in reports.counts}
+
+    def fit(_: object, validation: Reports, labelled: Any, *__: object) -> Gate:
+        assert len(labelled) == len(validation.shape)
+        fitted.append(rows(validation))
+        return Gate()
+
+    monkeypatch.setattr("distriage_training.fit.domain_data.fit_gate", fit)
+    measure_domain(keyword_classifier, config, splits)
+    own = measured[1::2]  # after the foreign ones of each fold
+    assert len(fitted) == len(own) == FOLDS
+    assert not any(known & seen for known, seen in zip(fitted, own, strict=True))
+    assert set.union(*own) == set.union(*fitted)
 
 
 def test_groups_without_a_validation_bug_are_named(

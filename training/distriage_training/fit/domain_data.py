@@ -21,7 +21,7 @@ from distriage_training.config import Config
 from distriage_training.corpus.foreign import read_foreign
 from distriage_training.corpus.load import Splits, in_domain
 from distriage_training.corpus.records import Record
-from distriage_training.fit.domain import Gate, Reports, fit_gate, repository_folds
+from distriage_training.fit.domain import FOLDS, Gate, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
 
 MODES = (Mode.BALANCED, Mode.PRECISE)
@@ -39,6 +39,7 @@ class DomainData:
         labelled: Whether each gets a label without a gate in each of `MODES`, [n, 2].
         others: The reports of other software, those that the classifier has read first; `folds` by repository.
         sample: The first of `others`, as the gate sees them.
+        bug_folds: Fold of each of `bugs`, drawn by report.
     """
 
     known: csr_matrix
@@ -50,14 +51,18 @@ class DomainData:
     folds: NDArray[np.int64]
     sample: Reports
 
+    @property
+    def bug_folds(self) -> NDArray[np.int64]:
+        return np.random.default_rng(1).permutation(len(self.bugs)) % FOLDS
+
     def gate(self, without: int | None = None) -> Gate:
-        """Fit the gate, on request without one fold of repositories."""
-        kept = self.folds != without
+        """Fit the gate, on request without one fold of repositories and of the validation bugs (`bug_folds`)."""
+        kept, bugs = self.folds != without, self.bug_folds != without
         read = kept[: len(self.sample.shape)]
         return fit_gate(
             self.known,
-            self.validation,
-            self.labelled,
+            self.validation.rows(bugs),
+            self.labelled[bugs],
             self.foreign[kept],
             self.folds[kept],
             self.sample.rows(read),

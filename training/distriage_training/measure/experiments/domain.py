@@ -1,4 +1,4 @@
-"""The domain gate on repositories that it never saw, and what it costs in its own domain."""
+"""The domain gate on repositories that it never saw, and what it costs on bugs of its own domain that it never saw."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Labelled:
 
 
 def measure_domain(classifier: Classifier, config: Config, splits: Splits) -> dict[str, Labelled]:
-    """Fit the gate without one fold of repositories after the other, and measure it on that one.
+    """Fit the gate without one fold of repositories and of validation bugs after the other, and measure it on that one.
 
     Returns:
-        Foreign repository -> shares, then those of all; `validation raw` and `validation restated`: means over gates.
+        Foreign repository -> shares, then those of all; `validation raw` and `validation restated`.
     """
     data = read_domain_data(classifier, config, splits)
     sample = data.others[: len(data.sample.shape)]
@@ -44,7 +44,8 @@ def measure_domain(classifier: Classifier, config: Config, splits: Splits) -> di
         gate, held = data.gate(without=fold), folds == fold
         thresholds = np.array([gate.threshold, gate.sure_threshold])
         passed[held] = gate.probabilities(data.sample.rows(held))[:, None] >= thresholds
-        kept += (gate.probabilities(data.validation)[:, None] >= thresholds) / FOLDS
+        own = data.bug_folds == fold
+        kept[own] = gate.probabilities(data.validation.rows(own))[:, None] >= thresholds
     groups: dict[str, list[int]] = defaultdict(list)
     for row, record in enumerate(sample):
         groups[record.group].append(row)
