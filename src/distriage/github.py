@@ -20,6 +20,7 @@ import httpx
 
 from distriage.errors import GitHubError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
 from distriage.github_answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
+from distriage.github_limits import Limits, limit_end
 from distriage.references import IssueReference
 from distriage.types import IssueReport
 
@@ -28,8 +29,6 @@ TIMEOUT_S: Final = 20.0
 MAX_ATTEMPTS: Final = 5
 MAX_PAGES: Final = 50
 PAGE_ITEMS: Final = 100
-UNSTATED_WAIT_S: Final = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
-LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; what names a later time has a wrong clock
 KEEP_CONNECTION_S: Final = 30.0
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
 
@@ -66,6 +65,7 @@ class Client:
         max_wait_s: How long all requests together may wait for rate limits and between attempts.
         login: The token's own account, if known; an App's token may not ask for it.
         before_write: Called before each request that changes something; may raise.
+        limits: Shared by all clients of the account; None: there is no other.
         sleep: Waits seconds.
         now: Unix time in seconds.
 
@@ -82,6 +82,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
         login: str | None = None,
         before_write: Callable[[], None] | None = None,
+        limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -93,6 +94,7 @@ class Client:
         self._patience_s = max_wait_s
         self.sent = 0  # requests, for whoever estimates
         self._before_write = before_write
+        self._limits = limits
         self._sleep = sleep
         self._now = now
         self.login = login
@@ -233,6 +235,8 @@ class Client:
         """Send a request until there is an answer to stay with; None: unchanged."""
         place = place or f"{method} {path}"
         for attempt in count(1):
+            if self._limits is not None and (until := self._limits.ends_at()) > self._now():
+                self._wait_for_limit(until, attempt)
             self.sent += 1
             if method != "GET" and self._before_write is not None:
                 self._before_write()
@@ -255,11 +259,14 @@ class Client:
                         return answer
                     case Unchanged():
                         return None
-                    case Wait(until):
+                    case Wait(stated):
+                        until = limit_end(stated, attempt, self._now())
+                        if self._limits is not None:
+                            self._limits.reached(until)
                         self._wait_for_limit(until, attempt)
                         continue
-                    case Gone(status):
-                        raise NotFoundError(f"{place}: {self._why_gone(status)}", status)
+                    case Gone(status) as gone:
+                        raise NotFoundError(f"{place}: {gone.why(has_token=bool(self._token))}", status)
                     case Refused(status, reason, already_exists):
                         raise RefusedError(
                             f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
@@ -276,16 +283,8 @@ class Client:
         own = {"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
         return own | more | ({"Authorization": f"Bearer {self._token}"} if self._token else {})
 
-    def _why_gone(self, status: int) -> str:
-        if status == 410:
-            return "was deleted"
-        hint = "the token may not see it" if self._token else "is private (no token was given; set GITHUB_TOKEN)"
-        return f"does not exist, or {hint}"
-
-    def _wait_for_limit(self, until: float | None, attempt: int) -> None:
-        now = self._now()
-        until = now + UNSTATED_WAIT_S * 2 ** (attempt - 1) if until is None else min(until, now + LONGEST_WAIT_S)
-        wait_s = max(0.0, until - now)
+    def _wait_for_limit(self, until: float, attempt: int) -> None:
+        wait_s = max(0.0, until - self._now())
         if attempt == MAX_ATTEMPTS or not self._wait(wait_s + random.uniform(0.0, 0.5)):
             hint = "" if self._token else "; with a token (GITHUB_TOKEN) it is higher"
             raise RateLimitError(f"GitHub's rate limit is reached; it ends in {wait_s:.0f} s{hint}", until)

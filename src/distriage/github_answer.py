@@ -61,6 +61,13 @@ class Gone:
 
     status: int
 
+    def why(self, *, has_token: bool) -> str:
+        """In words, after the name of what was asked for."""
+        if self.status == 410:
+            return "was deleted"
+        hint = "the token may not see it" if has_token else "is private (no token was given; set GITHUB_TOKEN)"
+        return f"does not exist, or {hint}"
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:

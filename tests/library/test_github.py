@@ -6,7 +6,8 @@ import time
 import pytest
 
 from distriage.errors import GitHubError, NotFoundError, RateLimitError
-from distriage.github import MAX_REMEMBERED, UNSTATED_WAIT_S, Client, token_of_environment
+from distriage.github import MAX_REMEMBERED, Client, token_of_environment
+from distriage.github_limits import UNSTATED_WAIT_S
 from distriage.references import IssueReference
 from distriage.types import IssueReport
 

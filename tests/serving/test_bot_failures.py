@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from distriage.classifier import Classifier
+from distriage.errors import RateLimitError
 from distriage_serving.bot import worker as worker_module
+from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.github.app_auth import MAX_WAIT_S, App
 from distriage_serving.logs import JsonFormatter
+from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.store import Job, pace
 
 from support import faults
+from support.app_key import APP_ID, app_key
 from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, TITLE, Bot, Make, bot, github, make, store
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, PERSON
@@ -75,6 +84,45 @@ def test_a_rate_limit_defers_visibly_for_as_long_as_github_says_and_the_whole_in
     assert len([path for _, path in bot.writes()]) == 1
     bot.settle(130)
     assert bot.github.labels(ISSUE) == bot.github.labels("owner/repo#2") == [HANG]
+
+
+def test_other_workers_and_processes_wait_too_where_github_asked_one_to(bot: Bot, keyword_classifier: Classifier) -> None:
+    bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", faults.secondary_limit(120)))
+    bot.issue("opened")
+    bot.clock.now -= 100
+    before = len(bot.github.requests)
+    app, judge = App(APP_ID, app_key(), bot.github.url), LocalJudge(keyword_classifier)
+    other = Worker(bot.store, app, judge, threading.Event(), Timing(debounce_s=30))
+    bot.github.open("owner/repo#2", TITLE, BODY)
+    bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
+    while other.step():
+        pass
+    assert len(bot.github.requests) == before
+    bot.settle(130)
+    assert bot.github.labels(ISSUE) == bot.github.labels("owner/repo#2") == [HANG]
+
+
+@pytest.mark.parametrize("wait_s", [5, 120])
+def test_work_under_way_waits_too_where_github_asked_another_to(bot: Bot, wait_s: int) -> None:
+    app, waits = App(APP_ID, app_key(), bot.github.url), list[float]()
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        ends_at = bot.store.limits(1).ends_at()  # the others see it meanwhile
+        assert ends_at > bot.clock()
+        bot.clock.now = ends_at
+
+    one, other = (app.installation_client(1, limits=bot.store.limits(1)) for _ in range(2))
+    one._sleep = other._sleep = sleep
+    bot.github.troubles.append(Trouble("^GET /repos/owner/repo$", faults.secondary_limit(wait_s)))
+    before = len(bot.github.requests)
+    with suppress(RateLimitError):
+        one.json("/repos/owner/repo")
+    bot.clock.now = time.time()
+    with suppress(RateLimitError):
+        other.json("/repos/owner/repo")
+    answered = 2 if wait_s < MAX_WAIT_S else 0
+    assert (len(waits), len(bot.github.requests) - before) == (answered, 1 + answered)
 
 
 def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,3 +209,15 @@ def test_a_list_of_deliveries_comes_without_their_payloads(store: Store) -> None
     store.add_delivery(delivery())
     (listed,) = store.list_work(Delivery)
     assert listed.id == "d1" and "payload" not in vars(listed)
+
+
+def test_of_two_rate_limits_of_an_installation_the_later_one_holds_until_it_ends(store: Store, clock: Clock) -> None:
+    limits, others = store.limits(1), store.limits(2)
+    assert limits.ends_at() == 0
+    for seconds in (9.5, 60.25, 30):
+        limits.reached(clock() + seconds)
+    assert (store.limits(1).ends_at(), others.ends_at()) == (clock() + 60.25, 0)
+    clock.now += 60.25
+    assert limits.ends_at() == 0
+    limits.reached(clock() + 1)
+    assert limits.ends_at() == clock() + 1

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from distriage.errors import CorpusError, GitHubError, RateLimitError
-from distriage.github import LONGEST_WAIT_S, MAX_ATTEMPTS
+from distriage.github import MAX_ATTEMPTS
+from distriage.github_limits import LONGEST_WAIT_S
 from distriage.taxonomy import default_taxonomy
 from distriage_training.corpus.hydrate import HydrateReport, hydrate
 from distriage_training.corpus.jsonl import read_jsonl

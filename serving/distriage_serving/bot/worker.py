@@ -98,7 +98,6 @@ class Worker:
         self._timing = timing
         self._second_reads = second_reads
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
-        self._paused: dict[int, float] = {}  # installation -> until when GitHub asked it to wait
 
     def run(self) -> None:
         """Work until told to stop; outlives a database and a GitHub that are away for a while."""
@@ -198,15 +197,16 @@ class Worker:
             return read_again(self._store, self._judge, job)
         if job.installation_id is None:
             return Done("no installation: nothing can be done on GitHub", nothing_to_do=True)
-        if (until := self._paused.get(job.installation_id, 0.0)) > self._store.clock():
+        limits = self._store.limits(job.installation_id)
+        if until := limits.ends_at():
             raise RateLimitError("GitHub asked this installation to wait", until)
         try:
             before_write = partial(self._before_write, job, lost)
-            client = self._app.installation_client(job.installation_id, before_write=before_write)
+            client = self._app.installation_client(job.installation_id, before_write=before_write, limits=limits)
             return self._do_as_installation(job, client)
         except RateLimitError as error:
             if not isinstance(error, PacedError):
-                self._paused[job.installation_id] = error.reset_epoch_s
+                limits.reached(error.reset_epoch_s)
             raise
 
     def _do_as_installation(self, job: Job, client: Client) -> Done:

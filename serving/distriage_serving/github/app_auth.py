@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from distriage.errors import ConfigError, GitHubError
 from distriage.github import Client
+from distriage.github_limits import Limits
 from distriage_serving.http_settings import PREFIX
 from distriage_serving.settings import Settings
 
@@ -93,17 +94,29 @@ class App:
         claims = {"iat": now - BACKDATE_S, "exp": now + LIFETIME_S, "iss": self._app_id}
         return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, max_wait_s=MAX_WAIT_S)
 
-    def installation_client(self, installation_id: int, *, before_write: Callable[[], None] | None = None) -> Client:
+    def installation_client(
+        self,
+        installation_id: int,
+        *,
+        before_write: Callable[[], None] | None = None,
+        limits: Limits | None = None,
+    ) -> Client:
         """A client that speaks as one installation.
 
         Args:
             before_write: Called before each request that changes something; may raise.
+            limits: Shared by all clients of the installation.
 
         Raises:
             GitHubError: as `token` and `login`.
         """
         return Client(
-            self.token(installation_id), self._api, max_wait_s=MAX_WAIT_S, login=self.login(), before_write=before_write
+            self.token(installation_id),
+            self._api,
+            max_wait_s=MAX_WAIT_S,
+            login=self.login(),
+            before_write=before_write,
+            limits=limits,
         )
 
     def login(self) -> str:

@@ -1,18 +1,49 @@
-"""How fast the bot writes, over all processes: below GitHub's limits for requests that create content.
+"""How fast the bot writes, over all processes: below GitHub's limits for requests that create content. And how long it
+waits where GitHub says that a limit is reached.
 
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Double, cast, delete, func, select
 
-from distriage_serving.store.database import Database
-from distriage_serving.store.schema import Write
+from distriage_serving.store.database import Database, insert
+from distriage_serving.store.schema import SharedValue, Write
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLimits:
+    """GitHub's rate limits of one installation, over all processes; see `distriage.github_limits.Limits`."""
+
+    store: Database
+    installation_id: int
+
+    def ends_at(self) -> float:
+        """When the limit that holds now ends, Unix time in seconds; 0: none does."""
+        wanted = select(SharedValue.value).where(SharedValue.name == self._name)
+        with self.store._session(writes=False) as session:
+            until = float(session.scalar(wanted) or 0.0)
+        return until if until > self.store.clock() else 0.0
+
+    def reached(self, until: float) -> None:
+        """GitHub says to wait until then, Unix time in seconds; what it said before counts where that is later."""
+        with self.store._session(writes=True) as session:
+            new = insert(session, SharedValue).values(name=self._name, value=repr(until))
+            is_later = cast(SharedValue.value, Double) < until
+            values = {"value": new.excluded.value}
+            session.execute(
+                new.on_conflict_do_update(index_elements=[SharedValue.name], set_=values, where=is_later)
+            )
+
+    @property
+    def _name(self) -> str:
+        return f"limit:{self.installation_id}"
 
 
 class Pace(Database):
@@ -39,3 +70,7 @@ class Pace(Database):
                 return max(ends)
             session.add(Write(installation_id=installation_id, at=now))
         return None
+
+    def limits(self, installation_id: int) -> SharedLimits:
+        """GitHub's rate limits of an installation, as all workers know them."""
+        return SharedLimits(self, installation_id)
