@@ -86,7 +86,9 @@ def test_a_rate_limit_defers_visibly_for_as_long_as_github_says_and_the_whole_in
     assert bot.github.labels(ISSUE) == bot.github.labels("owner/repo#2") == [HANG]
 
 
-def test_other_workers_and_processes_wait_too_where_github_asked_one_to(bot: Bot, keyword_classifier: Classifier) -> None:
+def test_other_workers_and_processes_wait_too_where_github_asked_one_to(
+    bot: Bot, keyword_classifier: Classifier
+) -> None:
     bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", faults.secondary_limit(120)))
     bot.issue("opened")
     bot.clock.now -= 100
@@ -230,6 +232,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more(make: Make) -> None:
 
 def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
     repositories = [{"full_name": "Owner/Repo"}, {"full_name": "owner/other"}]
+    bot.github.repositories.add("owner/other")
     bot.deliver(
         "installation", {"action": "created", "installation": {"id": INSTALLATION}, "repositories": repositories}
     )
@@ -243,6 +246,7 @@ def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
         "installation": {"id": INSTALLATION},
         "repositories_removed": [{"full_name": "Owner/Other"}],
     }
+    bot.github.repositories.clear()
     bot.deliver("installation_repositories", removed)
     bot.settle()
     assert [repository.name for repository in bot.store.list_repositories(enabled=True)] == ["owner/repo"]

@@ -15,7 +15,7 @@ from distriage_serving.store import Issue, Job
 
 from support import faults
 from support.app_key import APP_ID, app_key
-from support.bot import CONFIG, HANG, ISSUE, OTHER_BOT, Bot, bot, github, make, store
+from support.bot import BODY, CONFIG, HANG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store
 from support.faults import Trouble
 from support.github import INSTALLATION
 
@@ -84,3 +84,51 @@ def test_an_issue_that_read_the_broken_configuration_does_not_wait_for_a_repair_
     monkeypatch.setattr(triage, "current_config", read_and_repair)
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == [HANG] and bot.store.held_issues("owner/repo") == []
+
+
+def installed(bot: Bot, event: str, action: str, **more: Any) -> None:
+    """An event of the installation, and all that follows from it."""
+    bot.deliver(event, {"action": action, "installation": {"id": INSTALLATION}, **more})
+    bot.settle()
+
+
+def on(bot: Bot) -> list[str]:
+    """The repositories that the App is on, as the store has them."""
+    return [row.name for row in bot.store.list_repositories(enabled=True)]
+
+
+def test_the_end_of_a_suspension_brings_back_the_repositories_that_the_app_is_on(bot: Bot) -> None:
+    """GitHub does not name them then."""
+    bot.github.repositories = {"owner/kept", "owner/left"}
+    bot.github.page_items = 1
+    installed(bot, "installation", "created", repositories=[{"full_name": "owner/kept"}, {"full_name": "owner/left"}])
+    bot.issue("opened")
+    installed(bot, "installation", "suspend")
+    assert on(bot) == []
+    bot.github.repositories = {"owner/kept"}
+    bot.github.open("owner/repo#2", TITLE, BODY)
+    bot.deliver("installation", {"action": "unsuspend", "installation": {"id": INSTALLATION}})
+    bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
+    bot.settle(0)
+    assert on(bot) == ["owner/kept", "owner/repo"] and bot.github.labels("owner/repo#2") == [HANG]
+
+
+def test_what_an_event_claims_of_the_installation_is_asked_of_github(bot: Bot) -> None:
+    bot.github.repositories = {"Owner/There"}
+    installed(bot, "installation_repositories", "added", repositories_added=[{"full_name": "owner/gone"}])
+    installed(bot, "installation_repositories", "removed", repositories_removed=[{"full_name": "Owner/There"}])
+    assert on(bot) == ["owner/repo", "owner/there"]
+
+
+def test_an_installation_of_many_repositories_is_noted_at_once(bot: Bot) -> None:
+    names = [f"owner/r{number}" for number in range(1201)]
+    bot.store.enable_repositories(INSTALLATION, [*names, "Owner/R7"])
+    bot.store.disable_repositories(INSTALLATION, names[1:])
+    assert on(bot) == ["owner/r0"] and len(bot.store.list_repositories()) == 1201
+
+
+def test_a_permission_that_was_granted_counts_at_once(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.tokens = dict.fromkeys(bot.github.tokens, 0.0)  # what the old token may not do
+    installed(bot, "installation", "new_permissions_accepted")
+    assert [job.attempts for job in bot.store.list_work(Job) if job.kind == "access"] == [1]

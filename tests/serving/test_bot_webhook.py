@@ -159,6 +159,21 @@ def test_a_redelivery_is_known_and_a_replay_under_another_id_is_refused(
     assert [delivery.id for delivery in store.list_work(Delivery)] == [first]
 
 
+def test_a_repository_that_is_put_on_the_app_again_by_the_same_person_is_a_second_delivery(
+    server: Running, store: Store, node_modules: Path
+) -> None:
+    """As recorded, the event holds no time, so both have the same body."""
+    events = json.loads((node_modules / "@octokit/webhooks-examples/api.github.com/index.json").read_text("utf-8"))
+    recorded = {event["name"]: event["examples"] for event in events}["installation_repositories"]
+    added, removed = ([x for x in recorded if x["action"] == action][0] for action in ("added", "removed"))
+    guids = [str(uuid.uuid4()) for _ in range(3)]
+    for guid, payload in zip(guids, (added, removed, added), strict=True):
+        headers = {"X_GitHub_Event": "installation_repositories", "X_GitHub_Delivery": guid}
+        assert post(server, json.dumps(payload).encode(), **headers).status_code == 202
+        assert post(server, json.dumps(payload).encode(), **headers).status_code == 200
+    assert {delivery.id for delivery in store.list_work(Delivery)} == set(guids)
+
+
 def test_a_redelivery_of_a_dead_one_makes_it_due_again(server: Running, store: Store, github: GitHub) -> None:
     body, first = body_of(github), str(uuid.uuid4())
     post(server, body, X_GitHub_Delivery=first)

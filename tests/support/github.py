@@ -54,6 +54,7 @@ class GitHub:
         misfortune: What goes wrong beside `troubles`; None: nothing.
         page_items: Largest page.
         installations: Ids of those that are there and not suspended.
+        repositories: That the App is on, beside those that have issues.
         roles: Login -> `role_name` in every repository.
         reactions: Id of a comment -> what the bot reacted with.
         check_runs: Commit -> check runs.
@@ -82,6 +83,7 @@ class GitHub:
         self.misfortune: Callable[[Request], Trouble | None] | None = None
         self.page_items = 100
         self.installations = {INSTALLATION}
+        self.repositories: set[str] = set()
         self.roles: dict[str, str] = {"maintainer": "maintain"}
         self.reactions: dict[int, list[str]] = {}
         self.check_runs: dict[str, list[dict[str, Any]]] = {}

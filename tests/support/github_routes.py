@@ -278,6 +278,13 @@ def _app(github: GitHub, request: Request) -> Fault:
     return _found(github_shapes.app(int(APP_ID), "distriage"))
 
 
+@route("GET /installation/repositories")
+def _installed(github: GitHub, request: Request) -> Fault:
+    names = sorted({*github.repositories, *(reference.partition("#")[0] for reference in github.issues)})
+    page = _page(github, request, [{"full_name": name} for name in names])
+    return _found({"total_count": len(names), "repositories": json.loads(page.body)}, **page.headers)
+
+
 @route("POST /app/installations/{number}/access_tokens")
 def _access_token(github: GitHub, request: Request, number: str) -> Fault:
     if int(number) not in github.installations:

@@ -16,7 +16,7 @@ from distriage_serving.bot.deliveries import (
     Renamed,
     Triage,
 )
-from distriage_serving.store import NewJob, Review, Store, check_job, command_job, configure_job, triage_job
+from distriage_serving.store import NewJob, Review, Store, access_job, check_job, command_job, configure_job, triage_job
 
 
 def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce_s: float) -> str | None:
@@ -40,10 +40,11 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
         case Became(issue, state, updated_at, reason):
             store.set_state(issue, state, updated_at, reason)
         case Access(got, lost):
-            for name in got:
-                store.save_repository(name, display_name=name, installation_id=installation_id, enabled=True)
-            if lost:
-                store.disable_repositories(installation_id, lost)
+            store.enable_repositories(installation_id, got)
+            store.disable_repositories(installation_id, lost)
+            # A suspension's end names no repositories, and what was taken off and put on again may come in any order.
+            wait_s = debounce_s if got or lost else 0.0
+            store.put_job(access_job(installation_id), store.clock() + wait_s)
         case Ended():
             store.disable_repositories(installation_id)
         case Renamed(old, new):

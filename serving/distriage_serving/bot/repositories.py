@@ -87,6 +87,23 @@ def followed(client: Client, store: Store, repository: str) -> str | None:
     return name
 
 
+def take_stock(client: Client, store: Store, installation_id: int) -> Done:
+    """Ask GitHub which repositories an installation has.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    pages = client.pages("/installation/repositories", {}, key="repositories")
+    names = [name for items, _ in pages for item in items if isinstance(name := item.get("full_name"), str)]
+    names = [name for name in names if REPOSITORY.fullmatch(name)]
+    here = {name.lower() for name in names}
+    with store.transaction():
+        rows = store.list_repositories(enabled=True, installation_id=installation_id)
+        store.disable_repositories(installation_id, [row.name for row in rows if row.name not in here])
+        store.enable_repositories(installation_id, names)
+    return Done()
+
+
 def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> bool:
     """Whether an issue that GitHub does not show was deleted; else its repository is out of sight, perhaps for a while.
 

@@ -19,6 +19,9 @@ from distriage_serving.web.problem import ProblemError, unavailable
 from distriage_serving.web.threads import write_soon
 
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
+# Whoever takes a repository off the App and puts it on again sends twice the same. What a replay of it claims, GitHub is
+# asked about anyway.
+_TIMELESS: Final = frozenset({"installation_repositories"})
 _ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
@@ -56,7 +59,7 @@ def _keep(store: Store, headers: Mapping[str, str], body: bytes) -> Response:
         id=delivery_id,
         event=event,
         payload=text,
-        body_sha256=hashlib.sha256(body).hexdigest(),
+        body_sha256=hashlib.sha256(body).hexdigest() if event not in _TIMELESS else None,
         received_at=store.clock(),
         action=action if isinstance(action, str) else "",
         repository=repository_of(payload),

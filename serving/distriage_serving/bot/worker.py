@@ -33,10 +33,10 @@ from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.answers import answer
 from distriage_serving.bot.checks import check_pull_request
-from distriage_serving.bot.deliveries import Ended, effect_of, installation_of
+from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
 from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
 from distriage_serving.bot.reconcile import bring_in_step, reconcile
-from distriage_serving.bot.repositories import configure, followed
+from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
@@ -108,11 +108,9 @@ class Worker:
                     self._store.put_job(sweep_job())
                     started = True
                 worked = self.step()
-            except UnavailableError as error:
-                log(logging.ERROR, "store_unavailable", error)
-                worked = False
             except Exception as error:  # a worker that ends is noticed by nobody
-                log(logging.ERROR, "worker_failed", error)
+                away = isinstance(error, UnavailableError)
+                log(logging.ERROR, "store_unavailable" if away else "worker_failed", error)
                 worked = False
             if not worked:
                 self._stop.wait(self._timing.poll_s)
@@ -147,8 +145,8 @@ class Worker:
             with store.transaction():
                 ignored = follow_delivery(store, effect, installation_id or 0, self._timing.debounce_s)
                 store.finish(delivery, "ignored" if ignored else "done", ignored)
-            if isinstance(effect, Ended) and installation_id is not None:
-                self._app.forget(installation_id)
+            if isinstance(effect, Access | Ended) and installation_id is not None:
+                self._app.forget(installation_id)  # a token may do only what the installation might when it was made
         except (LeaseLostError, UnavailableError):
             raise
         except Exception as error:
@@ -237,6 +235,8 @@ class Worker:
                 return reconcile(client, store, taxonomy, repository, installation_id)
             case "close":
                 return bring_in_step(client, store, job)
+            case "access":
+                return take_stock(client, store, installation_id)
         return triage(client, store, self._judge, IssueReference(repository, job.issue or 0), installation_id)
 
     def _before_write(self, job: Job, lost: threading.Event) -> None:

@@ -110,6 +110,11 @@ def reconcile_job(repository: str, installation_id: int | None) -> NewJob:
     return NewJob(f"reconcile:{repository.lower()}", "reconcile", repository, None, installation_id)
 
 
+def access_job(installation_id: int) -> NewJob:
+    """Ask GitHub which repositories an installation has."""
+    return NewJob(f"access:{installation_id}", "access", installation_id=installation_id)
+
+
 def sweep_job() -> NewJob:
     """Look for what was missed, in all repositories."""
     return NewJob(SWEEP, "sweep")

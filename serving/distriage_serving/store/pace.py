@@ -37,9 +37,7 @@ class SharedLimits:
             new = insert(session, SharedValue).values(name=self._name, value=repr(until))
             is_later = cast(SharedValue.value, Double) < until
             values = {"value": new.excluded.value}
-            session.execute(
-                new.on_conflict_do_update(index_elements=[SharedValue.name], set_=values, where=is_later)
-            )
+            session.execute(new.on_conflict_do_update(index_elements=[SharedValue.name], set_=values, where=is_later))
 
     @property
     def _name(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, Final
 
 from sqlalchemy import delete, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
@@ -13,6 +13,8 @@ from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.past import move_past
 from distriage_serving.store.reviews import update_status
 from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
+
+_AT_ONCE: Final = 500  # rows of one statement
 
 
 class Repositories(Database):
@@ -43,11 +45,31 @@ class Repositories(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted))
 
+    def enable_repositories(self, installation_id: int, names: Iterable[str]) -> None:
+        """The App is on these repositories of an installation.
+
+        Args:
+            names: As GitHub writes them.
+        """
+        rows = [
+            values_of(Repository(name=name, display_name=name, installation_id=installation_id))
+            for name in {name.lower(): name for name in names}.values()
+        ]
+        with self._session(writes=True) as session:
+            for start in range(0, len(rows), _AT_ONCE):
+                new = insert(session, Repository).values(rows[start : start + _AT_ONCE])
+                said = {name: new.excluded[name] for name in ("display_name", "installation_id", "enabled")}
+                session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_=said))
+
     def disable_repositories(self, installation_id: int, names: Collection[str] | None = None) -> None:
         """The App was taken off these repositories of an installation; None: off all."""
         gone = update(Repository).where(Repository.installation_id == installation_id).values(enabled=False)
+        some = list(names or ())
         with self._session(writes=True) as session:
-            session.execute(gone if names is None else gone.where(Repository.name.in_(list(names))))
+            if names is None:
+                session.execute(gone)
+            for start in range(0, len(some), _AT_ONCE):
+                session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
 
     def rename_repository(self, old: str, new: str) -> bool:
         """Move a repository's issues, verdicts, reviews, acts, past issues and waiting jobs.

@@ -18,7 +18,7 @@ from distriage.verdict import Verdict
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
-JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close"]
+JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close", "access"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
 How = Literal["queue", "command", "label", "unlabel"]
@@ -73,7 +73,7 @@ class Delivery(WorkColumns, Base):
         id: GitHub's X-GitHub-Delivery.
         repository: Empty where the event is of none.
         body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under
-            another one.
+            another one. None: the same body may say something new.
         payload: The request's body, JSON text.
     """
 
