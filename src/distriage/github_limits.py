@@ -12,7 +12,7 @@ LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; what nam
 
 
 class Limits(Protocol):
-    """What the clients of one account share. A limit is the account's, so one that goes on asking deepens it for all."""
+    """What the clients of one account share: whoever goes on asking deepens the limit for all."""
 
     def ends_at(self) -> float:
         """When the limit that holds now ends, Unix time in seconds; 0: none does."""

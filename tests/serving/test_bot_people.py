@@ -74,15 +74,17 @@ def test_taking_the_bot_s_label_off_after_deciding_on_another_keeps_the_decision
     assert bot.reviews() == [("queue", "oom", "x", None)]
 
 
-def test_of_two_labels_of_one_second_the_one_that_stays_holds(bot: Bot) -> None:
+@pytest.mark.parametrize(("off", "stays"), [(LEAK, "oom"), (OOM, "leak")])
+def test_of_two_labels_of_one_second_the_one_that_stays_holds(bot: Bot, off: str, stays: str) -> None:
     for name in (OOM, LEAK):
         bot.github.label(ISSUE, name, PERSON)
     first, second = bot.github.timelines[ISSUE]
     second["created_at"] = first["created_at"]
     bot.issue("opened")
-    bot.github.unlabel(ISSUE, LEAK, PERSON)
+    bot.github.unlabel(ISSUE, off, PERSON)
     bot.issue("unlabeled")
-    assert bot.reviews() == [("label", "oom", "maintainer", "hang")]
+    bot.issue("edited")
+    assert bot.reviews() == [("label", stays, "maintainer", "hang")]
 
 
 def test_the_last_command_about_an_axis_counts(bot: Bot) -> None:

@@ -165,7 +165,7 @@ def test_a_repository_that_is_put_on_the_app_again_by_the_same_person_is_a_secon
     """As recorded, the event holds no time, so both have the same body."""
     events = json.loads((node_modules / "@octokit/webhooks-examples/api.github.com/index.json").read_text("utf-8"))
     recorded = {event["name"]: event["examples"] for event in events}["installation_repositories"]
-    added, removed = ([x for x in recorded if x["action"] == action][0] for action in ("added", "removed"))
+    added, removed = (next(x for x in recorded if x["action"] == action) for action in ("added", "removed"))
     guids = [str(uuid.uuid4()) for _ in range(3)]
     for guid, payload in zip(guids, (added, removed, added), strict=True):
         headers = {"X_GitHub_Event": "installation_repositories", "X_GitHub_Delivery": guid}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from distriage_serving.store import Backfilled, Review
 
 # Labels that an issue form sets come with the issue, in its author's name, and are nobody's review.
 TEMPLATE_S: Final = 5.0
+STEP_S: Final = 0.001
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
 # Our pace and GitHub's own limit may each hold a write of `distriage backfill` back for an hour.
 WRITTEN_WITHIN_S: Final = 2 * 3600.0
@@ -28,6 +30,8 @@ class Observed:
     Attributes:
         meant: What the label may say: labels of the axis; None among them: a family.
         sure: The name means one label of one axis and nothing else.
+        at: Unix time in seconds. GitHub's are whole ones; fractions tell apart what one person did with one axis in one
+            second, for at one time she has one verdict on it.
         undone: It was taken back later.
     """
 
@@ -38,11 +42,6 @@ class Observed:
     who: str
     at: float
     undone: bool = False
-
-    @property
-    def event(self) -> tuple[str, str, str, float]:
-        """What `Review.at` calls the same event."""
-        return self.axis, self.who, self.how, self.at
 
     def review(self, said: AxisVerdict | None) -> tuple[str | None, str | None] | None:
         """(the right label, the label that the model had given) by what was said of the axis; None: it tells nothing.
@@ -102,6 +101,7 @@ def observe(issue: ReadIssue, names: Names) -> list[Observed]:
     """
     seen: list[Observed] = []
     by_us: set[str] = set()
+    at_once: Counter[tuple[str, str, str, float]] = Counter()
     last: dict[str, list[int]] = {}  # name -> places in `seen` of what a person last said by it
     for event in issue.label_events:
         name = event.label.casefold()
@@ -123,9 +123,11 @@ def observe(issue: ReadIssue, names: Names) -> list[Observed]:
             if event.added and meant == {None}:  # a family: no label of ours
                 continue
             last[name].append(len(seen))
-            seen.append(
-                Observed(axis, "label" if event.added else "unlabel", meant, len(meanings) == 1, event.who, event.at)
-            )
+            how: Literal["label", "unlabel"] = "label" if event.added else "unlabel"
+            same = (axis, how, event.who, event.at)
+            at = event.at + STEP_S * at_once[same]
+            at_once[same] += 1
+            seen.append(Observed(axis, how, meant, len(meanings) == 1, event.who, at))
     return seen
 
 

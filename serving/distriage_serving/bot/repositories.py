@@ -45,6 +45,7 @@ def current_config(
         return CurrentConfig(_last_good(last), error=str(error))
     values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
+        known = store.get_repository(repository, lock=True)  # whoever found it broken meanwhile has held issues since
         store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
             for issue in store.held_issues(repository):

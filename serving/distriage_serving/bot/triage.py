@@ -94,7 +94,7 @@ def triage(
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
         verdict_id = _keep(store, issue, verdict, plan, names, account)
-        row = store.get_repository(reference.repository) if current.error is not None else None
+        row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
@@ -145,13 +145,10 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
     before = store.latest_verdict(reference.repository, reference.number)
     said = before.verdict if before is not None else verdict
     standing = store.reviews(issue=reference)
-    observed = observe(issue, names)
-    # One person's labels of one axis that were set in one second are one review: it holds as long as any of them.
-    kept = {seen.event for seen in observed if not seen.undone}
-    for seen in observed:
+    for seen in observe(issue, names):
         axis = said.axes.get(seen.axis)
         told = seen.review(axis)
-        if told is None or (seen.undone and seen.event in kept):
+        if told is None:
             continue
         label, predicted = told
         if is_decided(seen, predicted, standing, names):

@@ -30,10 +30,15 @@ class Repositories(Database):
             new = insert(session, Repository).values(values_of(Repository(name=name, display_name=name)) | values)
             session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_=values))
 
-    def get_repository(self, name: str) -> Repository | None:
-        """The repository, if it is known; `enabled` says whether the App is on it."""
-        with self._session(writes=False) as session:
-            return session.scalar(select(Repository).where(Repository.name == name))
+    def get_repository(self, name: str, *, lock: bool = False) -> Repository | None:
+        """The repository, if it is known; `enabled` says whether the App is on it.
+
+        Args:
+            lock: Until the transaction ends, nobody else changes what is noted about it.
+        """
+        wanted = select(Repository).where(Repository.name == name).execution_options(populate_existing=True)
+        with self._session(writes=lock) as session:
+            return session.scalar(wanted.with_for_update() if lock else wanted)
 
     def list_repositories(self, *, enabled: bool | None = None, installation_id: int | None = None) -> list[Repository]:
         """Repositories by name; None: whatever they have."""
