@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 _NEXT: Final = re.compile(r'<([^<>]*)>;\s*rel="next"')
+CLOCKS_S: Final = 10.0  # an answer's way, and what two clocks that are set right may differ by
 _NUMBER: Final = re.compile("[0-9]{1,12}")
 
 
@@ -121,8 +123,17 @@ def rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
     if _NUMBER.fullmatch(wait_s):
         return now + int(wait_s)
     if headers.get("x-ratelimit-remaining") == "0" and _NUMBER.fullmatch(end):
-        return float(end)
+        return float(end) + _ahead_s(headers.get("date", ""), now)
     return None
+
+
+def _ahead_s(date: str, now: float) -> float:
+    """By how much our clock is ahead of GitHub's, so that a limit by its clock does not seem to be over; 0: hardly."""
+    try:
+        ahead_s = now - parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return ahead_s if abs(ahead_s) > CLOCKS_S else 0.0
 
 
 def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:

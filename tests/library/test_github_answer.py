@@ -84,3 +84,11 @@ def test_no_answer_breaks_the_reading(status: int, headers: dict[str, str], body
 )
 def test_when_the_next_request_is_allowed(headers: dict[str, str], reset_s: float | None) -> None:
     assert rate_limit_reset(headers, now=1000) == reset_s
+
+
+@pytest.mark.parametrize(("now", "reset_s"), [(1005, 1060), (1600, 1660), (400, 460)])
+def test_a_limit_ends_by_github_s_clock(now: float, reset_s: float) -> None:
+    """Otherwise a clock that is ahead takes it for over, and asks again and again."""
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1060", "date": "Thu, 01 Jan 1970 00:16:40 GMT"}
+    assert rate_limit_reset(headers, now) == reset_s
+    assert rate_limit_reset(headers | {"date": "hostile"}, now) == 1060

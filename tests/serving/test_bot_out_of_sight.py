@@ -10,6 +10,7 @@ import pytest
 from distriage.taxonomy import default_taxonomy
 from distriage_serving.bot import reconcile, triage
 from distriage_serving.bot.repositories import CurrentConfig
+from distriage_serving.bot.sweep import SWEEP_EVERY_S
 from distriage_serving.github.app_auth import App
 from distriage_serving.store import Issue, Job
 
@@ -32,6 +33,15 @@ def test_an_issue_of_a_repository_that_is_out_of_sight_stays_open(bot: Bot) -> N
     bot.deliver("issues", bot.github.payload("reopened", ISSUE))
     del bot.github.issues[ISSUE]
     out_of_sight(bot)
+    bot.settle()
+    assert bot.stored().state == "open" and bot.job().state == "ignored"
+
+
+def test_while_issues_are_switched_off_none_counts_as_deleted(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.deliver("issues", bot.github.payload("edited", ISSUE))
+    bot.github.gone.add(ISSUE)  # GitHub answers 410 for each
+    bot.github.without_issues.add("owner/repo")
     bot.settle()
     assert bot.stored().state == "open" and bot.job().state == "ignored"
 
@@ -132,3 +142,30 @@ def test_a_permission_that_was_granted_counts_at_once(bot: Bot) -> None:
     bot.github.tokens = dict.fromkeys(bot.github.tokens, 0.0)  # what the old token may not do
     installed(bot, "installation", "new_permissions_accepted")
     assert [job.attempts for job in bot.store.list_work(Job) if job.kind == "access"] == [1]
+
+
+def test_a_repository_that_takes_the_name_of_one_that_is_gone_is_worked_on(bot: Bot) -> None:
+    bot.store.enable_repositories(INSTALLATION, ["owner/name"])
+    bot.store.disable_repositories(INSTALLATION, ["owner/name"])
+    bot.issue("opened")
+    bot.github.rename("owner/repo", "owner/name")
+    changes = {"repository": {"name": {"from": "repo"}}}
+    installed(bot, "repository", "renamed", changes=changes, repository={"full_name": "owner/name"})
+    bot.github.open("owner/name#2", TITLE, BODY)
+    bot.deliver("issues", bot.github.payload("opened", "owner/name#2"))
+    bot.settle()
+    assert on(bot) == ["owner/name"] and bot.github.labels("owner/name#2") == [HANG]
+
+
+def test_many_repositories_are_compared_little_by_little_and_all_in_their_time(bot: Bot) -> None:
+    names = [f"owner/r{number:04}" for number in range(1000)]
+    bot.store.enable_repositories(INSTALLATION, names)
+    compared: list[str] = []
+    for _ in range(int(reconcile.EVERY_S / SWEEP_EVERY_S)):
+        jobs = reconcile.due(bot.store, SWEEP_EVERY_S)
+        assert len(jobs) <= 28
+        for job in jobs:
+            bot.store.save_repository(job.repository, reconciled_at=bot.clock())
+        compared += [job.repository for job in jobs]
+        bot.clock.now += SWEEP_EVERY_S
+    assert sorted(compared) == names

@@ -115,3 +115,10 @@ def test_labels_of_other_bots_and_of_an_issue_form_are_nobody_s_verdict(bot: Bot
     bot.github.unlabel(ISSUE, LEAK, OTHER_BOT)
     bot.issue("opened")
     assert bot.reviews(undone=True) == [] and sorted(bot.github.labels(ISSUE)) == ["bug", OOM]
+
+
+def test_a_label_that_another_bot_took_off_is_not_set_again_and_is_nobody_s_review(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.unlabel(ISSUE, HANG, OTHER_BOT)
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == [] and bot.reviews(undone=True) == []

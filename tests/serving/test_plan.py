@@ -82,7 +82,7 @@ def test_the_family_is_set_only_where_configured() -> None:
 def test_a_label_that_a_person_removed_is_not_set_again() -> None:
     made = plan(removed=frozenset({"Symptom: runtime-hang"}))
     assert made.labels == ("stage: training-evaluation",)
-    assert why(made, "symptom: runtime-hang") == "a person took it off this issue"
+    assert why(made, "symptom: runtime-hang") == "somebody took it off this issue"
 
 
 @pytest.mark.parametrize("present", ["symptom: native-crash", "symptom: runtime-hang", "SYMPTOM: Memory"])

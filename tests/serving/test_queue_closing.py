@@ -141,6 +141,19 @@ def test_github_is_brought_in_step_and_twice_is_as_once(github: GitHub, sqlite_s
     assert bring_in_step(client, sqlite_store, job).nothing_to_do
 
 
+def test_a_locked_issue_is_closed_as_a_duplicate_without_a_comment(
+    github: GitHub, sqlite_store: Store, job: Job
+) -> None:
+    github.open(ISSUE, "A hang", "It hangs.", locked=True)
+    sqlite_store.add_act(row("duplicate", duplicate_of=12))
+    assert bring_in_step(Client(github.token, github.url, login=BOT["login"]), sqlite_store, job).note == "closed"
+    assert (github.issues[ISSUE]["state"], github.labels(ISSUE), github.comments(ISSUE)) == (
+        "closed",
+        ["duplicate"],
+        [],
+    )
+
+
 def test_what_was_taken_back_in_time_is_never_written(github: GitHub, sqlite_store: Store, job: Job) -> None:
     github.open(ISSUE, "A hang", "It hangs.")
     sqlite_store.add_act(row("not_planned"))

@@ -55,6 +55,7 @@ class GitHub:
         page_items: Largest page.
         installations: Ids of those that are there and not suspended.
         repositories: That the App is on, beside those that have issues.
+        without_issues: Repositories whose issues are switched off.
         roles: Login -> `role_name` in every repository.
         reactions: Id of a comment -> what the bot reacted with.
         check_runs: Commit -> check runs.
@@ -84,6 +85,7 @@ class GitHub:
         self.page_items = 100
         self.installations = {INSTALLATION}
         self.repositories: set[str] = set()
+        self.without_issues: set[str] = set()
         self.roles: dict[str, str] = {"maintainer": "maintain"}
         self.reactions: dict[int, list[str]] = {}
         self.check_runs: dict[str, list[dict[str, Any]]] = {}

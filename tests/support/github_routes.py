@@ -98,7 +98,9 @@ def _user(github: GitHub, request: Request) -> Fault:
 
 @route("GET /repos/{repository}")
 def _repository(github: GitHub, request: Request, repository: str) -> Fault:
-    return _found({"id": 1, "name": repository.partition("/")[2], "full_name": repository})
+    has_issues = repository not in github.without_issues
+    name = repository.partition("/")[2]
+    return _found({"id": 1, "name": name, "full_name": repository, "has_issues": has_issues})
 
 
 @route("GET /repos/{repository}/contents/{path}")

@@ -85,7 +85,7 @@ def with_backfilled(issue: ReadIssue, noted: Iterable[Backfilled], account: str 
         issue.state,
         labels_by_us=frozenset(label for label in issue.state.labels if label.casefold() in ours),
         touched=frozenset(event.label for event in events if event.by != "us"),
-        removed=frozenset(event.label for event in events if event.by == "person" and not event.added),
+        removed=frozenset(event.label for event in events if event.by != "us" and not event.added),
     )
     return replace(issue, state=state, label_events=tuple(events))
 

@@ -7,6 +7,7 @@ by itself, for it was closed, deleted or transferred.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -23,18 +24,23 @@ from distriage_serving.store import SNOOZE, Job, NewJob, Store, reconcile_job, r
 from distriage_serving.times import epoch_s
 
 EVERY_S: Final = 6 * 3600.0
+AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
 
 
-def due(store: Store) -> list[NewJob]:
-    """The repositories whose turn it is, a job each."""
+def due(store: Store, look_s: float) -> list[NewJob]:
+    """The repositories whose turn it is, a job each, the longest due first.
+
+    Args:
+        look_s: Seconds from one look to the next. Of many repositories only their part is taken each time: a new issue
+            waits behind them, and all have one rate limit.
+    """
     before = store.clock() - EVERY_S
-    return [
-        reconcile_job(row.name, row.installation_id)
-        for row in store.list_repositories(enabled=True)
-        if row.installation_id is not None and (row.reconciled_at or 0.0) <= before
-    ]
+    rows = [row for row in store.list_repositories(enabled=True) if row.installation_id is not None]
+    turn = sorted((row.reconciled_at or 0.0, row.name, row.installation_id) for row in rows)
+    most = max(AT_ONCE, math.ceil(len(rows) * look_s / EVERY_S))
+    return [reconcile_job(name, installation_id) for at, name, installation_id in turn[:most] if at <= before]
 
 
 def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:

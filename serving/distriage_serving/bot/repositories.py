@@ -111,13 +111,11 @@ def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> b
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    if error.status == 410:
-        return True
     try:
-        client.json(f"/repos/{issue.repository}")
+        repository = client.json(f"/repos/{issue.repository}")
     except NotFoundError:
-        return False
-    return True
+        return error.status == 410
+    return repository.get("has_issues") is not False  # while issues are switched off, all are shown as deleted
 
 
 def _last_good(stored: object) -> RepositoryConfig:

@@ -31,7 +31,7 @@ def look_around(store: Store, app: App) -> Done:
     """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
-    jobs = tuple(due(store))
+    jobs = tuple(due(store, SWEEP_EVERY_S))
     try:
         asked = sweep(app.client(), store.clock())
     except GitHubError as error:  # the comparison finds what was lost, so it must not wait for the deliveries

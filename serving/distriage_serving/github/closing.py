@@ -19,7 +19,7 @@ DUPLICATE: Final = "duplicate"  # the label, one of those that GitHub gives each
 
 
 def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int | None) -> None:
-    """Close an issue; of a duplicate say first of which, and label it.
+    """Close an issue; of a duplicate say first of which, unless it is locked, and label it.
 
     Args:
         reason: GitHub's: `completed`, `not_planned` or `duplicate`.
@@ -44,7 +44,11 @@ def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Non
     own = find_own_comment(client, issue, DUPLICATE)
     if own is None or own.digest != marker.digest:
         replaces = own.id if own is not None else None
-        write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
+        try:
+            write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
+        except RefusedError as error:
+            if error.status != 403:  # else the conversation is locked, or what follows is refused too
+                raise
     client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
 
 

@@ -165,7 +165,7 @@ class History:
     Attributes:
         touched: Labels that somebody else set or took off.
         ours: Labels whose last event is that we set them, in lower case.
-        removed: Labels that a person took off.
+        removed: Labels that a person or another bot took off.
         label_events: Oldest first.
         comment: The own one of the kind that is looked for.
         comment_deleted: Any comment.
@@ -203,7 +203,8 @@ class History:
             (self.ours.add if self._is_us(actor) else self.ours.discard)(label.casefold())
         elif kind == "unlabeled" and isinstance(label, str):
             self.ours.discard(label.casefold())
-            if (actor or {}).get("type") != "Bot":  # a deleted account has no type, and was a person
+            # By hand, a person whose token we have is not we. A deleted account has no type, and was a person.
+            if not self._is_us(actor) or (actor or {}).get("type") != "Bot":
                 self.removed.add(label)
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
             self.type_touched = self.type_touched or not self._is_us(actor)

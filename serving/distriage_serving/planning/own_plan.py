@@ -34,7 +34,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
         elif name in decided and decided[name] is None:
             left_out.append(LeftOut(label, "a person says that it is not right"))
         elif name in removed and name not in decided:  # a decision that counts is newer
-            left_out.append(LeftOut(label, "a person took it off this issue"))
+            left_out.append(LeftOut(label, "somebody took it off this issue"))
         elif name not in known:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
         else:

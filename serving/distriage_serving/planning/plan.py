@@ -6,9 +6,9 @@ Labels are added. A label is taken off only if Distriage set it, and
 - the report was rewritten, only Distriage ever labelled the axis, and the label no longer holds;
 - it is `needs-triage`, and the need is over.
 
-A label that a person took off is not set again. Nothing is added on an axis that has a label already, whoever set it,
-except the label itself beside its own family that Distriage set before. An issue type is set where there is none and
-nobody else ever touched it. There is at most one comment.
+A label that somebody else took off is not set again. Nothing is added on an axis that has a label already, whoever
+set it, except the label itself beside its own family that Distriage set before. An issue type is set where there is
+none and nobody else ever touched it. There is at most one comment.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class _Planner:
         if label.off is not None:
             self.leave(label.name, label.off)
         elif not again and name in _folded(self.state.removed):
-            self.leave(label.name, "a person took it off this issue")
+            self.leave(label.name, "somebody took it off this issue")
         elif name in _folded(self.labels):
             self.leave(label.name, "already added for another axis")
         elif name in _folded(self.state.repository_labels):

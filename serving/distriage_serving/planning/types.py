@@ -30,7 +30,7 @@ class IssueState:
         sender_is_bot: A bot or an App caused the event that is being answered.
         labels: Names of the labels on the issue.
         labels_by_us: Those of them that Distriage's own account set.
-        removed: Names that a person took off the issue at any time.
+        removed: Names that a person or another bot took off the issue at any time.
         repository_labels: Names of all labels of the repository.
         touched: Names that anybody but Distriage ever put on the issue or took off.
         rewritten: The report is another one than that which Distriage labelled.

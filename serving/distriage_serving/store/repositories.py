@@ -105,9 +105,11 @@ class Repositories(Database):
 
 
 def _move_repository(session: Session, row: Repository, new: str) -> None:
-    values = values_of(row) | {"name": new, "display_name": new}
-    kept = insert(session, Repository).values(values)
-    session.execute(kept.on_conflict_do_nothing())
+    """Of another repository that had the new name once, and that the App is off, nothing is kept."""
+    moved = insert(session, Repository).values(values_of(row) | {"name": new, "display_name": new})
+    values = {name: moved.excluded[name] for name in values_of(row) if name != "name"}
+    off = Repository.enabled.is_(False)
+    session.execute(moved.on_conflict_do_update(index_elements=[Repository.name], set_=values, where=off))
     session.execute(delete(Repository).where(Repository.name == row.name))
 
 
