@@ -122,3 +122,16 @@ def test_a_label_that_another_bot_took_off_is_not_set_again_and_is_nobody_s_revi
     bot.github.unlabel(ISSUE, HANG, OTHER_BOT)
     bot.issue("edited")
     assert bot.github.labels(ISSUE) == [] and bot.reviews(undone=True) == []
+
+
+def test_sorting_old_issues_by_labels_does_not_wake_the_bot(bot: Bot) -> None:
+    """They were there before the App, and a comment on each would mail people."""
+    bot.github.files["owner/repo/.github/distriage.yml"] = COMMENTED
+    bot.github.issues[ISSUE] |= {"created_at": "2024-03-01T10:00:00Z"}
+    bot.github.label(ISSUE, "bug", PERSON)
+    bot.issue("labeled")
+    assert bot.writes() == [] and "backfill" in str(bot.store.list_work(Delivery)[0].last_error)
+    bot.issue("edited")
+    bot.github.label(ISSUE, OOM, PERSON)
+    bot.issue("labeled")
+    assert ("label", "oom", "maintainer", "hang") in bot.reviews()

@@ -18,7 +18,9 @@ from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 from distriage_serving.times import epoch_s
 
 _AT_ONCE: Final = frozenset({"opened", "reopened"})
-_AFTER_A_WHILE: Final = frozenset({"edited", "labeled", "unlabeled"})
+_LABELS: Final = frozenset({"labeled", "unlabeled"})
+_AFTER_A_WHILE: Final = frozenset({"edited", *_LABELS})
+NEW_S: Final = 86400.0  # the bot has heard of a younger issue, or is about to
 _STATES: Final[Mapping[str, Lifecycle]] = {
     "closed": "closed",
     "deleted": "deleted",
@@ -35,10 +37,12 @@ class Triage:
 
     Attributes:
         debounced: Not at once: a further event puts it off.
+        if_known: Only an issue that the bot knows: the event is no reason to begin with an old one.
     """
 
     issue: IssueReference
     debounced: bool
+    if_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,9 @@ def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) ->
     if is_bot(details.get("user")):
         return Ignored("a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:
-        return Triage(issue, debounced=action in _AFTER_A_WHILE)
+        age_s = epoch_s(details.get("updated_at")) - epoch_s(details.get("created_at"))
+        is_old = action in _LABELS and age_s > NEW_S
+        return Triage(issue, debounced=action in _AFTER_A_WHILE, if_known=is_old)
     return Ignored(f"nothing to do for the action {action}")
 
 

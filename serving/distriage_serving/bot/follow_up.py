@@ -31,6 +31,8 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
     match effect:
         case Ignored(why):
             return why
+        case Triage(issue, _, if_known) if if_known and store.get_issue(issue.repository, issue.number) is None:
+            return "it was there before the App; `distriage backfill` takes such issues"
         case Triage(issue, debounced):
             store.put_job(triage_job(issue, installation_id), store.clock() + (debounce_s if debounced else 0.0))
         case Command(issue, argument):
