@@ -128,6 +128,8 @@ def classify(
     batch = any(map(is_batch, sources))
     if (second_reader is not None or show_request) and (batch or output is not None):
         raise InputError("--second-reader and --show-request take single reports; a batch is answered without them")
+    if (reader_model or reader_calibration is not None) and second_reader is None and not show_request:
+        raise InputError("--reader-model and --reader-calibration go with --second-reader URL")
     if (batch and not json_) or output is not None:
         from distriage.engine.answers import Settings
         from distriage.engine.run import Items, run_cluster, run_local

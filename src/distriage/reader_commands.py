@@ -229,10 +229,12 @@ def asking_of(reader: str, mode: Mode, model: str | Classifier | None, axes: str
     """
     from distriage.classifier import Classifier
     from distriage.second_reader.bulk import Asking
+    from distriage.second_reader.endpoint import check_reader_name
     from distriage.second_reader.reader import check_axes
 
     if not reader:
         raise ConfigError("--reader-model is missing; expected the name of the second reader's model")
+    check_reader_name(reader)
     classifier = model if isinstance(model, Classifier) else Classifier(model)
     known = check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy)
     return Asking(classifier, reader, mode, known, times)

@@ -91,6 +91,8 @@ def test_a_batch_and_a_missing_name_are_refused(command: Command, keyword_bundle
     batch = tmp_path / "reports.jsonl"
     batch.write_bytes(b'{"title": "it hangs"}\n')
     assert_one_line(command("classify", batch, "--second-reader", "http://127.0.0.1:1"), "take single reports")
+    for option in ("--reader-model", "--reader-calibration"):
+        assert_one_line(command("classify", option, "m", stdin=REPORT), "go with --second-reader URL")
     finished = command("classify", "--model", keyword_bundle, "--second-reader", "http://127.0.0.1:1", stdin=REPORT)
     assert_one_line(finished, "second reader: no model")
 

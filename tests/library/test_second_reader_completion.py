@@ -51,6 +51,24 @@ def test_a_report_that_may_be_of_another_field_gets_no_label_by_becoming_a_bug()
     assert (symptom(False).outcome, symptom(False).reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
 
 
+@pytest.mark.parametrize("label", ["runtime-hang", "memory-growth"])  # the likeliest before, and after
+def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whole(label: str) -> None:
+    first = make_verdict(axis_verdict("kind", "bug"), axis_verdict("symptom", "runtime-hang", outcome="suggest"))
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    prediction = Prediction("toy", scores, surely_in_domain=False)
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": FUSION})
+    both = complete(
+        first,
+        prediction,
+        {"symptom": {label: 1.0}},
+        TAXONOMY,
+        "m",
+        calibration,
+        lambda _, found: Mode.PRECISE if found == label else Mode.BALANCED,
+    )
+    assert (both.axes["symptom"].outcome, both.axes["symptom"].reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
+
+
 @pytest.mark.parametrize("same_family", [True, False])
 def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) -> None:
     axis = TAXONOMY.axes["symptom"]

@@ -40,7 +40,8 @@ def test_an_answer_comes_with_the_tokens_that_it_took(double: Double) -> None:
         ((200, b"{}"), "none of the offered answers"),
         ((200, GOOD.replace(b"A", b"Z")), "none of the offered answers"),
         ((200, GOOD.replace(b'{\\"cause\\": \\"A\\"}', b"zebra")), "none of the offered answers"),
-        ((200, b" " * (2 << 20)), "cannot be reached"),
+        ((200, b" " * (2 << 20)), "answer is too long"),
+        ((500, b" " * (2 << 20)), "refused (HTTP 500)"),
     ],
 )
 def test_what_goes_wrong_is_said_in_our_words(double: Double, answer: tuple[int, bytes], why: str) -> None:
@@ -125,3 +126,53 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> Non
     with pytest.raises(ConfigError, match="its key holds other characters") as refused:
         EndpointSettings("http://x", "m", key=key)
     assert key not in str(refused.value)
+
+
+def test_an_answer_that_is_too_long_was_paid_for_all_the_same(double: Double) -> None:
+    double.answer = lambda _: (200, b" " * (2 << 20))
+    settings = EndpointSettings(double.url, "m", tokens_per_day=15)
+    with Endpoint(settings, DailyBudget(settings)) as endpoint:
+        said = [endpoint.ask(REQUEST) for _ in range(2)]
+    assert [getattr(answer, "result", None) for answer in said] == ["nonsense", "budget"]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ALL_PROXY": "socks5://user:zebra@127.0.0.1:1"},
+        {"HTTP_PROXY": "http://127.0.0.1:zebra"},
+        {"SSL_CERT_FILE": "/zebra"},
+        {"NO_PROXY": "[::1]:zebra"},
+    ],
+)
+def test_an_environment_that_the_client_cannot_use_is_one_line(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=next(iter(variables))) as error:
+        Endpoint(EndpointSettings("http://127.0.0.1:1", "m"))
+    assert "zebra" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a..example/v1",
+        f"http://{'a' * 70}.example/v1",
+        "http://xn--/v1",
+        "http://h/v1?version=1",
+        "http://h/v1#part",
+        "http://me:zebra@h/v1",
+        "ftp://me:zebra@h/v1",
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigError, match="expected an address such as") as error:
+        EndpointSettings(url, "m")
+    assert "zebra" not in str(error.value)
+
+
+def test_a_name_that_no_json_holds_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"model 'm\\udcff'; expected a name"):
+        EndpointSettings("http://h/v1", "m\udcff")

@@ -107,3 +107,20 @@ def test_a_calibration_that_was_fitted_on_earlier_questions_is_refused(tmp_path:
     file.write_text('{"format": 1, "reader": "m", "model": "toy", "axes": {}}', encoding="utf-8")
     with pytest.raises(ConfigError, match=r"reader\.json: format: expected 2, found 1"):
         load_calibration(file, "m", "toy")
+
+
+@pytest.mark.parametrize(
+    ("axes", "fault"),
+    [
+        ('{"cause": {"first": 1e999}}', r"axes\.cause\.first: expected less than or equal to 10, found inf"),
+        ('{"cause": {"second": Infinity}}', r"axes\.cause\.second: expected less than or equal to 10"),
+        ('{"cause": {"thresholds": {"0.8": 0.6}}}', r"axes\.cause\.thresholds: unknown key 0\.8; known: 0\.80, 0\.90"),
+        ('{"couse": {}}', r"axes: unknown key couse; known: kind, stage, symptom, cause, fix"),
+        ('{"cause": {"reports": -1}}', r"axes\.cause\.reports: expected greater than or equal to 0"),
+    ],
+)
+def test_a_calibration_that_was_edited_wrongly_is_refused(axes: str, fault: str, tmp_path: Path) -> None:
+    file = tmp_path / "reader.json"
+    file.write_text(f'{{"reader": "m", "model": "toy", "axes": {axes}}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match=fault):
+        load_calibration(file, "m", "toy")

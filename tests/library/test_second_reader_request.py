@@ -211,6 +211,16 @@ def test_log_probabilities_of_the_code_become_shares() -> None:
     )
 
 
+@pytest.mark.parametrize("logprob", [-0.1, -(10**400), float("-inf"), float("nan")])
+def test_log_probabilities_that_say_nothing_of_the_chosen_code_count_as_none(logprob: float) -> None:
+    request = ask(axes=("cause",))
+    chosen, other, *_ = request.codes["cause"]
+    told = other if logprob == -0.1 else chosen
+    tokens = [{"token": '{"cause": "'}, {"token": chosen, "top_logprobs": [{"token": told, "logprob": logprob}]}]
+    answer = read_answer(completion(json.dumps({"cause": chosen}), logprobs={"content": tokens}), request.codes)
+    assert answer == {"cause": {request.codes["cause"][chosen]: 1.0}}
+
+
 def test_two_answers_that_differ_are_a_doubt() -> None:
     assert mean_shares([{"cause": {"a": 1.0}}, {"cause": {"b": 1.0}}]) == {"cause": {"a": 0.5, "b": 0.5}}
 

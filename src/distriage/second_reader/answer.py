@@ -14,6 +14,7 @@ from typing import Any
 
 Shares = Mapping[str | None, float]  # label -> share, sum 1; None is "none of these"
 
+LEAST_LOGPROB = -1000.0  # what is below has a share of 0, or is no logarithm of a probability
 _FENCED = re.compile(r"\A```(?:json)?\n(.{1,2000}?)\n?```\Z", re.S)
 
 
@@ -73,7 +74,8 @@ def _shares(
             return certain
         position += len(text)
         if position > place.end():
-            return _weighed(token.get("top_logprobs"), options) or certain
+            weighed = _weighed(token.get("top_logprobs"), options)
+            return weighed if options[code] in weighed else certain  # else they are those of another token
     return certain
 
 
@@ -84,7 +86,8 @@ def _weighed(alternatives: object, options: Mapping[str, str | None]) -> dict[st
         if not isinstance(item, dict) or not isinstance(item.get("token"), str):
             continue
         code, logprob = item["token"].strip(' "'), item.get("logprob")
-        if code in options and isinstance(logprob, int | float) and not isinstance(logprob, bool) and logprob <= 0:
+        is_number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
+        if code in options and is_number and LEAST_LOGPROB < logprob <= 0:
             weights[options[code]] = weights.get(options[code], 0.0) + math.exp(logprob)
     total = sum(weights.values())
     return {label: weight / total for label, weight in weights.items()} if total > 0 else {}

@@ -7,22 +7,34 @@ validation reports (a logarithmic opinion pool: Genest & Zidek, 1986, "Combining
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.errors import ConfigError
+from distriage.policy import PRECISION
 from distriage.second_reader.answer import Shares
+from distriage.second_reader.request import AXES
 from distriage.validation import first_fault
 
 LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks
 FORMAT: Literal[2] = 2  # 1: fitted on other questions
 
 Probability = Annotated[float, Field(ge=0, le=1)]
+Exponent = Annotated[float, Field(ge=0, le=10)]  # a greater one leaves no probability between 0 and 1
+
+_Value = TypeVar("_Value")
+
+
+def _only(known: Collection[str], given: Mapping[str, _Value]) -> Mapping[str, _Value]:
+    """Refuse a key that nothing reads: a promise under it would be kept in silence by nobody."""
+    if wrong := [key for key in given if key not in known]:
+        raise ValueError(f"unknown key {wrong[0]}; known: {', '.join(known)}")
+    return given
 
 
 class _Model(BaseModel):
@@ -39,10 +51,12 @@ class AxisFusion(_Model):
         reports: Number of validation reports behind it.
     """
 
-    first: float = Field(default=1.0, ge=0)
-    second: float = Field(default=1.0, ge=0)
-    thresholds: Mapping[str, Probability] = {}
-    reports: int = 0
+    first: Exponent = 1.0
+    second: Exponent = 1.0
+    thresholds: Annotated[
+        Mapping[str, Probability], AfterValidator(lambda given: _only(PRECISION.values(), given))
+    ] = {}
+    reports: int = Field(default=0, ge=0)
 
 
 class ReaderCalibration(_Model):
@@ -58,7 +72,7 @@ class ReaderCalibration(_Model):
     reader: str
     model: str
     times: int = Field(default=1, ge=1, le=2)
-    axes: Mapping[str, AxisFusion]
+    axes: Annotated[Mapping[str, AxisFusion], AfterValidator(lambda given: _only(AXES, given))]
 
 
 def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:

@@ -49,13 +49,18 @@ def complete(
         required: How sure a label must be; default: as the verdict's mode says.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
+
+    def silenced(axis: str, label: str) -> str | None:
+        mode = wanted(axis, label)
+        return domain_silence(axis, prediction, taxonomy, mode if isinstance(mode, Mode) else Mode.BALANCED)
+
     axes: dict[str, AxisVerdict] = {}
     answered = []
     for axis, said in verdict.axes.items():  # what an axis requires comes before it
         fusion = calibration.axes.get(axis) if calibration is not None else None
         given = shares.get(axis)
         measured = fusion is not None and bool(fusion.thresholds)
-        silence = domain_silence(axis, prediction, taxonomy, verdict.mode)
+        silence = silenced(axis, said.label)
         if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
             said = said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": silence})
         # A label that the first reader gives falls only to one who was measured.
@@ -63,7 +68,10 @@ def complete(
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
             outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
-            said = _axis(said, joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
+            reason = f"{reason}; read by {reader}"
+            if (silence := silenced(axis, label)) is not None:  # of this label more may be asked
+                outcome, reason = Outcome.ABSTAIN, silence
+            said = _axis(said, joined, outcome, reason, taxonomy.axes[axis])
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
     likely = {

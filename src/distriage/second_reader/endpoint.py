@@ -9,6 +9,7 @@ just as strictly, as it is where the endpoint takes the schema and does not heed
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -50,19 +51,34 @@ class EndpointSettings:
 
     def __post_init__(self) -> None:
         if not _is_address(self.url):
-            raise ConfigError(f"second reader {self.url!r}: expected an address such as http://127.0.0.1:8000/v1")
-        if not self.model:
-            raise ConfigError("second reader: no model; expected the name under which the endpoint serves it")
+            shown = re.sub(r"//[^/]*@", "//***@", self.url)  # what stands there may be a password
+            raise ConfigError(f"second reader {shown!r}: expected an address such as http://127.0.0.1:8000/v1")
+        check_reader_name(self.model)
         if not (self.key.isascii() and self.key.isprintable()):  # no HTTP header can hold it; the key is not shown
             raise ConfigError("second reader: its key holds other characters; expected one line of ASCII")
+
+
+def check_reader_name(name: str) -> None:
+    """Refuse what can be no model's name: it is sent as JSON and shown to people.
+
+    Raises:
+        ConfigError: it is empty, or holds what cannot be printed.
+    """
+    if not name:
+        raise ConfigError("second reader: no model; expected the name under which the endpoint serves it")
+    if not name.isprintable():
+        raise ConfigError(f"second reader: model {name!r}; expected a name of characters that can be printed")
 
 
 def _is_address(url: str) -> bool:
     try:
         parts = httpx.URL(url)
-    except httpx.InvalidURL:
+        host = parts.host
+        parts.raw_host.decode("ascii").encode("idna")  # as the socket does
+    except (httpx.InvalidURL, UnicodeError):
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.host) and not parts.userinfo
+    # A path is added to it, so that it cannot end in a query.
+    return parts.scheme in {"http", "https"} and bool(host) and not parts.userinfo and not set(url) & {"?", "#"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +155,9 @@ class Endpoint:
         Args:
             budget: None: one in memory, of this process.
             observe: Told what became of each question: `answered`, or a `Failure`.
+
+        Raises:
+            ConfigError: the proxy or the certificates that the environment names cannot be used.
         """
         self.settings = settings
         self._budget = budget or DailyBudget(settings)
@@ -146,7 +165,13 @@ class Endpoint:
         self._refused: frozenset[str] = frozenset()
         headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
         # No redirects: the key and the report go to the configured host only.
-        self._client = httpx.Client(headers=headers, timeout=settings.timeout_s, follow_redirects=False)
+        try:
+            self._client = httpx.Client(headers=headers, timeout=settings.timeout_s, follow_redirects=False)
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:  # its message may show a password
+            raise ConfigError(
+                "second reader: a proxy or certificates of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
+                f"NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR) cannot be used ({type(error).__name__})"
+            ) from None
 
     def __enter__(self) -> Self:
         """For `with`."""
@@ -192,6 +217,8 @@ class Endpoint:
             return self._ask(request)
         if status != 200:
             return Unanswered(f"the second reader refused (HTTP {status})", "refused")
+        if len(content) > MAX_RESPONSE_BYTES:
+            return Unanswered("the second reader's answer is too long", "nonsense")
         try:
             completion = json.loads(content)
         except (ValueError, RecursionError):
@@ -211,7 +238,7 @@ class Endpoint:
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MAX_RESPONSE_BYTES:
-                    raise httpx.RemoteProtocolError("the answer is too long")
+                    break  # such an answer was paid for, as any other
                 if time.monotonic() > deadline:
                     raise httpx.ReadTimeout("the answer takes too long")
             return response.status_code, bytes(content)

@@ -16,13 +16,12 @@ from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
 from distriage.second_reader.endpoint import Answered, Endpoint, EndpointSettings, Unanswered
-from distriage.second_reader.request import Question, is_in_doubt
+from distriage.second_reader.request import AXES, Question, is_in_doubt
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
 from distriage.verdict import Findings, Verdict
 
-AXES: Final = ("kind", "stage", "symptom", "cause", "fix")
 SURE: Final = 0.98  # probability from which on an axis is not asked about
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
 
