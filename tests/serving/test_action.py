@@ -87,6 +87,7 @@ PREDICTABLE: dict[str, Callable[[GitHub, Path], dict[str, Any]]] = {
     "event that is not JSON": lambda _d, r: ((r / "event.json").write_text("{") and {}) or {},
     "no event file": lambda _d, r: {"event_path": str(r / "none.json")},
     "issue number that is none": lambda _d, _r: {"issue_number": "1; rm -rf /"},
+    "issue number of many digits": lambda _d, _r: {"issue_number": "1" * 5000},
     "repository that is none": lambda _d, _r: {"repository": "../../x"},
     "mode that is none": lambda _d, _r: {"mode": "fast"},
     "dry-run that is none": lambda _d, _r: {"dry_run": "perhaps"},
@@ -217,6 +218,8 @@ def test_action_yml_is_as_the_command_expects() -> None:
     action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
     assert set(action["inputs"]) >= {"repo-token", "configuration-path", "issue-number", "dry-run", "strict", "mode"}
     assert set(action["outputs"]) == {"labels-added", "prediction"}
+    added = action["outputs"]["labels-added"]["value"]
+    assert added.endswith("|| '[]' }}"), "fromJSON of an empty output would turn the next step red"
     assert action["runs"]["using"] == "composite"
     for step in action["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "an expression in a program"
@@ -227,6 +230,14 @@ def test_action_yml_is_as_the_command_expects() -> None:
     label = action["runs"]["steps"][-1]["env"]
     expected = {f"DISTRIAGE_{name.upper().replace('-', '_')}" for name in action["inputs"] if name != "repo-token"}
     assert {name for name in label if name.startswith("DISTRIAGE_")} == expected
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/github-action.md"])
+def test_two_runs_for_one_issue_follow_each_other(page: str) -> None:
+    """Both would find no comment yet, and write one each."""
+    fences = re.findall(r"```yaml\n(.*?)```", (REPOSITORY / page).read_text(encoding="utf-8"), re.S)
+    workflow = next(text for text in fences if "issues:\n    types:" in text)
+    assert "github.event.issue.number" in yaml.safe_load(workflow)["concurrency"]["group"]
 
 
 def test_the_lock_holds_the_core_and_nothing_of_the_extras() -> None:

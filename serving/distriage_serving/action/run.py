@@ -6,6 +6,7 @@ Writes the step summary and the outputs.
 from __future__ import annotations
 
 import json
+import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 
 MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
+_NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
 
 
@@ -110,7 +112,7 @@ def _run(inputs: Inputs) -> list[str]:
         inputs.mode,
         dry_run=dry_run,
     )
-    sender_is_bot = not inputs.issue_number and _table(event, "sender").get("type") == "Bot"
+    sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
     verdict = _judged(classifier, issue.report, config, inputs)
     if past is not None:
@@ -199,8 +201,8 @@ def _target(inputs: Inputs, event: Mapping[str, Any]) -> IssueReference:
     number = inputs.issue_number.strip() or _table(event, "issue").get("number")
     if number is None:
         raise InputError("the event holds no issue; run on `issues`, or set the input issue-number")
-    if not (str(number).isascii() and str(number).isdigit() and 0 < int(number) < 10**10):
-        raise InputError(f"issue-number: {number!r}; expected a number such as 12")
+    if not _NUMBER.fullmatch(str(number)):
+        raise InputError(f"issue-number: {str(number)[:40]!r}; expected a number such as 12")
     return IssueReference(repository, int(number))
 
 
