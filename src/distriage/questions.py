@@ -65,6 +65,8 @@ def missing_facts(
     missing = [name for name in needed if name not in stated]
     if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
         missing = [name for name in missing if name != "framework_version"]
+    if facts.rocm is not None:
+        missing = [name for name in missing if name != "cuda"]
     if thin:
         missing.insert(0, "reproduction")
     if thin or not has_error:

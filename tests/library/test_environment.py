@@ -146,6 +146,7 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "gpu_model": "MI250X",
                 "gpu_count": 4,
                 "launcher": "mpirun",
+                "rocm": "5.6",
             },
             id="ROCm",
         ),

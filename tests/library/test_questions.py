@@ -103,11 +103,72 @@ def test_versions_alone_are_those_of_all_facts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        ("PyTorch 版本 2.2.0", "torch", "2.2.0"),
+        ("pytorch 的版本是 2.2.0", "torch", "2.2.0"),
+        ("使用torch2.2.0训练", "torch", "2.2.0"),
+        ("PyTorch バージョン 2.2.0", "torch", "2.2.0"),
+        ("PyTorch 버전: 2.2.0", "torch", "2.2.0"),
+        ("torch версии 2.2.0", "torch", "2.2.0"),
+        ("إصدار torch هو 2.3.0", "torch", "2.3.0"),
+        ("torch version is 2.1.2", "torch", "2.1.2"),
+        ("CUDA版本：12.1", "cuda", "12.1"),
+        ("cuda12.1", "cuda", "12.1"),
+        ("on ROCm 6.0.2", "rocm", "6.0.2"),
+        ("torch 2.3.0+rocm6.0", "rocm", "6.0"),
+        ("NCCL 版本 2.18.3", "nccl", "2.18.3"),
+        ("DeepSpeed 版本 0.14.0", "framework_version", "0.14.0"),
+        ("2枚のGPUでDeepSpeed 0.14.2を使う", "framework_version", "0.14.2"),
+        ("A100で学習する", "gpu_model", "A100"),
+        ("8张A100", "gpu_model", "A100"),
+        ("dual 4090", "gpu_model", "4090"),
+        ("Ubuntu22.04", "os", "Ubuntu22.04"),
+        ("two GPUs", "gpu_count", 2),
+        ("I have four A100s", "gpu_count", 4),
+        ("dual 3090s", "gpu_count", 2),
+        ("H100 x 8", "gpu_count", 8),
+        ("A100-80G*8", "gpu_count", 8),
+        ("nproc_per_node=8", "gpu_count", 8),
+        ("world_size=16", "gpu_count", 16),
+        ("on a single GPU", "gpu_count", 1),
+        ("one A100", "gpu_count", 1),
+        ("on a single GPU it works, on more GPUs it hangs", "gpu_count", None),
+        ("单卡可以，多卡卡住", "gpu_count", None),
+        ("八卡", "gpu_count", 8),
+        ("两张4090", "gpu_count", 2),
+        ("第二张卡", "gpu_count", None),
+        ("各8GPUの", "gpu_count", 8),
+        ("A100 8장", "gpu_count", 8),
+        ("8 видеокарт", "gpu_count", 8),
+        ("2 картинки", "gpu_count", None),
+        ("two nodes", "nodes", 2),
+        ("on both servers", "nodes", 2),
+        ("两台机器", "nodes", 2),
+        ("第二台机器", "nodes", None),
+        ("2ノード", "nodes", 2),
+        ("노드는 2개", "nodes", 2),
+        ("на двух узлах", "nodes", 2),
+    ],
+)
+def test_nobody_is_asked_for_what_is_said_in_words_or_another_language(
+    text: str, fact: str, value: str | int | None
+) -> None:
+    assert find_facts("", text).stated().get(fact) == value
+
+
+def test_nobody_is_asked_for_cuda_on_a_card_that_has_none() -> None:
+    facts = find_facts("", "It does not build with ROCm 6.1")
+    asked = {question.fact for question in missing_facts(facts, has_error=True, sure=["build-import"])}
+    assert "cuda" not in asked and "torch" in asked
+
+
+@pytest.mark.parametrize(
     ("text", "stated"),
     [
         ("torch 11.6 with DeepSpeed", {"framework": "DeepSpeed"}),  # somebody's CUDA: torch has no such release
         ("torch 11.6, torch 2.3.1", {"torch": "2.3.1"}),
-        ("two 3090 cards", {"gpu_model": "3090"}),
+        ("two 3090 cards", {"gpu_model": "3090", "gpu_count": 2}),
         ("2x 3090, two 3090 cards", {"gpu_model": "3090", "gpu_count": 2}),
         ("4090卡", {"gpu_model": "4090"}),
         ("8张4090卡", {"gpu_model": "4090", "gpu_count": 8}),

@@ -1,0 +1,161 @@
+"""How many GPUs and nodes a report speaks of, in figures and in words of several languages. Pure.
+
+The largest number counts: on one card it works, on eight it hangs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
+BEFORE, AFTER = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
+GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
+
+_NUMERALS = {
+    **{word: number for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight"], 2)},
+    **{sign: number for number, sign in enumerate("两三四五六七八", 2)},
+    "二": 2,
+    "双": 2,
+    "dual": 2,
+    "both": 2,
+    "sixteen": 16,
+    "два": 2,
+    "две": 2,
+    "двух": 2,
+}
+_GPU_COUNT = (
+    re.compile(
+        rf"{BEFORE}(?P<v>\d{{1,4}})"
+        r"\s?(?:x|×|\*)\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){0,2}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4|A10|A40"
+        r"|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)",
+        re.I,
+    ),
+    re.compile(
+        rf"(?<![A-Za-z0-9_.])(?!{GPU_NUMBER}{AFTER})(?P<v>\d{{1,4}})[ -]?"
+        r"(?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?"
+        rf"(?:GPUs?|卡|cards?){AFTER}",
+        re.I,
+    ),
+    re.compile(
+        r"(?<![\w.,:-])(?<!cuda )(?<!version )(?P<v>[1-9]\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
+        r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
+        re.I,
+    ),
+    re.compile(rf"(?<!\d)(?!{GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
+    re.compile(
+        r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"
+        r"|\b(?:nproc_per_node|num_gpus|tensor_parallel_size|world[_ ]size)[\"']?\s{0,3}[=:]?\s{0,3}(?P<w>\d{1,4})\b",
+        re.I,
+    ),
+    re.compile(  # H100 x 8, A100-80G*8
+        r"(?:[ABHLV]\d00S?|\d0[5-9]0|L40S?|T4|H20|\d{2}GB?)\s?[x×*]\s?(?P<v>\d{1,3})(?![A-Za-z0-9_.]|\s?nodes?\b)", re.I
+    ),
+    re.compile(r"(?<![\d.])(?P<v>\d{1,4})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)", re.I),
+    re.compile(
+        rf"{BEFORE}(?P<v>{'|'.join(_NUMERALS)})[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
+        rf"(?:(?:[ABHV]\d00|\d0[5-9]0|L40)s?|GPUs?|cards?){AFTER}"
+        r"|(?<!第)(?P<w>[两二双三四五六七八])(?:[张块]\s?)?(?:卡|显卡|GPU|[ABHV]\d00|\d0[5-9]0)",
+        re.I,
+    ),
+)
+_SINGLE_GPU = re.compile(
+    rf"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:GPU|card|[ABHV]\d00|\d0[5-9]0){AFTER}"
+    r"|单卡|单张",
+    re.I,
+)
+_SEVERAL_GPUS = re.compile(r"GPUs\b|multi[- ]?GPU|[多几]卡", re.I)  # with one card it works, with several it does not
+_NODES = (
+    re.compile(r"\b(?P<v>\d{1,4})[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
+    re.compile(r"--?(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
+    re.compile(
+        r"(?P<v>\d{1,3}|(?<!第)[两二双三四五六七八])\s?(?:个?节点|台|机|ノード|노드|개의 노드)"
+        r"|노드[는가]?\s?(?P<w>\d{1,3})개"
+    ),
+    re.compile(
+        rf"{BEFORE}(?P<v>{'|'.join(_NUMERALS)})[ -](?:compute |worker |DGX )?"
+        rf"(?:nodes?|machines?|servers?|hosts?){AFTER}"
+        r"|(?P<w>\d{1,3}|два|две|двух)\s(?:узл|машин|сервер|нод)",
+        re.I,
+    ),
+)
+_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机", re.I)
+
+# Words of which a text in lower case holds one where the pattern may match. To look for them first halves the time.
+GPU_WORDS = (
+    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "b200", "b300", "l40", "a6000"),
+    *("titan", "ascend", "rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "h20"),
+    *(f"mi{digit}" for digit in range(10)),
+    *(f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)),
+)
+_COUNT_WORDS = (
+    *GPU_WORDS,
+    "gpu",
+    "npu",
+    "card",
+    "卡",
+    "张",
+    "块",
+    "nproc",
+    "-tp",
+    "tensor",
+    "world",
+    "枚",
+    "장",
+    "карт",
+    "بطاق",
+)
+_NODE_WORDS = (
+    "node",
+    "machine",
+    "server",
+    "host",
+    "节点",
+    "台",
+    "机",
+    "ノード",
+    "노드",
+    "узл",
+    "машин",
+    "сервер",
+    "нод",
+)
+
+
+def any_of(words: Iterable[str], text: str) -> bool:
+    """Whether a text holds one of the words."""
+    return any(word in text for word in words)
+
+
+def count_gpus(text: str, words: str) -> int | None:
+    """The most GPUs that a text speaks of; None: it speaks of no number.
+
+    Args:
+        words: The same text in lower case.
+    """
+    listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
+    counts = [listed]
+    if any_of(_COUNT_WORDS, words):
+        counts += [_number(match) for pattern in _GPU_COUNT for match in pattern.finditer(text)]
+        if counts == [0] and _SINGLE_GPU.search(text) and not _SEVERAL_GPUS.search(text):
+            counts = [1]
+    return max([number for number in counts if 0 < number <= 100_000], default=None)
+
+
+def count_nodes(text: str, words: str) -> int | None:
+    """The most nodes that a text speaks of; None: it speaks of no number.
+
+    Args:
+        words: The same text in lower case.
+    """
+    if not any_of(_NODE_WORDS, words):
+        return None
+    counts = [_number(match) for pattern in _NODES for match in pattern.finditer(text)]
+    if not counts and _SINGLE_NODE.search(text):
+        counts = [1]
+    return max([number for number in counts if 0 < number <= 10_000], default=None)
+
+
+def _number(match: re.Match[str]) -> int:
+    said = (match["v"] or (match["w"] if "w" in match.re.groupindex else "")).lower()
+    return _NUMERALS[said] if said in _NUMERALS else int(said)
