@@ -12,17 +12,13 @@ from collections.abc import Iterable
 BEFORE, AFTER = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
 GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 
+_WORDS = "two|three|four|five|six|seven|eight|sixteen|dual|both"
+_SIGNS = "两二双三四五六七八"
 _NUMERALS = {
-    **{word: number for number, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight"], 2)},
-    **{sign: number for number, sign in enumerate("两三四五六七八", 2)},
-    "二": 2,
-    "双": 2,
-    "dual": 2,
-    "both": 2,
+    **{word: number for number, word in enumerate(_WORDS.split("|")[:7], 2)},
+    **dict(zip(_SIGNS, (2, 2, 2, *range(3, 9)), strict=True)),
+    **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
     "sixteen": 16,
-    "два": 2,
-    "две": 2,
-    "двух": 2,
 }
 _GPU_COUNT = (
     re.compile(
@@ -45,19 +41,21 @@ _GPU_COUNT = (
     re.compile(rf"(?<!\d)(?!{GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
     re.compile(
         r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"
-        r"|\b(?:nproc_per_node|num_gpus|tensor_parallel_size|world[_ ]size)[\"']?\s{0,3}[=:]?\s{0,3}(?P<w>\d{1,4})\b",
-        re.I,
     ),
-    re.compile(  # H100 x 8, A100-80G*8
-        r"(?:[ABHLV]\d00S?|\d0[5-9]0|L40S?|T4|H20|\d{2}GB?)\s?[x×*]\s?(?P<v>\d{1,3})(?![A-Za-z0-9_.]|\s?nodes?\b)", re.I
-    ),
-    re.compile(r"(?<![\d.])(?P<v>\d{1,4})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)", re.I),
+)
+# On a text in lower case, and from a set of characters or a boundary on, which is ten times as fast.
+_GPU_COUNT_IN_WORDS = (
     re.compile(
-        rf"{BEFORE}(?P<v>{'|'.join(_NUMERALS)})[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-        rf"(?:(?:[ABHV]\d00|\d0[5-9]0|L40)s?|GPUs?|cards?){AFTER}"
-        r"|(?<!第)(?P<w>[两二双三四五六七八])(?:[张块]\s?)?(?:卡|显卡|GPU|[ABHV]\d00|\d0[5-9]0)",
-        re.I,
+        r"(?:nproc_per_node|num_gpus|tensor_parallel_size|world[_ ]size)[\"']?\s{0,3}[=:]?\s{0,3}(?P<v>\d{1,4})\b"
     ),
+    re.compile(r"[abhlv](?:\d00s?|20|40s?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # H100 x 8
+    re.compile(r"\d(?:0[5-9]0|\dgb?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # 4090 x2, A100-80G*8
+    re.compile(r"(?<![\d.])(?P<v>\d{1,4})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
+    re.compile(
+        rf"\b(?P<v>{_WORDS})[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
+        rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40)s?|gpus?|cards?){AFTER}"
+    ),
+    re.compile(rf"(?P<v>[{_SIGNS}])(?<!第.)(?:[张块]\s?)?(?:卡|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
 )
 _SINGLE_GPU = re.compile(
     rf"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:GPU|card|[ABHV]\d00|\d0[5-9]0){AFTER}"
@@ -68,16 +66,12 @@ _SEVERAL_GPUS = re.compile(r"GPUs\b|multi[- ]?GPU|[多几]卡", re.I)  # with on
 _NODES = (
     re.compile(r"\b(?P<v>\d{1,4})[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
     re.compile(r"--?(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
-    re.compile(
-        r"(?P<v>\d{1,3}|(?<!第)[两二双三四五六七八])\s?(?:个?节点|台|机|ノード|노드|개의 노드)"
-        r"|노드[는가]?\s?(?P<w>\d{1,3})개"
-    ),
-    re.compile(
-        rf"{BEFORE}(?P<v>{'|'.join(_NUMERALS)})[ -](?:compute |worker |DGX )?"
-        rf"(?:nodes?|machines?|servers?|hosts?){AFTER}"
-        r"|(?P<w>\d{1,3}|два|две|двух)\s(?:узл|машин|сервер|нод)",
-        re.I,
-    ),
+)
+_NODES_IN_WORDS = (
+    re.compile(rf"(?P<v>[{_SIGNS}]|\d{{1,3}})(?<!第.)\s?(?:个?节点|台|机|ノード|노드|개의 노드)"),
+    re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
+    re.compile(rf"\b(?P<v>{_WORDS})[ -](?:compute |worker |dgx )?(?:nodes?|machines?|servers?|hosts?){AFTER}"),
+    re.compile(r"\b(?P<v>\d{1,3}|два|две|двух)\s(?:узл|машин|сервер|нод)"),
 )
 _SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机", re.I)
 
@@ -136,7 +130,7 @@ def count_gpus(text: str, words: str) -> int | None:
     listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
     counts = [listed]
     if any_of(_COUNT_WORDS, words):
-        counts += [_number(match) for pattern in _GPU_COUNT for match in pattern.finditer(text)]
+        counts += _numbers(_GPU_COUNT, text) + _numbers(_GPU_COUNT_IN_WORDS, words)
         if counts == [0] and _SINGLE_GPU.search(text) and not _SEVERAL_GPUS.search(text):
             counts = [1]
     return max([number for number in counts if 0 < number <= 100_000], default=None)
@@ -150,12 +144,12 @@ def count_nodes(text: str, words: str) -> int | None:
     """
     if not any_of(_NODE_WORDS, words):
         return None
-    counts = [_number(match) for pattern in _NODES for match in pattern.finditer(text)]
+    counts = _numbers(_NODES, text) + _numbers(_NODES_IN_WORDS, words)
     if not counts and _SINGLE_NODE.search(text):
         counts = [1]
     return max([number for number in counts if 0 < number <= 10_000], default=None)
 
 
-def _number(match: re.Match[str]) -> int:
-    said = (match["v"] or (match["w"] if "w" in match.re.groupindex else "")).lower()
-    return _NUMERALS[said] if said in _NUMERALS else int(said)
+def _numbers(patterns: Iterable[re.Pattern[str]], text: str) -> list[int]:
+    said = [match[match.lastgroup or 0] for pattern in patterns for match in pattern.finditer(text)]
+    return [_NUMERALS[number] if number in _NUMERALS else int(number) for number in said]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from distriage.counts import AFTER, BEFORE, GPU_NUMBER, GPU_WORDS, any_of, count_gpus, count_nodes
+from distriage.counts import AFTER, GPU_NUMBER, GPU_WORDS, any_of, count_gpus, count_nodes
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 
@@ -97,11 +97,11 @@ _CARD_BEFORE = (
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*"
 _GPU = re.compile(
-    rf"(?:{BEFORE}|(?<=\d[xX×*]))(?P<name>{_GPU_NAME}{_MEMORY}){AFTER}|(?i:{_CARD_BEFORE})(?P<counted>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])"
+    rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<name>{_GPU_NAME}{_MEMORY}){AFTER}|(?i:{_CARD_BEFORE})(?P<counted>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])"
     rf"|\b(?P<number>{GPU_NUMBER}(?i:\s?Ti\b)|{GPU_NUMBER}(?i:{_CARD_AFTER}))"
 )
 _OS = re.compile(
-    r"(?<![A-Za-z0-9_])(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?|Windows|WSL\d?)"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?|Windows|WSL\d?)"
     r"(?:[ -]?(?:release )?\d+(?:\.\d+){0,3}(?: LTS)?)?)",
     re.I,
 )

@@ -92,11 +92,11 @@ def _axes_table(verdict: Verdict, taxonomy: Taxonomy) -> Table:
     for axis_id, said in _answered(verdict, taxonomy):
         axis = taxonomy.axes[axis_id]
         if said.outcome == "not-applicable":
-            table.add_row(axis.name, Text(f"- ({said.reason})", style="dim"), "", "", "")
+            table.add_row(Text(axis.name), Text(f"- ({said.reason})", style="dim"), "", "", "")
             continue
         second = said.top[1]
         table.add_row(
-            axis.name,
+            Text(axis.name),
             Text(_answer(said, axis), style=_STYLE[said.outcome]),
             f"{said.probability:.2f}",
             Text(_label(axis, second.label), style="dim"),

@@ -287,3 +287,11 @@ def test_the_causes_to_tell_apart_are_shown_with_how_often_one_of_them_is_right(
     assert "(among these in 70% of held-out reports)" in text
     unmeasured = shown(a_verdict(differential={**found, "right_among": None}), default_taxonomy())
     assert "network-misconfiguration" in unmeasured and "held-out" not in unmeasured
+
+
+@pytest.mark.parametrize("outcome", ["apply", "not-applicable"])
+def test_an_axis_of_the_user_s_own_may_have_any_name(outcome: str) -> None:
+    name = "Area [new] | [/x]"
+    kind = default_taxonomy().axes["kind"].model_copy(update={"name": name})
+    own = Taxonomy(name="own", version="1", axes={"kind": kind})
+    assert name in shown(a_verdict({"kind": axis_verdict(outcome)}), own)

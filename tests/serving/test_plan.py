@@ -272,3 +272,11 @@ def test_what_is_outside_the_domain_gets_its_kind_and_nothing_else() -> None:
     )
     unsure = outside.model_copy(update={"axes": {**outside.axes, "kind": axis_verdict("kind", outcome="abstain")}})
     assert plan(unsure, text).labels == () and plan(unsure, text).comment is None
+
+
+def test_a_name_of_an_axis_does_not_break_the_summary_s_table() -> None:
+    kind = TAXONOMY.axes["kind"].model_copy(update={"name": "Kind | of\nwork"})
+    own = TAXONOMY.model_copy(update={"axes": {**TAXONOMY.axes, "kind": kind}})
+    rows = summary_of(plan(), make_verdict(), state(), own).splitlines()
+    row = next(line for line in rows if "`bug`" in line)
+    assert row.startswith("| Kind \u00a6 of work | `bug` |") and row.count("|") == 7

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from distriage.past.answer import LikelyDuplicate
 
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
+_LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})
 MAX_CHARS = 160
 # GitHub notes on an issue where it is linked from, unless the link leads through this host of its own
 # (https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls).
@@ -56,6 +57,7 @@ def _state(item: LikelyDuplicate) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; a cell of ours must hold no pipe and no line break."""
+    """A table of cells that are Markdown already; a pipe or a line break in one, say of an axis's name, is swapped."""
     lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    cells = ([" ".join(cell.translate(_LOOKALIKE_PIPE).split()) for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
