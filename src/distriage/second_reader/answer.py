@@ -86,8 +86,9 @@ def _weighed(alternatives: object, options: Mapping[str, str | None]) -> dict[st
         if not isinstance(item, dict) or not isinstance(item.get("token"), str):
             continue
         code, logprob = item["token"].strip(' "'), item.get("logprob")
-        is_number = isinstance(logprob, int | float) and not isinstance(logprob, bool)
-        if code in options and is_number and LEAST_LOGPROB < logprob <= 0:
+        if not isinstance(logprob, int | float) or isinstance(logprob, bool):
+            continue
+        if code in options and LEAST_LOGPROB < logprob <= 0:
             weights[options[code]] = weights.get(options[code], 0.0) + math.exp(logprob)
     total = sum(weights.values())
     return {label: weight / total for label, weight in weights.items()} if total > 0 else {}
