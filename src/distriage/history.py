@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +18,8 @@ from distriage.errors import InputError
 from distriage.github import Client
 
 FORMAT = 1
+_BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
+_LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have no date that can be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class PastIssue:
     """An issue as GitHub shows it today.
 
     Attributes:
-        created_at: When it was filed, Unix time in seconds.
+        created_at: When it was filed, Unix time in seconds; 0 where unknown.
         labels: Names.
     """
 
@@ -109,7 +111,7 @@ def load_history(file: Path) -> tuple[str, History]:
     for page in pages:
         _collect(found, page["items"])
     issues = tuple(sorted(found.values(), key=lambda issue: (issue.created_at, issue.number)))
-    complete = bool(pages) and pages[-1].get("next") is None
+    complete = bool(pages) and pages[-1]["next"] is None
     return str(header["repository"]), History(issues, header["fetched_at"], complete)
 
 
@@ -125,25 +127,50 @@ def _read_cache(cache: Path, repository: str | None) -> tuple[dict[str, Any], li
         return fresh, [], 0
     try:
         content = cache.read_bytes()
-        content = content[: content.rfind(b"\n") + 1]
     except OSError as error:
         raise InputError(f"{cache}: cannot be read: {error.strerror}") from None
+    if b"\n" not in content and content[: len(_BEGINNING)] == _BEGINNING[: len(content)]:
+        return fresh, [], 0  # empty, or the header itself broke off
+    whole = content[: content.rfind(b"\n") + 1]
     try:
-        rows = [json.loads(line) for line in content.splitlines()]
-        header, pages = (rows[0], rows[1:]) if rows else (fresh, [])
+        header, *pages = [json.loads(line) for line in whole.splitlines()]
+        form = header["format"]
         ours = (
-            header["format"] == FORMAT
+            isinstance(header["repository"], str)
             and isinstance(header["fetched_at"], float)
-            and all(isinstance(page["items"], list) for page in pages)
+            and 0 <= header["fetched_at"] < _LAST
+            and all(map(_is_page, pages))
         )
-        known = str(header["repository"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        ours, known = False, ""
+        form, ours = FORMAT, False
+    expected = "expected none, or another --cache" if repository is not None else "expected what `backtest` keeps"
+    if form != FORMAT:
+        raise InputError(f"{cache}: a history of format {form!r:.40}; this Distriage reads {FORMAT}; {expected}")
     if not ours:
-        raise InputError(f"{cache}: not a history that this Distriage wrote; expected none, or another --cache")
+        raise InputError(f"{cache}: not a history that this Distriage wrote; {expected}")
+    known = header["repository"]
     if repository is not None and known.casefold() != repository.casefold():
         raise InputError(f"{cache}: the history of {known}; expected that of {repository}, or another --cache")
-    return header, pages, len(content)
+    return header, pages, len(whole)
+
+
+def _is_page(page: Mapping[str, Any]) -> bool:
+    """Whether `read_history` may have written it: only the kinds of value that `_collect` and a next call rely on."""
+    following = page["next"]
+    return (
+        (following is None or (isinstance(following, dict) and all(map(_is_text, following.values()))))
+        and isinstance(page["items"], list)
+        and all(
+            isinstance(item, dict)
+            and isinstance(item.get("labels") or [], list)
+            and isinstance(item.get("user") or {}, dict)
+            for item in page["items"]
+        )
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,6 +204,7 @@ def _collect(found: dict[int, PastIssue], items: Iterable[Mapping[str, Any]]) ->
 
 def _time(text: object) -> float:
     try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
+        moment = datetime.fromisoformat(str(text)).timestamp()
+    except (ValueError, OverflowError):
         return 0.0
+    return moment if 0 <= moment < _LAST else 0.0
