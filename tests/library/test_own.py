@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distriage.bundle import Bundle
+from distriage.bundle import Bundle, sha256_of
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
 from distriage.own.features import AXES_WEIGHT, VECTOR_WEIGHT, Reading, Scales
@@ -16,7 +16,7 @@ from distriage.recipe.features import HASH_BUCKETS
 from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line
-from support.files import spoil
+from support.files import mark_encrypted, spoil
 
 REPORT = IssueReport("A typo", "The page of the manual has a typo.")
 
@@ -77,12 +77,12 @@ def test_many_labels_are_cut_short(keyword_bundle: Path, own_labels: Path, tmp_p
     manifest = json.loads((folder / MANIFEST).read_text())
     head = manifest["labels"][0]
     manifest["labels"] = [{**head, "name": f"{number}", "threshold": None} for number in range(50)]
-    (folder / MANIFEST).write_text(json.dumps(manifest))
     with np.load(folder / ARRAYS) as arrays:
         values = dict(arrays)
     for name in ("words", "dense", "bias"):
         values[name] = np.repeat(values[name][:1], 50, 0)
     np.savez(folder / ARRAYS, **values)
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "arrays_sha256": sha256_of(folder / ARRAYS)}))
     found = Classifier(keyword_bundle, threads=1, own=folder).classify(REPORT).own
     assert found is not None and len(found) == SHOWN
 
@@ -103,6 +103,8 @@ def test_heads_of_a_model_that_was_calibrated_anew_are_refused(
 def damage(folder: Path, what: str) -> str:
     """Damage a folder; returns what the message must name."""
     manifest = json.loads((folder / MANIFEST).read_text())
+    if what != "another learning":  # else the digest alone would refuse the arrays
+        (folder / MANIFEST).write_text(json.dumps({**manifest, "arrays_sha256": ""}))
     match what:
         case "no manifest":
             (folder / MANIFEST).unlink()
@@ -127,11 +129,22 @@ def damage(folder: Path, what: str) -> str:
             np.savez_compressed(folder / ARRAYS, **values)
             spoil(folder / ARRAYS, "words.npy")
             return ARRAYS
+        case "encrypted":
+            mark_encrypted(folder / ARRAYS)
+            return ARRAYS
+        case "another learning":
+            with np.load(folder / ARRAYS) as arrays:
+                values = dict(arrays)
+            for name in ("words", "dense", "bias"):
+                values[name] = values[name][::-1]
+            np.savez_compressed(folder / ARRAYS, **values)
+            return f"another learning than {MANIFEST}"
         case "pickled":
             np.savez(folder / ARRAYS, buckets=np.array([{}], object))
             return ARRAYS
         case "fewer labels":
-            (folder / MANIFEST).write_text(json.dumps({**manifest, "labels": manifest["labels"][1:]}))
+            fewer = {**manifest, "labels": manifest["labels"][1:], "arrays_sha256": ""}
+            (folder / MANIFEST).write_text(json.dumps(fewer))
             return ARRAYS
         case "out of range" | "out of order" | "infinite":
             with np.load(folder / ARRAYS) as arrays:
@@ -157,6 +170,8 @@ def damage(folder: Path, what: str) -> str:
         "no arrays",
         "truncated",
         "a byte",
+        "encrypted",
+        "another learning",
         "pickled",
         "fewer labels",
         "out of range",

@@ -21,7 +21,7 @@ from distriage.recipe.features import HASH_BUCKETS
 from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line
-from support.files import spoil
+from support.files import mark_encrypted, spoil
 from support.past_index import BODY, DAY_S, FILED_AT, TITLE, asked_before
 
 TITLES = (
@@ -92,6 +92,7 @@ def test_issues_are_read_as_github_gives_them_as_we_keep_them_and_as_corpora_hol
         ("[]", ":1: list; expected a JSON object"),
         ('{"title": 3}', ":1: an issue without `title`"),
         ('{"title": "x"}', ":1: an issue without `id`, `html_url` or `number`"),
+        ('{"title": "x", "number": 1e999}', ":1: an issue without `id`, `html_url` or `number`"),
     ],
 )
 def test_a_line_that_holds_no_issue_is_named(tmp_path: Path, line: str, fault: str) -> None:
@@ -99,6 +100,12 @@ def test_a_line_that_holds_no_issue_is_named(tmp_path: Path, line: str, fault: s
     file.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=f"bad.jsonl{fault}"):
         list(read_issues(str(file)))
+
+
+def test_an_address_of_another_form_is_no_name(tmp_path: Path) -> None:
+    elsewhere = github_issue(7, "One", html_url="https://ghe.example:8443/owner/repo/issues/7")
+    file = lines(tmp_path / "a.jsonl", {"format": 1, "repository": "owner/repo", "fetched_at": 1.0}, elsewhere)
+    assert [issue.id for issue, _ in read_issues(str(file))] == ["owner/repo#7"]
 
 
 def test_a_page_may_be_longer_than_a_report(tmp_path: Path) -> None:
@@ -202,7 +209,7 @@ def test_an_index_is_made_and_asked_on_the_command_line(
     assert "owner/repo#1 (closed, completed)  NCCL timeout" in shown and "\x1b" not in shown
 
 
-@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows", "a byte"])
+@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows", "a byte", "encrypted"])
 def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "index.npz"
     if damage == "not an index":
@@ -214,6 +221,8 @@ def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) ->
         held |= {"format": np.asarray(9)} if damage == "another format" else {"rows": np.array([7], np.uint32)}
         if damage == "a byte":
             spoil(file, "idf.npy")
+        elif damage == "encrypted":
+            mark_encrypted(file)
         else:
             np.savez(file, **held)
     with pytest.raises(InputError, match=r"index.npz: (missing|not an index)"):

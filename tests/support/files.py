@@ -18,3 +18,13 @@ def spoil(archive: Path, member: str) -> None:
     sizes = content[start + 26 : start + 30]  # of the name and the extra field
     content[start + 30 + int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little")] = 0xFF
     rewrite(archive, bytes(content))
+
+
+def mark_encrypted(archive: Path) -> None:
+    """Say of each member that it needs a password."""
+    content = bytearray(archive.read_bytes())
+    start = content.find(b"PK\x01\x02")  # the central directory
+    while start >= 0:
+        content[start + 8] |= 1
+        start = content.find(b"PK\x01\x02", start + 4)
+    rewrite(archive, bytes(content))

@@ -34,7 +34,9 @@ OWN_FORMAT = 2
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
-MAX_BYTES = 512 << 20  # of the arrays, unpacked: 2,000 labels of a large repository need less
+MAX_BYTES = 512 << 20  # of the arrays, unpacked: 1,000 labels of a large repository need less
+
+_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 Floats = NDArray[np.floating]
 
@@ -69,6 +71,7 @@ class OwnManifest(_Strict):
 
     Attributes:
         model, model_sha256: Of the bundle that read the issues: its name, and `probabilities_sha256` of it.
+        arrays_sha256: Of `own.npz`, so that labels are never read with weights of another learning; empty: not known.
         precision, confidence: What a threshold promises, and how surely.
         until: When the newest of the issues was filed, Unix time in seconds.
         features: What the heads read, in words.
@@ -79,6 +82,7 @@ class OwnManifest(_Strict):
     repository: str
     model: str
     model_sha256: str
+    arrays_sha256: str = ""
     created: str
     until: float = Field(allow_inf_nan=False)
     issues: int
@@ -119,12 +123,16 @@ class OwnLabels:
             )
         file = folder / ARRAYS
         try:
-            with zipfile.ZipFile(file) as packed:
-                if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
-                    raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
-            with np.load(file, allow_pickle=False) as arrays:
-                self._read(arrays)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            with file.open("rb") as stream:  # the same file for all, whatever takes its name meanwhile
+                if self.manifest.arrays_sha256 not in {"", hashlib.file_digest(stream, "sha256").hexdigest()}:
+                    raise ValueError(f"damaged, or of another learning than {MANIFEST}: run `distriage learn` again")
+                with zipfile.ZipFile(stream) as packed:
+                    if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
+                        raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
+                stream.seek(0)
+                with np.load(stream, allow_pickle=False) as arrays:
+                    self._read(arrays)
+        except _DAMAGED as error:
             raise BundleError(f"{file}: not what this Distriage wrote (format {OWN_FORMAT}): {error}") from None
 
     def _read(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:

@@ -40,7 +40,7 @@ from distriage.recipe.features import HASH_BUCKETS, VIEWS
 FORMAT = 1
 BUCKETS = VIEWS * HASH_BUCKETS
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
-WEEK_S = 7 * 86400.0
+_DAMAGED = (OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 Features = tuple[NDArray[np.int32], NDArray[np.float32]]
 Floats = NDArray[np.float32]
@@ -211,7 +211,7 @@ def load_index(file: Path) -> PastIndex:
             return _read(arrays)
     except FileNotFoundError:
         raise InputError(f"{file}: missing; `distriage similar index` makes an index") from None
-    except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise InputError(f"{file}: not an index that this Distriage reads (format {FORMAT}): {error}") from None
 
 

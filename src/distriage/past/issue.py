@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -123,10 +124,11 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 def _id(item: Mapping[str, Any], repository: str, place: str) -> str:
     if isinstance(given := item.get("id"), str) and given:
         return given
-    url = _text(item, "html_url")
+    with suppress(InputError):  # of a server whose addresses have another form
+        return str(parse_reference(_text(item, "html_url")))
     try:
-        return str(parse_reference(url)) if url else f"{repository}#{int(item['number'])}"
-    except (InputError, KeyError, TypeError, ValueError):
+        return f"{repository}#{int(item['number'])}"
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError(f"{place}: an issue without `id`, `html_url` or `number`; expected one of them") from None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from distriage.bundle import sha256_of
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
@@ -146,6 +147,7 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
         (folder / PAGE).write_text(page, encoding="utf-8")
         document = figures_json(repository, result, promise)
         (folder / FIGURES).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        manifest = manifest.model_copy(update={"arrays_sha256": sha256_of(arrays)})
         manifest_file.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
         arrays.replace(folder / ARRAYS)
         manifest_file.replace(folder / MANIFEST)  # the last: a server looks at it to know that all is there
