@@ -102,6 +102,13 @@ def test_labels_and_issues_come_from_files(command: Command, keyword_bundle: Pat
     assert "the model says oom of 15 of the 15 issues that have it, and of 25% of all" in done.out
 
 
+def test_issues_of_another_repository_say_nothing(command: Command, github: GitHub, tmp_path: Path) -> None:
+    github.define("other/place", "bug")
+    history = write_history(tmp_path / "issues.jsonl", [past_issue(1, "It hangs", ["bug"])])
+    done = command("config", "init", "other/place", "--issues", history)
+    assert_one_line(done, f"the history of {REPOSITORY}", "other/place")
+
+
 @pytest.mark.parametrize(
     ("content", "expected"), [("{", "not JSON"), ("{}", "expected a list"), ("[{}]", "entry 0"), ("[1]", "entry 0")]
 )

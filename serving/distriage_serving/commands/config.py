@@ -110,9 +110,12 @@ def init(
         from distriage.classifier import Classifier
         from distriage.history import load_history
 
+        known, history = load_history(issues)
+        if repository is not None and known.casefold() != repository.casefold():
+            raise InputError(f"--issues {issues}: the history of {known}; expected that of {repository}")
         classifier = Classifier(model, threads=1)
         taxonomy = classifier.bundle.taxonomy
-        said = observe(_likeliest(classifier, load_history(issues)[1].issues))
+        said = observe(_likeliest(classifier, history.issues))
     else:
         taxonomy = Bundle(find_bundle(model)).taxonomy
     text = draft(repository or str(labels), theirs, taxonomy, said)
