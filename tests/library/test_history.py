@@ -21,12 +21,12 @@ ISSUE = past_issue(1, "It fails", ["bug"])
 class OnePage:
     """In place of `Client`: a repository with one issue."""
 
-    def pages(self, path: str, query: dict[str, str]) -> Iterator[tuple[list[dict[str, Any]], None]]:
+    def pages(self, *_: object) -> Iterator[tuple[list[dict[str, Any]], None]]:
         yield [ISSUE], None
 
 
 def read(file: Path) -> int:
-    return len(read_history(OnePage(), REPOSITORY, file, None, lambda count: None).issues)  # type: ignore[arg-type]
+    return len(read_history(OnePage(), REPOSITORY, file, None, lambda _: None).issues)  # type: ignore[arg-type]
 
 
 def page(next_: object = None, **changes: Any) -> dict[str, Any]:
