@@ -93,7 +93,8 @@ def read_history(
         except OSError as error:
             raise InputError(f"{cache}: cannot be written: {error.strerror}") from None
     newest_first = sorted(found.values(), key=lambda issue: (-issue.created_at, -issue.number))
-    return History(tuple(reversed(newest_first[:limit])), header["fetched_at"], following is None)
+    kept = tuple(reversed(newest_first[:limit]))
+    return History(kept, header["fetched_at"], following is None and len(kept) == len(found))
 
 
 def load_history(file: Path) -> tuple[str, History]:

@@ -89,3 +89,14 @@ def test_a_date_that_cannot_be_shown_is_unknown(tmp_path: Path, date: object) ->
     file = tmp_path / "issues.jsonl"
     file.write_text("".join(f"{json.dumps(row)}\n" for row in (HEADER, page(created_at=date))))
     assert load_history(file)[1].issues[0].created_at == 0
+
+
+@pytest.mark.parametrize(("limit", "complete"), [(None, True), (2, True), (1, False)])
+def test_a_limit_below_what_the_file_holds_leaves_older_issues_out(
+    tmp_path: Path, limit: int | None, complete: bool
+) -> None:
+    file = tmp_path / "issues.jsonl"
+    both = {"items": [past_issue(2, "It hangs", []), ISSUE], "next": None}
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in (HEADER, both)))
+    history = read_history(OnePage(), REPOSITORY, file, limit, lambda _: None)  # type: ignore[arg-type]
+    assert history.complete is complete and history.issues[-1].number == 2
