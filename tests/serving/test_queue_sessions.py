@@ -65,7 +65,8 @@ def test_sessions_are_listed_and_ended_from_the_command_line(
         assert other.get("/queue").status_code == 303
     assert_one_line(command("sessions", "end", "nobody", "--database", database), "nobody")
     assert command("sessions", "end", "all", "--database", database).code == 0
-    assert command("sessions", "list", "--database", database).out == ""
+    empty = command("sessions", "list", "--database", database)
+    assert (empty.out, empty.err) == ("", "distriage: nobody is logged in\n")
 
 
 @pytest.mark.parametrize(("by_github", "hours"), [(True, 1), (False, 12)])

@@ -9,6 +9,7 @@ import typer
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
+from distriage.terminal import say
 from distriage_serving.commands.options import DatabaseOption, open_store
 
 ID_CHARS = 12
@@ -20,7 +21,10 @@ admins_app = typer.Typer(name="admins", help="Administrators of the triage queue
 def list_(database: DatabaseOption = None) -> None:
     """Sessions that last, the newest first: id, who, since when, until when."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
-        for session in store.list_sessions():
+        sessions = store.list_sessions()
+        if not sessions:
+            say("nobody is logged in")
+        for session in sessions:
             times = [
                 f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}Z" for at in (session.created_at, session.ends_at)
             ]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from distriage.errors import InputError
+from distriage.extras import needs_extra
+from distriage_serving.commands.options import DatabaseOption, open_store
 
 if TYPE_CHECKING:
     from distriage_serving.store import Delivery, Job, Store
@@ -22,9 +24,7 @@ inbox_app = typer.Typer(
 def worker(
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
-    """Do the GitHub bot's work in a process of its own, beside `distriage serve`. Settings come from the environment;
-    see docs/settings.md.
-    """
+    """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
     from distriage_serving.bot.service import run_worker
     from distriage_serving.settings import load_settings
 
@@ -35,16 +35,20 @@ def worker(
 def list_(
     state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 20,
+    database: DatabaseOption = None,
 ) -> None:
     """Deliveries and jobs, the newest first."""
-    with _store() as store:
+    with needs_extra("serve"), open_store(database, must_exist=True) as store:
         _show(store, state, limit)
 
 
 @inbox_app.command()
-def dead(limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100) -> None:
+def dead(
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100,
+    database: DatabaseOption = None,
+) -> None:
     """What was given up, and why; `distriage inbox replay` tries one again."""
-    with _store() as store:
+    with needs_extra("serve"), open_store(database, must_exist=True) as store:
         _show(store, "dead", limit)
 
 
@@ -54,11 +58,12 @@ def replay(
         str,
         typer.Argument(metavar="ID", help="As `distriage inbox dead` shows it; `all`: everything that was given up."),
     ],
+    database: DatabaseOption = None,
 ) -> None:
     """Try something again that was given up."""
-    from distriage_serving.store import Delivery, Job
+    with needs_extra("serve"), open_store(database, must_exist=True) as store:
+        from distriage_serving.store import Delivery, Job
 
-    with _store() as store:
         if identifier == "all":
             replayed = sum(store.replay(Delivery, delivery.id) for delivery in store.dead(Delivery, MOST))
             replayed += sum(store.replay(Job, job.id) for job in store.dead(Job, MOST))
@@ -76,13 +81,6 @@ def replay(
                 "inbox dead` lists them"
             )
         typer.echo(f"{identifier} waits again")
-
-
-def _store() -> Store:
-    from distriage_serving.settings import load_settings
-    from distriage_serving.store import Store
-
-    return Store.open(load_settings().database)
 
 
 def _show(store: Store, state: State | None, limit: int) -> None:
