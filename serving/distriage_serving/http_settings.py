@@ -139,11 +139,12 @@ class HttpSettings(BaseSettings):
     def _check_queues(self) -> HttpSettings:
         if self.queue_reports < self.max_reports:
             raise ValueError(
-                f"queue_reports is {self.queue_reports}; expected at least max_reports, {self.max_reports}"
+                f"{PREFIX}QUEUE_REPORTS is {self.queue_reports}; "
+                f"expected at least {PREFIX}MAX_REPORTS, {self.max_reports}"
             )
         if self.queue_explained_reports < self.max_explained_reports:
             raise ValueError(
-                f"queue_explained_reports is {self.queue_explained_reports}; "
-                f"expected at least max_explained_reports, {self.max_explained_reports}"
+                f"{PREFIX}QUEUE_EXPLAINED_REPORTS is {self.queue_explained_reports}; "
+                f"expected at least {PREFIX}MAX_EXPLAINED_REPORTS, {self.max_explained_reports}"
             )
         return self

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_v
 from pydantic_settings import NoDecode
 
 from distriage.errors import ConfigError
+from distriage.validation import suggestion
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
 
@@ -117,9 +118,11 @@ class Settings(HttpSettings):
     @model_validator(mode="after")
     def _check_reader(self) -> Settings:
         if self.second_reader is not None and not self.second_reader_model:
-            raise ValueError("second_reader needs second_reader_model, the model's name at that endpoint")
+            raise ValueError(
+                "DISTRIAGE_SECOND_READER needs DISTRIAGE_SECOND_READER_MODEL, the model's name at that endpoint"
+            )
         if self.second_reader_key is not None and self.second_reader_key_file is not None:
-            raise ValueError("second_reader_key and second_reader_key_file are both given; expected one of them")
+            raise ValueError(_both("SECOND_READER_KEY"))
         return self
 
     @field_validator("admins", mode="before")
@@ -145,7 +148,8 @@ class Settings(HttpSettings):
         needed = (self.github_client_id, self.github_client_secret, self.public_url)
         if (self.github_client_id is not None or self.github_client_secret is not None) and None in needed:
             raise ValueError(
-                "the login with GitHub needs github_client_id, github_client_secret and public_url, all three"
+                "the login with GitHub needs DISTRIAGE_GITHUB_CLIENT_ID, DISTRIAGE_GITHUB_CLIENT_SECRET and "
+                "DISTRIAGE_PUBLIC_URL, all three"
             )
         return self
 
@@ -160,7 +164,7 @@ class Settings(HttpSettings):
     def _check_replicas(self) -> Settings:
         if self.replicas > 1 and self.database.startswith("sqlite"):
             raise ValueError(
-                f"replicas is {self.replicas}, and database is SQLite, which each would have for itself; "
+                f"DISTRIAGE_REPLICAS is {self.replicas}, but each replica would have an SQLite database of its own; "
                 "expected DISTRIAGE_DATABASE=postgresql://..."
             )
         return self
@@ -171,11 +175,11 @@ class Settings(HttpSettings):
         given = (self.github_app_id is not None, bool(keys), self.github_webhook_secret is not None)
         if any(given) and not all(given):
             raise ValueError(
-                "the bot needs github_app_id, github_private_key (or github_private_key_file) "
-                "and github_webhook_secret, all three"
+                "the bot needs DISTRIAGE_GITHUB_APP_ID, DISTRIAGE_GITHUB_PRIVATE_KEY (or _FILE) and "
+                "DISTRIAGE_GITHUB_WEBHOOK_SECRET, all three"
             )
         if len(keys) > 1:
-            raise ValueError("github_private_key and github_private_key_file are both given; expected one of them")
+            raise ValueError(_both("GITHUB_PRIVATE_KEY"))
         return self
 
     @property
@@ -194,6 +198,10 @@ class Settings(HttpSettings):
         return self.admin_token is not None or bool(self.admins)
 
 
+def _both(name: str) -> str:
+    return f"{PREFIX}{name} and {PREFIX}{name}_FILE are both given; expected one of them"
+
+
 def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     """Read the settings.
 
@@ -206,7 +214,7 @@ def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     unknown = sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
     if unknown:
-        raise ConfigError(f"environment: unknown variable {', '.join(unknown)}; known: {', '.join(known)}")
+        raise ConfigError(f"environment: unknown variable {unknown[0]}; {suggestion(unknown[0], known)}")
     try:
         return Settings(**{name: value for name, value in (options or {}).items() if value is not None})
     except ValidationError as error:

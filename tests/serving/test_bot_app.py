@@ -147,6 +147,17 @@ def test_inbox_shows_dead_letters_and_replays_them(database: Store, command: Com
     )
 
 
+def test_inbox_makes_no_database_in_a_wrong_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISTRIAGE_DATABASE", raising=False)
+    for call in (("list",), ("dead",), ("replay", "all")):
+        assert_one_line(command("inbox", *call), "sqlite:///distriage.db: no such file")
+    assert_one_line(command("inbox", "list", "--database", "sqlite:///other.db"), "sqlite:///other.db: no such file")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_worker_needs_the_bot_s_settings(database: Store, command: Command) -> None:  # noqa: ARG001
     assert_one_line(command("worker"), "DISTRIAGE_GITHUB_APP_ID", "expected the id of a GitHub App")
 
@@ -160,7 +171,7 @@ GOOD = {"GITHUB_APP_ID": "4711", "GITHUB_PRIVATE_KEY": "key", "GITHUB_WEBHOOK_SE
     ("changes", "message"),
     [
         ({"GITHUB_WEBHOOK_SECRET": None}, "all three"),
-        ({"GITHUB_APP_ID": None}, "all three"),
+        ({"GITHUB_APP_ID": None}, "needs DISTRIAGE_GITHUB_APP_ID, DISTRIAGE_GITHUB_PRIVATE_KEY"),
         ({"GITHUB_PRIVATE_KEY": None}, "all three"),
         ({"GITHUB_WEBHOOK_SECRET": "short"}, "fewer than 16 characters"),
         ({"GITHUB_PRIVATE_KEY_FILE": "key.pem"}, "both given"),

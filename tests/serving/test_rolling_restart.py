@@ -117,6 +117,6 @@ def _jobs(store: Store) -> list[Job]:
 
 def test_several_replicas_refuse_a_database_that_each_would_have_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISTRIAGE_REPLICAS", "2")
-    with pytest.raises(ConfigError, match=r"replicas is 2, and database is SQLite.*DISTRIAGE_DATABASE=postgresql"):
+    with pytest.raises(ConfigError, match=r"DISTRIAGE_REPLICAS is 2, .*SQLite.*DISTRIAGE_DATABASE=postgresql"):
         load_settings()
     Settings(replicas=2, database="postgresql://localhost/distriage")

@@ -250,7 +250,7 @@ def test_settings_that_do_not_fit_end_the_start(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"second_reader": "http://x/v1"}, "second_reader needs second_reader_model"),
+        ({"second_reader": "http://x/v1"}, "DISTRIAGE_SECOND_READER needs DISTRIAGE_SECOND_READER_MODEL"),
         (
             {"second_reader_key": "a", "second_reader_key_file": "b"},
             "are both given",

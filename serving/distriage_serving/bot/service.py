@@ -70,7 +70,7 @@ def run_worker(settings: Settings) -> None:
     if not settings.has_bot:
         raise ConfigError(
             "DISTRIAGE_GITHUB_APP_ID: expected the id of a GitHub App, with its private key and webhook secret; see "
-            "README"
+            "docs/operators.md"
         )
     find_bundle(settings.model)
     with Store.open(settings.database) as store:
