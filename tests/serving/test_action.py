@@ -42,6 +42,7 @@ def test_a_dry_run_makes_no_write(double: GitHub, runner: Path, act: Act, capsys
     assert double.written == [] and double.labels("owner/repo#1") == []
     said = capsys.readouterr().out
     assert re.search(r"^distriage: would add (?:1 label|[2-9] labels) \(dry run\); see the step summary$", said, re.M)
+    assert "| verdict | p | second guess | p | why |" in summary(runner), "the terminal's words"
     assert "would be added (dry run)" in summary(runner) and outputs(runner)["labels-added"] == "[]"
 
 
@@ -82,6 +83,7 @@ def test_hostile_text_stays_text(double: GitHub, runner: Path, act: Act, capsys:
 
 
 PREDICTABLE: dict[str, Callable[[GitHub, Path], dict[str, Any]]] = {
+    "no token": lambda _d, _r: {"token": ""},
     "bad token": lambda _d, _r: {"token": "ghp_wrong"},
     "no issue in the event": lambda _d, r: write_event(r, {"issue": None}) or {},  # type: ignore[func-returns-value]
     "event that is not JSON": lambda _d, r: ((r / "event.json").write_text("{") and {}) or {},

@@ -106,6 +106,8 @@ def _run(inputs: Inputs) -> list[str]:
     classifier = Classifier(inputs.model or None, own=inputs.own_labels or None)
     past = _past(inputs.past_issues, classifier)
     taxonomy = classifier.bundle.taxonomy
+    if not inputs.token:
+        raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s)
     config = _config(
         read_config(client, reference.repository, inputs.configuration_path or CONFIG_PATH, taxonomy),

@@ -64,7 +64,7 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
 
 def _verdict_table(verdict: Verdict, taxonomy: Taxonomy) -> str:
     return table(
-        ("", "verdict", "p", "or else", "p", "why"),
+        ("", "verdict", "p", "second guess", "p", "why"),
         [_row(taxonomy.axes[axis_id].name, said) for axis_id, said in verdict.axes.items()],
     )
 
@@ -74,7 +74,7 @@ def _row(name: str, said: AxisVerdict) -> tuple[str, ...]:
         return (name, "does not apply", "", "", "", said.reason)
     shown = _SAID[said.outcome].format(code(said.label))
     if said.family is not None:
-        shown += f"; some {code(said.family)} failure ({said.family_probability or 0:.2f})"
+        shown += f"; family: {code(said.family)} ({said.family_probability or 0:.2f})"
     runner_up = said.top[1]
     return (name, shown, f"{said.probability:.2f}", code(runner_up.label), f"{runner_up.probability:.2f}", said.reason)
 
