@@ -166,9 +166,9 @@ class Taxonomy(_Model):
         try:
             return self.axes[axis_id]
         except KeyError:
-            raise TaxonomyError(
-                f"unknown axis {axis_id!r}{_meant(axis_id, self.axes)}; known: {', '.join(self.axes)}"
-            ) from None
+            holds = [axis.id for axis in self.axes.values() if any(label.id == axis_id for label in axis.labels)]
+            meant = f" (a label of axis {' and '.join(holds)})" if holds else _meant(axis_id, self.axes)
+            raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; known: {', '.join(self.axes)}") from None
 
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
         """With what `newer` says of how axes are used, where this older copy of the same taxonomy says nothing."""

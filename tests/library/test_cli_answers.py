@@ -144,6 +144,9 @@ def test_an_unknown_axis_names_the_known_ones(command: Command) -> None:
         command("taxonomy", "severity"), "unknown axis 'severity'; known: kind, distributed, stage, symptom, cause, fix"
     )
     assert_one_line(command("taxonomy", "severity", "--json"), "unknown axis 'severity'")
+    assert_one_line(
+        command("taxonomy", "runtime-hang"), "unknown axis 'runtime-hang' (a label of axis symptom); known:"
+    )
     assert_one_line(command("taxonomy", "symptoms"), "unknown axis 'symptoms' (did you mean symptom?)")
 
 
