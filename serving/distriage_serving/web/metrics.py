@@ -60,7 +60,9 @@ class Metrics:
             ["result"],
             registry=self.registry,
         )
-        self.decisions = Counter("distriage_decisions_total", "Verdicts.", ["axis", "outcome"], registry=self.registry)
+        self.decisions = Counter(
+            "distriage_decisions_total", "Decisions by axis and outcome.", ["axis", "outcome"], registry=self.registry
+        )
         self.queued = Gauge(
             "distriage_queue_reports", "Reports that wait for the model.", ["queue"], registry=self.registry
         )

@@ -59,17 +59,12 @@ _STATUS_CODES: Final[Mapping[int, Code]] = {
 
 
 class InvalidPart(BaseModel):
-    """One thing that is wrong with a request.
-
-    Attributes:
-        pointer: Where: a JSON Pointer (RFC 6901) into the body, as a fragment; `#` is the whole of it.
-        detail: What is wrong there; never the value found.
-    """
+    """One thing that is wrong with a request."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pointer: str
-    detail: str
+    pointer: str = Field(description="A JSON Pointer (RFC 6901) into the body, as a fragment; `#` is the whole of it.")
+    detail: str = Field(description="What is wrong there; never the value found.")
 
 
 class Problem(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from distriage.bundle import TaxonomyRecord
@@ -55,23 +55,17 @@ class TaxonomyAnswer(_Answer):
 
 
 class ModelEntry(_Answer):
-    """One model.
-
-    Attributes:
-        max_tokens: So much of a prepared report is read.
-        axes: Axis -> number of its labels.
-        sha256: Of model.onnx, hex.
-    """
+    """One model."""
 
     name: str
     taxonomy: TaxonomyRecord
     numeric_format: str
-    max_tokens: int
-    axes: Mapping[str, int]
+    max_tokens: int = Field(description="So much of a prepared report is read.")
+    axes: Mapping[str, int] = Field(description="Axis -> number of its labels.")
     created: str
     base_model: str
     base_model_license: str
-    sha256: str
+    sha256: str = Field(description="Of model.onnx, hex.")
 
 
 class ModelsAnswer(_Answer):
