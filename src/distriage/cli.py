@@ -51,7 +51,7 @@ def classify(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE|-]",
+            metavar="FILE|-",
             help="Reports: Markdown, text or JSON; `.jsonl` holds one per line; `-` is standard input.",
         ),
     ] = None,

@@ -144,7 +144,7 @@ def test_without_any_mapped_label_it_says_what_it_would_have_said(
 ) -> None:
     for issue in double.issues.values():
         issue["labels"] = []
-    assert run().out.startswith("symptom: labels 5 of 6 issues, no label of people to compare with")
+    assert run().out.startswith("symptom: labels 5 of 6 issues, no label by people to compare with")
     page = Page((tmp_path / "backtest.html").read_text(encoding="utf-8"))
     assert "No label of this repository is known to stand for one of the model's." in page.text
     assert "--map 'deadlock=symptom:runtime-hang'" in page.text

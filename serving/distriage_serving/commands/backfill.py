@@ -17,7 +17,6 @@ from distriage.extras import needs_extra
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
-    RepositoryArgument,
     check_repository,
     open_store,
 )
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def backfill(
-    repository: RepositoryArgument,
+    repository: Annotated[
+        str, typer.Argument(metavar="OWNER/REPO", help="A repository on GitHub; needs GITHUB_TOKEN.")
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; write nothing to GitHub.")
     ] = False,

@@ -11,11 +11,13 @@ from rich.console import Console
 
 from distriage.extras import needs_extra
 from distriage.terminal import say
-from distriage_serving.commands.options import ModelOption, RepositoryArgument, check_repository
+from distriage_serving.commands.options import ModelOption, check_repository
 
 
 def backtest(
-    repository: RepositoryArgument,
+    repository: Annotated[
+        str, typer.Argument(metavar="OWNER/REPO", help="A repository on GitHub; GITHUB_TOKEN is used if set.")
+    ],
     map_: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,6 +37,7 @@ def backtest(
     model: ModelOption = None,
 ) -> None:
     """Say what the model would have said of a repository's past issues, and how often people agree, as one HTML page.
+
     Writes nothing to GitHub.
     """
     with needs_extra("serve"):
@@ -58,7 +61,7 @@ def backtest(
             right = (
                 f"right in {tally.precision:.0%} of {tally.judged}"
                 if tally.precision is not None
-                else "no label of people to compare with"
+                else "no label by people to compare with"
             )
             typer.echo(f"{axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
         carried = [label for issue in result.history.issues for label in issue.labels]

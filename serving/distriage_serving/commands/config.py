@@ -72,7 +72,7 @@ def schema() -> None:
 @config_app.command()
 def init(
     repository: Annotated[
-        str | None, typer.Argument(metavar="[OWNER/REPO]", help="Read its labels; GITHUB_TOKEN is used if set.")
+        str | None, typer.Argument(metavar="OWNER/REPO", help="Read its labels; GITHUB_TOKEN is used if set.")
     ] = None,
     labels: Annotated[
         Path | None,

@@ -14,9 +14,6 @@ from distriage.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from distriage_serving.store import Store
 
-RepositoryArgument = Annotated[
-    str, typer.Argument(metavar="OWNER/REPO", help="A repository on GitHub; GITHUB_TOKEN is used if set.")
-]
 ModelOption = Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")]
 DatabaseOption = Annotated[
     str | None,

@@ -14,9 +14,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one; default: 8000.")] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
-    """Answer over HTTP. The environment can hold all settings, such as DISTRIAGE_HOST and DISTRIAGE_API_KEYS; see
-    docs/settings.md.
-    """
+    """Answer over HTTP. Settings come from the environment; see docs/settings.md."""
     with needs_extra("serve"):
         from distriage_serving.server import run_server
         from distriage_serving.settings import load_settings

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def learn(
     repository: Annotated[
-        str | None, typer.Argument(metavar="[OWNER/REPO]", help="Fetch its issues; GITHUB_TOKEN is used if set.")
+        str | None, typer.Argument(metavar="OWNER/REPO", help="Fetch its issues; GITHUB_TOKEN is used if set.")
     ] = None,
     issues: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Issues that `distriage backtest` or `learn` fetched before.")
@@ -61,9 +61,10 @@ def learn(
     ] = None,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
-    """Learn a repository's own labels from its past issues: a folder for `classify --own`, and a page that says how
-    often each label is right. Writes nothing to GitHub. With --previous the exit code is 1 where the new heads are
-    worse.
+    """Learn a repository's own labels from its past issues, and say how often each one is right.
+
+    Writes a folder for `classify --own`, with a page in it; nothing to GitHub. With --previous the exit code is 1 if
+    the new heads are worse.
     """
     with needs_extra("learn"):
         from distriage.classifier import Classifier

@@ -155,7 +155,7 @@ def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle,
 
 def evaluate(
     config: Annotated[
-        Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")
+        Path, typer.Argument(metavar="CONFIG", help="Names the data; default: configs/base.toml.")
     ] = Path("configs/base.toml"),
     split: SplitOption = "validation",
     model: ModelOption = None,
@@ -238,7 +238,7 @@ def _second_reader(
 def promote(
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE", help="The new bundle's folder.")],
     config: Annotated[
-        Path, typer.Argument(metavar="[CONFIG]", help="Names the data; default: configs/base.toml.")
+        Path, typer.Argument(metavar="CONFIG", help="Names the data; default: configs/base.toml.")
     ] = Path("configs/base.toml"),
     current: Annotated[
         str | None, typer.Option(help="The bundle that it must not be worse than; default: the default model.")
