@@ -20,6 +20,7 @@ from distriage.errors import BundleError
 from distriage_serving.settings import Settings
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.routes import classify
 
 from support.gated_model import GatedModel, LateModel
 from support.http_api import REPORTS, ROUTES, assert_problem, gated, log_lines, post, server
@@ -155,6 +156,29 @@ def test_bodies_that_do_not_fit(server: Running, body: str | bytes, pointer: str
 def test_many_faults_are_cut_short(server: Running) -> None:
     problem = assert_problem(post(server.client, {"k" * 900 + str(i): 1 for i in range(100)}), 422, "invalid-request")
     assert len(problem["errors"]) == 20 and max(len(error["pointer"]) for error in problem["errors"]) <= 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"reports": [' + b"{}," * 30_000 + b"{}]}",
+        b'{"title": [' + b"[]," * 30_000 + b"[]]}",
+        b"{" + b",".join(b'"%d":1' % key for key in range(15_000)) + b"}",
+        b'{"reports": [{' + b",".join(b'"%d":1' % key for key in range(12_000)) + b"}]}",
+    ],
+    ids=["reports", "title", "keys", "keys of a report"],
+)
+def test_a_body_of_countless_values_is_refused_unread(
+    server: Running, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classify, "REQUEST", None)  # reading 8 MB of them took minutes and gigabytes
+    response = server.client.post("/v1/classify", content=body, headers={"Content-Type": "application/json"})
+    problem = assert_problem(response, 422, "invalid-request")
+    assert "more than" in problem["detail"] and "values" in problem["detail"]
+
+
+def test_text_that_looks_like_json_is_no_value(server: Running) -> None:
+    assert post(server.client, {"title": "x", "body": '\\"[{,' * 20_000}).status_code == 200
 
 
 def test_an_unforeseen_failure_is_a_500_that_tells_nothing(gated: GatedModel, log_lines: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -25,6 +26,8 @@ from distriage_serving.web.problem import InvalidPart, ProblemError, of_validati
 
 JSON: Final = "application/json"
 MAX_ID_CHARS: Final = 200
+MAX_VALUES: Final = 100  # for each report that a request may hold; a report has three
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # of JSON; the end may be missing
 
 router = APIRouter()
 
@@ -132,13 +135,14 @@ async def classify(request: Request) -> Response:
     Act on an axis only where its `outcome` is `apply`.
     """
     _check_headers(request.headers)
+    body = await request.body()
     engine: Engine = request.app.state.engine
     settings: Settings = request.app.state.settings
     metrics: Metrics = request.app.state.metrics
+    _check_count(body, settings.max_reports)
     try:
-        # Not FastAPI's own reading: this one is a single pass in Rust, bounds nesting, and never puts the input into
-        # an error.
-        asked = REQUEST.validate_json(await request.body())
+        # Not FastAPI's own reading: this one is in Rust, bounds nesting, and never puts the input into an error.
+        asked = REQUEST.validate_json(body)
     except ValidationError as error:
         raise of_validation(error, _TAGS) from None
     fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
@@ -151,10 +155,7 @@ async def classify(request: Request) -> Response:
     )
     limit = settings.max_explained_reports if asked.explain else settings.max_reports
     if len(fields) > limit:
-        what = f"{len(fields)} reports; at most {limit} at a time{' with `explain`' if asked.explain else ''}"
-        raise ProblemError(
-            422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["reports"]), detail=what)]
-        )
+        raise _too_many(len(fields), limit, " with `explain`" if asked.explain else "")
     reports = [item.report() for item in fields]
     faults = {place: fault for place, report in enumerate(reports) if (fault := _fault(report)) is not None}
     metrics.reports.labels("refused").inc(len(faults))
@@ -205,6 +206,23 @@ def _check_headers(headers: Headers) -> None:
             "expected a body without Content-Encoding",
             headers={"Accept-Encoding": "identity"},
         )
+
+
+def _check_count(body: bytes, max_reports: int) -> None:
+    """Refuse what would be read into millions of values or faults: a body may be megabytes of `{},` or `"a":1,`.
+
+    Raises:
+        ProblemError: too many values (422).
+    """
+    most = MAX_VALUES * (max_reports + 1)
+    structure, strings = _STRING.subn(b"", body, most)
+    if strings == most or sum(structure.count(mark) for mark in (b",", b"[", b"{")) > most:
+        raise _refused(f"more than {most} values; at most {max_reports} reports at a time are expected")
+
+
+def _too_many(count: int, limit: int, of_which: str = "") -> ProblemError:
+    what = f"{count} reports; at most {limit} at a time{of_which}"
+    return ProblemError(422, "invalid-request", what, errors=[InvalidPart(pointer=pointer(["reports"]), detail=what)])
 
 
 def _refused(fault: str) -> ProblemError:
