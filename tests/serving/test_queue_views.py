@@ -15,6 +15,7 @@ from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import AxisCount, Review
 
+from support.linear_time import in_time
 from support.reports import make_report
 from support.verdicts import make_verdict
 
@@ -267,3 +268,15 @@ def test_a_report_from_outside_is_said_to_be_one() -> None:
     outside = make_verdict().model_copy(update={"in_domain": False})
     assert outside_domain(outside).startswith("This does not read like a report about distributed deep learning")
     assert outside_domain(make_verdict()) == outside_domain(None) == ""
+
+
+@pytest.mark.parametrize("unit", ["http://[", "http://a.b", "<http://", "http://a.b/(", "http:// ", "[http:// "])
+def test_a_report_full_of_addresses_is_rendered_in_linear_time(unit: str) -> None:
+    assert in_time(lambda body: render(body, {}), unit * (65_536 // len(unit)))
+
+
+def test_addresses_become_links_wherever_they_stand() -> None:
+    text = "see " + "word " * 50 + "https://a.example/x_y_z and **http://b.example** and www.c.org"
+    html, _ = render(text, {})
+    assert html.startswith("<p>see word") and 'word <a href="https://a.example/x_y_z"' in html
+    assert 'href="http://b.example"' in html and 'href="http://www.c.org"' in html

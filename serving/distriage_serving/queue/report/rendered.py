@@ -14,7 +14,10 @@ from functools import partial
 from typing import Final
 
 import nh3
+from linkify_it import LinkifyIt
+from linkify_it.main import Match
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline, linkify
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
@@ -33,9 +36,35 @@ _SCHEMES: Final = {"http", "https", "mailto"}
 _REL: Final = "noreferrer noopener external nofollow"
 MAX_NESTING: Final = 20
 MAX_EXPANDED: Final = 10 * MAX_CHARS  # of addresses: one definition can be used ten thousand times
+MAX_SCHEME_CHARS: Final = 64
+MAX_ADDRESS_CHARS: Final = 2000
+
+
+class _Addresses(LinkifyIt):  # type: ignore[misc]  # it has no types
+    """Finds addresses in a text. Its patterns read on to the end of a word for each bracket: that end is near here."""
+
+    def test(self, text: str) -> bool:
+        """Whether there is one; not beside a word that is too long for one."""
+        return max(map(len, text.split()), default=0) <= MAX_ADDRESS_CHARS and bool(super().test(text))
+
+    def match_at_start(self, text: str) -> Match | None:
+        """The one that a text begins with."""
+        return super().match_at_start(text[:MAX_ADDRESS_CHARS])
+
+
+def _linkify(state: StateInline, silent: bool) -> bool:
+    """markdown-it's rule, which at each `://` searches all text that waits; of that only the end may wait here."""
+    if len(state.pending) > MAX_SCHEME_CHARS and state.src.startswith("://", state.pos):
+        kept = state.pending[-MAX_SCHEME_CHARS:]
+        state.pending = state.pending[:-MAX_SCHEME_CHARS]
+        state.pushPending()
+        state.pending = kept
+    return linkify(state, silent)
 
 
 _MARKDOWN: Final = MarkdownIt("gfm-like", {"html": True, "linkify": True, "breaks": True, "maxNesting": MAX_NESTING})
+_MARKDOWN.linkify = _Addresses()
+_MARKDOWN.inline.ruler.at("linkify", _linkify)
 
 
 def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = False) -> tuple[Markup, int]:
