@@ -178,6 +178,19 @@ def test_no_payload_breaks_the_reading_of_deliveries(event: str, payload: object
         assert isinstance(effect_of(event, payload), get_args(Effect))
 
 
+@pytest.mark.parametrize("event", ["issues", "issue_comment", "pull_request", "installation", "repository"])
+@pytest.mark.parametrize("action", [[], {}, ["opened"], None, 1])
+def test_an_action_of_another_type_asks_for_nothing(event: str, action: object) -> None:
+    assert isinstance(effect_of(event, {**BASE, "action": action}), Ignored)
+
+
+@pytest.mark.parametrize(("number", "who"), [(True, "ada"), (10**30, "ada"), (5, "\ud800"), (5, "a\x1b")])
+def test_a_comment_that_no_person_can_have_written_asks_for_nothing(number: int, who: str) -> None:
+    comment = {"id": number, "body": "/triage", "created_at": "2026-01-01T00:00:00Z"}
+    payload = {**BASE, "action": "created", "comment": comment, "sender": {"login": who, "type": "User"}}
+    assert isinstance(effect_of("issue_comment", payload), Ignored)
+
+
 ALICE = {"login": "alice", "type": "User"}
 STALE = {"login": "stale[bot]", "type": "Bot"}
 BASE: dict[str, Any] = {

@@ -131,6 +131,11 @@ def installation_of(payload: Mapping[str, Any]) -> int | None:
     return _id(number)
 
 
+def _action(payload: Mapping[str, Any]) -> str:
+    action = payload.get("action")
+    return action if isinstance(action, str) else ""
+
+
 def _id(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 63 else None
 
@@ -139,7 +144,7 @@ def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
     """Decide what a delivery asks for."""
     if installation_of(payload) is None:
         return Ignored("no installation: the hook belongs to no App")
-    action, repository = payload.get("action"), repository_of(payload)
+    action, repository = _action(payload), repository_of(payload)
     match event:
         case "installation" | "installation_repositories":
             return _installation(event, payload)
@@ -158,12 +163,12 @@ def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
     return Ignored(f"nothing to do for the event {event}")
 
 
-def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) -> Effect:
+def _issue(payload: Mapping[str, Any], action: str, issue: IssueReference) -> Effect:
     details = _table(payload, "issue")
     if "pull_request" in details:
         return Ignored("it is a pull request")
     by_bot = is_bot(payload.get("sender"))
-    if isinstance(action, str) and action in _STATES and (by_bot or action not in _AT_ONCE):
+    if action in _STATES and (by_bot or action not in _AT_ONCE):
         reason = details.get("state_reason")
         told = reason if action == "closed" and isinstance(reason, str) else ""
         return Became(issue, _STATES[action], epoch_s(details.get("updated_at")), told)
@@ -178,7 +183,7 @@ def _issue(payload: Mapping[str, Any], action: object, issue: IssueReference) ->
     return Ignored(f"nothing to do for the action {action}")
 
 
-def _comment(payload: Mapping[str, Any], action: object, issue: IssueReference) -> Effect:
+def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> Effect:
     details, comment, sender = _table(payload, "issue"), _table(payload, "comment"), payload.get("sender")
     if is_bot(sender) or is_bot(comment.get("user")):
         return Ignored("a bot caused it")
@@ -194,9 +199,9 @@ def _comment(payload: Mapping[str, Any], action: object, issue: IssueReference) 
         lines = list((Counter(lines) - Counter(_lines(before))).elements())
     if not lines:
         return Ignored("no new command in the comment")
-    number, who = comment.get("id"), _table(payload, "sender").get("login")
+    number, who = _id(comment.get("id")), _table(payload, "sender").get("login")
     at = epoch_s(comment.get("updated_at" if action == "edited" else "created_at"))
-    if not (isinstance(number, int) and isinstance(who, str) and who and at):
+    if number is None or not (isinstance(who, str) and who and who.isprintable() and at):
         return Ignored("the comment has no id, no time or no person behind it")
     return Command(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
 
@@ -205,7 +210,7 @@ def _lines(body: object) -> list[str]:
     return find_commands(body) if isinstance(body, str) else []
 
 
-def _pull_request(payload: Mapping[str, Any], action: object, pull: IssueReference) -> Effect:
+def _pull_request(payload: Mapping[str, Any], action: str, pull: IssueReference) -> Effect:
     details = _table(payload, "pull_request")
     head, base = _table(details, "head").get("sha"), _table(details, "base").get("sha")
     if action not in _CHECKED or not isinstance(head, str) or not isinstance(base, str):
@@ -231,7 +236,7 @@ def _push(payload: Mapping[str, Any]) -> Effect:
 
 
 def _repository(payload: Mapping[str, Any]) -> Effect:
-    action, new = payload.get("action"), _full_name(payload)
+    action, new = _action(payload), _full_name(payload)
     owner, _, name = new.partition("/")
     changes = _table(payload, "changes")
     if action == "renamed":
@@ -249,7 +254,7 @@ def _repository(payload: Mapping[str, Any]) -> Effect:
 
 
 def _installation(event: str, payload: Mapping[str, Any]) -> Effect:
-    action = payload.get("action")
+    action = _action(payload)
     if event == "installation" and action in {"deleted", "suspend"}:
         return Ended()
     if event == "installation" and action not in _BEGINS:
