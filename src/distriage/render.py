@@ -18,7 +18,7 @@ from rich.text import Text
 from distriage.own.answer import OwnLabel
 from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.terminal import output, say
+from distriage.terminal import output, printable, say
 from distriage.verdict import AxisVerdict, FailedRecord, SimilarIssue, Verdict
 
 _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-applicable": "dim"}
@@ -213,8 +213,3 @@ def _facts(verdict: Verdict) -> str:
     framework = f"{facts.pop('framework', '')} {facts.pop('framework_version', '')}".strip()
     named = [f"{name.replace('_', ' ')} {value}" for name, value in facts.items()]
     return ", ".join([framework, *named] if framework else named)
-
-
-def printable(text: str) -> str:
-    """Somebody's words without the escape sequences that a terminal obeys."""
-    return "".join(char if char.isprintable() else " " for char in text)

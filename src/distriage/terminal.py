@@ -23,4 +23,10 @@ def output() -> Console:
 def say(text: str) -> None:
     """A line on standard error, beside what a program reads."""
     console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
-    console.print(f"distriage: {text}", markup=False)
+    lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
+    console.print("distriage: " + "\n".join(lines), markup=False)
+
+
+def printable(text: str) -> str:
+    """Somebody's words without the escape sequences that a terminal obeys."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -40,6 +40,11 @@ def test_a_bad_file(classify: Command, tmp_path: Path, name: str, content: bytes
     assert_one_line(classify(tmp_path / name), f"/{message}")
 
 
+def test_an_error_that_quotes_a_report_obeys_no_escape_sequence_of_it(classify: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"id": "\x1b]0;x\x07\x9b31m\u202e", "title": ""}), encoding="utf-8")
+    assert_one_line(classify(tmp_path / "a.json"), " ]0;x  31m : empty; expected a title or a body")
+
+
 def test_a_bad_file_among_others_costs_none_of_their_answers(classify: Command, tmp_path: Path, report: Path) -> None:
     (tmp_path / "last.md").write_text("It hangs as well", encoding="utf-8")
     files = (report, tmp_path / "none.md", tmp_path / "last.md")

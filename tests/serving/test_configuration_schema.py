@@ -106,6 +106,15 @@ def test_check_ends_with_2_and_one_line_an_error(
     assert ",line=3::" in marked[1]
 
 
+def test_problems_hold_no_escape_sequence_of_the_file(
+    command: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("config") / "distriage.yml"
+    file.write_text('"\\e]0;x\\a": 1\n', encoding="utf-8")
+    finished = command("config", "check", file)
+    assert finished.code == 2 and "unknown key ` ]0;x `" in finished.err
+
+
 def test_check_of_a_missing_or_binary_file_is_one_line(
     command: Command, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from distriage.errors import GitHubError, InputError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
+from distriage.terminal import printable
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import own_login
@@ -168,7 +169,7 @@ class Backfill:
             self._refusals = 0
             report.labelled += 1
             report.labels.update(done.labels)
-            self.console.print(f"#{number}  {', '.join(done.labels)}", markup=False)
+            self.console.print(f"#{number}  {printable(', '.join(done.labels))}", markup=False)
         elif not failed:
             report.nothing += 1
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
+from distriage.terminal import printable
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
@@ -144,6 +145,6 @@ def _print_report(console: Console, report: BackfillReport) -> None:
         markup=False,
     )
     for label, count in report.labels.most_common():
-        console.print(f"{count:>6}  {label}", markup=False)
+        console.print(f"{count:>6}  {printable(label)}", markup=False)
     for failure in report.failed:
-        console.print(f"failed: {failure}", markup=False, soft_wrap=True)
+        console.print(f"failed: {printable(failure)}", markup=False, soft_wrap=True)

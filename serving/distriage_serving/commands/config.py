@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from distriage.errors import InputError
+from distriage.terminal import printable
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
@@ -51,13 +52,13 @@ def check(
         names = resolve(load_config(file, taxonomy), taxonomy)
     except RepositoryConfigError as error:
         for problem in error.problems:
-            sys.stderr.write(f"{' '.join(str(problem).split())}\n")
+            sys.stderr.write(f"{printable(' '.join(str(problem).split()))}\n")
             if os.environ.get("GITHUB_ACTIONS") == "true":
                 workflow_commands.error_at(problem.file, problem.line, problem.message)
         raise typer.Exit(2) from None
     typer.echo(f"{file}: valid")
     for line in names.describe():
-        typer.echo(line)
+        typer.echo(printable(line))
 
 
 @config_app.command()

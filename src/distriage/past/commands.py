@@ -105,7 +105,7 @@ def _as_json(match: Match) -> dict[str, object]:
 
 def _line(match: Match) -> str:
     from distriage.past.same import is_spoken_of
-    from distriage.render import printable
+    from distriage.terminal import printable
 
     issue = match.issue
     state = f" ({issue.state}{', ' + issue.closed_by if issue.closed_by else ''})" if issue.state else ""

@@ -143,7 +143,7 @@ def _say_compared(before: OwnLabels, compared: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from distriage.render import printable
+    from distriage.terminal import printable
 
     typer.echo(
         f"compared with the heads of {before.manifest.created}, on {compared.issues} issues that neither has seen:"
@@ -170,7 +170,7 @@ def _say_compared(before: OwnLabels, compared: Comparison) -> None:
 
 
 def _say(result: Result) -> None:
-    from distriage.render import printable  # which imports onnxruntime
+    from distriage.terminal import printable
 
     later = result.figures[0].issues
     typer.echo(f"learned {len(result.labels.names)} labels, left out {len(result.labels.left_out)}")
