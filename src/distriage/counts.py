@@ -8,117 +8,84 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from distriage.scanning import any_of, first_at, matches_at, places
+
 # Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
-BEFORE, AFTER = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
+AFTER = r"(?![A-Za-z0-9_])"
 GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 
-_WORDS = "two|three|four|five|six|seven|eight|sixteen|dual|both"
+_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
 _NUMERALS = {
-    **{word: number for number, word in enumerate(_WORDS.split("|")[:7], 2)},
+    **{word: number for number, word in enumerate(_WORDS[:7], 2)},
     **dict(zip(_SIGNS, (2, 2, 2, *range(3, 9)), strict=True)),
     **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
     "sixteen": 16,
 }
+_WORD = rf"\b(?P<v>{'|'.join(_WORDS)})[ -]"
+# A pattern that begins with a digit is searched for five times as fast as one that begins with what is not before it.
+_NUMBER = r"(?P<v>\d(?<![A-Za-z0-9_]\d)\d{0,3})"
 _GPU_COUNT = (
     re.compile(
-        rf"{BEFORE}(?P<v>\d{{1,4}})"
-        r"\s?(?:x|×|\*)\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){0,2}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4|A10|A40"
-        r"|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)",
+        rf"{_NUMBER}\s?[x×*]\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){{0,2}}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4"
+        r"|A10|A40|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)",
         re.I,
     ),
     re.compile(
-        rf"(?<![A-Za-z0-9_.])(?!{GPU_NUMBER}{AFTER})(?P<v>\d{{1,4}})[ -]?"
+        rf"(?P<v>\d(?<![A-Za-z0-9_.]\d)\d{{0,3}})(?<!{GPU_NUMBER})[ -]?"
         r"(?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?"
         rf"(?:GPUs?|卡|cards?){AFTER}",
         re.I,
     ),
     re.compile(
-        r"(?<![\w.,:-])(?<!cuda )(?<!version )(?P<v>[1-9]\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
+        r"(?P<v>[1-9](?<![\w.,:-].)(?<!cuda .)(?<!version .)\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
         r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
         re.I,
     ),
-    re.compile(rf"(?<!\d)(?!{GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
-    re.compile(
-        r"--?(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"
-    ),
+    re.compile(r"-(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"),
 )
-# On a text in lower case, and from a set of characters or a boundary on, which is ten times as fast.
-_GPU_COUNT_IN_WORDS = (
-    re.compile(
-        r"(?:nproc_per_node|num_gpus|tensor_parallel_size|world[_ ]size)[\"']?\s{0,3}[=:]?\s{0,3}(?P<v>\d{1,4})\b"
-    ),
+# Of a text in lower case.
+_COUNT_BEHIND_GPU = (
     re.compile(r"[abhlv](?:\d00s?|20|40s?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # H100 x 8
     re.compile(r"\d(?:0[5-9]0|\dgb?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # 4090 x2, A100-80G*8
+)
+_SETTINGS = ("nproc_per_node", "num_gpus", "tensor_parallel_size", "world_size", "world size")
+_SETTING = re.compile(rf"(?:{'|'.join(_SETTINGS)})[\"']?\s{{0,3}}[=:]?\s{{0,3}}(?P<v>\d{{1,4}})\b")
+_GPUS_IN_WORDS = re.compile(
+    rf"{_WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:(?:[abhv]\d00|\d0[5-9]0|l40)s?|gpus?|cards?){AFTER}"
+)
+_GPUS_IN_OTHER_SCRIPTS = (
+    re.compile(rf"(?<!\d)(?!{GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
     re.compile(r"(?<![\d.])(?P<v>\d{1,4})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
-    re.compile(
-        rf"\b(?P<v>{_WORDS})[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
-        rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40)s?|gpus?|cards?){AFTER}"
-    ),
     re.compile(rf"(?P<v>[{_SIGNS}])(?<!第.)(?:[张块]\s?)?(?:卡|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
 )
+_SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
-    rf"\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:GPU|card|[ABHV]\d00|\d0[5-9]0){AFTER}"
-    r"|单卡|单张",
-    re.I,
+    r"单[卡张]|\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
+    rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
-_SEVERAL_GPUS = re.compile(r"GPUs\b|multi[- ]?GPU|[多几]卡", re.I)  # with one card it works, with several it does not
+_SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
 _NODES = (
-    re.compile(r"\b(?P<v>\d{1,4})[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
-    re.compile(r"--?(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
+    re.compile(rf"{_NUMBER}[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
+    re.compile(r"-(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
 )
-_NODES_IN_WORDS = (
+_NODES_IN_WORDS = re.compile(rf"{_WORD}(?:compute |worker |dgx )?(?:nodes?|machines?|servers?|hosts?){AFTER}")
+_NODES_IN_OTHER_SCRIPTS = (
     re.compile(rf"(?P<v>[{_SIGNS}]|\d{{1,3}})(?<!第.)\s?(?:个?节点|台|机|ノード|노드|개의 노드)"),
     re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
-    re.compile(rf"\b(?P<v>{_WORDS})[ -](?:compute |worker |dgx )?(?:nodes?|machines?|servers?|hosts?){AFTER}"),
     re.compile(r"\b(?P<v>\d{1,3}|два|две|двух)\s(?:узл|машин|сервер|нод)"),
 )
-_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机", re.I)
+_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机")
 
-# Words of which a text in lower case holds one where the pattern may match. To look for them first halves the time.
-GPU_WORDS = (
-    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "b200", "b300", "l40", "a6000"),
-    *("titan", "ascend", "rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80", "h20"),
-    *(f"mi{digit}" for digit in range(10)),
-    *(f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)),
+# Words of which a text in lower case holds one where a pattern may match; the commonest first.
+GPU_STARTS = (
+    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300", "l40"),
+    *("a6000", "titan", "ascend", "rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
+    *("h20", *(f"mi{digit}" for digit in range(10))),
 )
-_COUNT_WORDS = (
-    *GPU_WORDS,
-    "gpu",
-    "npu",
-    "card",
-    "卡",
-    "张",
-    "块",
-    "nproc",
-    "-tp",
-    "tensor",
-    "world",
-    "枚",
-    "장",
-    "карт",
-    "بطاق",
-)
-_NODE_WORDS = (
-    "node",
-    "machine",
-    "server",
-    "host",
-    "节点",
-    "台",
-    "机",
-    "ノード",
-    "노드",
-    "узл",
-    "машин",
-    "сервер",
-    "нод",
-)
-
-
-def any_of(words: Iterable[str], text: str) -> bool:
-    """Whether a text holds one of the words."""
-    return any(word in text for word in words)
+_CARD_NUMBERS = [f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)]
+_COUNT_WORDS = ("gpu", *GPU_STARTS, "npu", "card", "nproc", "-tp", "tensor", *_SETTINGS, *_CARD_NUMBERS)
+_NODE_WORDS = ("node", "machine", "server", "host")
 
 
 def count_gpus(text: str, words: str) -> int | None:
@@ -127,12 +94,15 @@ def count_gpus(text: str, words: str) -> int | None:
     Args:
         words: The same text in lower case.
     """
-    listed = len(set(re.findall(r"^GPU (\d+): ", text, re.M)))
-    counts = [listed]
+    counts = [len(set(re.findall(r"\nGPU (\d+): ", f"\n{text}")))]
     if any_of(_COUNT_WORDS, words):
-        counts += _numbers(_GPU_COUNT, text) + _numbers(_GPU_COUNT_IN_WORDS, words)
-        if counts == [0] and _SINGLE_GPU.search(text) and not _SEVERAL_GPUS.search(text):
-            counts = [1]
+        counts += _numbers(_GPU_COUNT, text) + _numbers(_COUNT_BEHIND_GPU, words)
+        counts += _numbers_at(_SETTING, words, _SETTINGS) + _numbers_at(_GPUS_IN_WORDS, words, _WORDS)
+    if not text.isascii():
+        counts += _numbers(_GPUS_IN_OTHER_SCRIPTS, words)
+    single = places((*_SINGLE, "单"), words) if counts == [0] else []
+    if first_at(_SINGLE_GPU, words, single) and not _SEVERAL_GPUS.search(words):
+        counts = [1]
     return max([number for number in counts if 0 < number <= 100_000], default=None)
 
 
@@ -142,14 +112,24 @@ def count_nodes(text: str, words: str) -> int | None:
     Args:
         words: The same text in lower case.
     """
-    if not any_of(_NODE_WORDS, words):
-        return None
-    counts = _numbers(_NODES, text) + _numbers(_NODES_IN_WORDS, words)
-    if not counts and _SINGLE_NODE.search(text):
-        counts = [1]
+    counts: list[int] = []
+    if any_of(_NODE_WORDS, words):
+        counts += _numbers(_NODES, text) + _numbers_at(_NODES_IN_WORDS, words, _WORDS)
+    if not text.isascii():
+        counts += _numbers(_NODES_IN_OTHER_SCRIPTS, words)
+    if not counts and first_at(_SINGLE_NODE, words, places((*_SINGLE, "单机"), words)):
+        return 1
     return max([number for number in counts if 0 < number <= 10_000], default=None)
 
 
 def _numbers(patterns: Iterable[re.Pattern[str]], text: str) -> list[int]:
-    said = [match[match.lastgroup or 0] for pattern in patterns for match in pattern.finditer(text)]
-    return [_NUMERALS[number] if number in _NUMERALS else int(number) for number in said]
+    return [_number(match) for pattern in patterns for match in pattern.finditer(text)]
+
+
+def _numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
+    return [_number(match) for match in matches_at(pattern, text, places(starts, text))]
+
+
+def _number(match: re.Match[str]) -> int:
+    said = match["v"]
+    return _NUMERALS[said] if said in _NUMERALS else int(said)

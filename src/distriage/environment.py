@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 
-from distriage.counts import AFTER, GPU_NUMBER, GPU_WORDS, any_of, count_gpus, count_nodes
+from distriage.counts import AFTER, GPU_NUMBER, GPU_STARTS, count_gpus, count_nodes
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
+from distriage.scanning import first_at, places
 
 FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
     "deepspeed": "DeepSpeed",
@@ -34,11 +36,10 @@ FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we 
     "ddp": "PyTorch DDP",
     "distributeddataparallel": "PyTorch DDP",
 }
-# Name, words of which one must be there, pattern: what costs is to search a long log for what it does not hold.
+# Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(
-    (name, words, re.compile(pattern, re.M))
-    for name, words, pattern in (
-        ("deepspeed", ("deepspeed",), r"^[^\w\n]*deepspeed[^\S\n]+(?:--|\S+\.py)"),
+    (name, starts, re.compile(pattern))
+    for name, starts, pattern in (
         ("torchrun", ("torchrun", "torch.dis"), r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
         ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
         ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
@@ -50,6 +51,7 @@ _LAUNCHERS = tuple(
         ("sglang", ("sglang",), r"sglang\.launch_server"),
     )
 )
+_DEEPSPEED_LAUNCHER = re.compile(r"[^\w\n]*deepspeed[^\S\n]+(?:--|\S+\.py)")  # of a line
 _VERSION = r"(?P<v>\d+\.\d+(?:\.\d+)?(?:[-+.]?(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*)*)"
 _NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
 _NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
@@ -80,9 +82,7 @@ _ROCM = re.compile(
 _NCCL = re.compile(
     rf"{_NAME_BEFORE}(?:nccl|nvidia-nccl-cu\d+)(?:[ _-]?version)?(?:[\"'`*|\s:=v(]|{_IS}){{1,10}}{_VERSION}", re.I
 )
-_DRIVER = re.compile(
-    r"(?:nvidia )?driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I
-)
+_DRIVER = re.compile(r"driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
 # Names that mean nothing but a GPU; those of two or three characters only in capitals.
 _GPU_NAME = (
     r"(?:(?i:[AHV]100S?|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A6000|P100|MI\d{3}X?|RTX[ -]?A?\d{4}(?:[ -]?(?:Ti|Super))?"
@@ -90,23 +90,26 @@ _GPU_NAME = (
     r"|T4|L4|A10G?|A30|A40|P40|M40|K80|H20)"
 )
 # A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
-_CARD_BEFORE = (
-    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
-    r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)"
-)
-_CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*"
-_GPU = re.compile(
-    rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<name>{_GPU_NAME}{_MEMORY}){AFTER}|(?i:{_CARD_BEFORE})(?P<counted>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])"
-    rf"|\b(?P<number>{GPU_NUMBER}(?i:\s?Ti\b)|{GPU_NUMBER}(?i:{_CARD_AFTER}))"
+_GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{_GPU_NAME}{_MEMORY}){AFTER}")
+_FOUR_DIGITS = re.compile(r"[1-5](?<!\d.)0[5-9]0")
+_CARD_BEFORE = re.compile(
+    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
+    r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
+    re.I,
 )
+_CARD_BEFORE_CHARS = 10  # at most
+_COUNTED_CARD = re.compile(rf"(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])")
+_CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
+_CARD = re.compile(rf"\b(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
 _OS = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?|Windows|WSL\d?)"
     r"(?:[ -]?(?:release )?\d+(?:\.\d+){0,3}(?: LTS)?)?)",
     re.I,
 )
 
-_OS_WORDS = (
+_TORCH_STARTS = ("torch", "pytorch")
+_OS_STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
     *("arch linux", "amazon linux", "macos", "mac os", "windows", "wsl"),
 )
@@ -142,28 +145,23 @@ def find_facts(title: str, body: str) -> EnvironmentFacts:
     """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
     text = _readable(title, body)
     words = folded(text)
-    framework, version = _framework(text)
-    rocm = _ROCM.search(text) if "rocm" in words else None
-    cuda = _CUDA.search(text) if "cuda" in words or "+cu" in words else None
-    gpu = _GPU.search(text) if any_of(GPU_WORDS, words) else None
-    launcher = next(
-        (name for name, needed, pattern in _LAUNCHERS if any_of(needed, text) and pattern.search(text)),
-        None,
-    )
+    framework, version = _framework(text, words)
+    rocm = first_at(_ROCM, text, places(("rocm", "+rocm"), words))
+    cuda = first_at(_CUDA, text, places(("cuda", "+cu"), words))
     return EnvironmentFacts(
         framework=framework,
         framework_version=version,
-        torch=_first(_TORCH, text) if "torch" in words else None,
-        python=_first(_PYTHON, text) if "python" in words else None,
+        torch=_value(first_at(_TORCH, text, places(_TORCH_STARTS, words))),
+        python=_value(first_at(_PYTHON, text, places(("python",), words))),
         cuda=(cuda.group("v") or f"{cuda.group('cu')[:2]}.{cuda.group('cu')[2]}") if cuda else None,
         rocm=(rocm.group("v") or rocm.group("wheel")) if rocm else None,
-        nccl=_first(_NCCL, text) if "nccl" in words else None,
-        driver=_first(_DRIVER, text) if "driver" in words else None,
-        gpu_model=" ".join(gpu[gpu.lastgroup or 0].split()) if gpu else None,
+        nccl=_value(first_at(_NCCL, text, places(("nccl", "nvidia-nccl"), words))),
+        driver=_value(first_at(_DRIVER, text, places(("driver",), words))),
+        gpu_model=_gpu(text, words),
         gpu_count=count_gpus(text, words),
         nodes=count_nodes(text, words),
-        os=_first(_OS, text) if any_of(_OS_WORDS, words) else None,
-        launcher=launcher,
+        os=_value(first_at(_OS, text, places(_OS_STARTS, words))),
+        launcher=_launcher(text),
     )
 
 
@@ -172,8 +170,10 @@ def find_versions(title: str, body: str) -> dict[str, str]:
     stated is absent.
     """
     text = _readable(title, body)
-    framework, version = _framework(text)
-    found = {"framework": framework, "framework_version": version, "torch": _first(_TORCH, text)}
+    words = folded(text)
+    framework, version = _framework(text, words)
+    torch = _value(first_at(_TORCH, text, places(_TORCH_STARTS, words)))
+    found = {"framework": framework, "framework_version": version, "torch": torch}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -182,8 +182,7 @@ def _readable(title: str, body: str) -> str:
     return "\n".join(line[:2000] for line in text.split("\n"))
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str | None:
-    match = pattern.search(text)
+def _value(match: re.Match[str] | None) -> str | None:
     return " ".join(match.group("v").split()).rstrip(".,") if match else None
 
 
@@ -195,18 +194,42 @@ _FRAMEWORK_NAME = re.compile(
 )
 
 
-def _framework(text: str) -> tuple[str | None, str | None]:
+@cache
+def _framework_version(word: str) -> re.Pattern[str]:
+    return re.compile(rf"{_NAME_BEFORE}{re.escape(word)}{_NAME_AFTER}(?!-){_GAP}{_VERSION}", re.I)
+
+
+def _framework(text: str, words: str) -> tuple[str | None, str | None]:
     """The framework that is named most, and its version where one stands beside the name."""
     counts: dict[str, int] = {}
-    for match in _FRAMEWORK_NAME.finditer(text):
-        name = FRAMEWORKS[match.group().lower()]
-        counts[name] = counts.get(name, 0) + 1
+    for place in places(FRAMEWORKS, words):
+        if match := _FRAMEWORK_NAME.match(text, place):
+            name = FRAMEWORKS[words[match.start() : match.end()]]
+            counts[name] = counts.get(name, 0) + 1
     if not counts:
         return None, None
     framework = max(counts, key=lambda name: counts[name])
     for word, name in FRAMEWORKS.items():
-        if name == framework:
-            match_ = re.search(rf"{_NAME_BEFORE}{re.escape(word)}{_NAME_AFTER}(?!-){_GAP}{_VERSION}", text, re.I)
-            if match_:
-                return framework, match_.group("v").rstrip(".,")
+        if name == framework and (match := first_at(_framework_version(word), text, places((word,), words))):
+            return framework, match.group("v").rstrip(".,")
     return framework, None
+
+
+def _gpu(text: str, words: str) -> str | None:
+    """The GPU that is named first."""
+    first = first_at(_GPU, text, places(GPU_STARTS, words))
+    for number in _FOUR_DIGITS.finditer(text):
+        place = number.start()
+        if first and first.start() < place:
+            break
+        counted = _CARD_BEFORE.search(text, place - _CARD_BEFORE_CHARS, place)
+        if card := (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place):
+            return _value(card)
+    return _value(first)
+
+
+def _launcher(text: str) -> str | None:
+    lines = sorted({text.rfind("\n", 0, place) + 1 for place in places(("deepspeed",), text)})
+    if first_at(_DEEPSPEED_LAUNCHER, text, lines):
+        return "deepspeed"
+    return next((name for name, starts, pattern in _LAUNCHERS if first_at(pattern, text, places(starts, text))), None)

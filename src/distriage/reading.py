@@ -21,7 +21,7 @@ MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
 # restated validation reports, none is so thin.
 MIN_CONTENT_WORDS = 12
-_ANY_WORD = re.compile(WORD.pattern + r"|[^\W\d_a-z\u3400-\u9fff]{2,}", re.I)  # with those of every other script
+_ANY_WORD = re.compile(WORD.pattern + r"|[^\W\d_a-z\u0131\u017f\u3400-\u9fff]{2,}")  # with those of every other script
 _FUNCTION_WORDS = frozenset(
     [
         "a",

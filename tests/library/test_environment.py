@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.environment import FRAMEWORKS, EnvironmentFacts, find_facts
+from distriage.recipe.lines import folded
 
 COLLECT_ENV = """Collecting environment information...
 PyTorch version: 2.1.2+cu121
@@ -204,6 +205,29 @@ def test_launchers_are_told_by_their_command(line: str, launcher: str | None) ->
 def test_the_framework_that_is_named_most_counts_and_the_title_counts_too() -> None:
     assert find_facts("Megatron-LM with DeepSpeed", "DeepSpeed 0.14 hangs").framework == "DeepSpeed"
     assert find_facts("[vLLM] hang", "").framework == "vLLM"
+
+
+def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
+    assert find_facts("", "f\u017fdp hangs").framework == "PyTorch FSDP"
+
+
+def test_what_folding_makes_lower_stands_where_it_stood() -> None:
+    every = "".join(map(chr, range(0x110000)))
+    assert len(folded(every)) == len(every), "places that are found in the folded text are places of the text"
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("on 3090 cards, then on an A100", "3090"),
+        ("on an A100, then on 3090 cards", "A100"),
+        ("step 3090, then on an A100", "A100"),
+        ("two GH200, step 2080", "GH200"),
+        ("309024G", "3090"),
+    ],
+)
+def test_the_gpu_that_is_named_first_counts(text: str, model: str) -> None:
+    assert find_facts("", text).gpu_model == model
 
 
 def test_the_largest_count_is_taken() -> None:

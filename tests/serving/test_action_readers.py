@@ -59,7 +59,7 @@ def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
     double.label("owner/repo#1", "docs", PERSON)
     double.unlabel("owner/repo#1", "docs", PERSON)
     assert act(own_labels=str(own_labels)) == 0
-    assert "docs" not in double.labels("owner/repo#1") and "a person took it off" in summary(runner)
+    assert "docs" not in double.labels("owner/repo#1") and "somebody took it off" in summary(runner)
 
 
 def test_a_folder_that_holds_no_own_labels_is_a_warning(

@@ -72,7 +72,7 @@ def test_without_a_login_configured_there_is_no_queue(monkeypatch: pytest.Monkey
     assert "short" not in str(refused.value).replace("shorter", "")
     monkeypatch.delenv("DISTRIAGE_ADMIN_TOKEN")
     monkeypatch.setenv("DISTRIAGE_GITHUB_CLIENT_ID", "Iv1.abc")
-    with pytest.raises(ConfigError, match="github_client_secret and public_url"):
+    with pytest.raises(ConfigError, match="DISTRIAGE_GITHUB_CLIENT_SECRET and DISTRIAGE_PUBLIC_URL"):
         load_settings()
 
 

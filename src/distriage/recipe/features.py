@@ -17,7 +17,9 @@ HASH_BUCKETS = 1 << 17
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept
 VIEWS = 2  # of a report: cleaned, and as filed
 
-WORD = re.compile(r"[a-z_][a-z0-9_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]", re.I)
+# Of a text in lower case. The dotless i and the long s count as i and s, as they do for `re.I`; with that flag the
+# pattern takes three times as long to compile and a fifth longer to search.
+WORD = re.compile(r"[a-z\u0131\u017f_][a-z0-9\u0131\u017f_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
 
 
 def words(text: str) -> list[str]:

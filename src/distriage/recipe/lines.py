@@ -88,12 +88,15 @@ _WRAPPER = re.compile(  # errors that only report another one
     r"|ProcessExitedException|Error in atexit|During handling of",
     re.I,
 )
-_SAME_LETTERS = {0x130: "i", 0x131: "i", 0x17F: "s"}  # what `re.IGNORECASE` takes for i and s, and `str.lower` does not
+_SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
 
 
 def folded(line: str) -> str:
-    """In lower case, at least every letter that `re.IGNORECASE` would match with an ASCII one."""
-    return line.lower() if line.isascii() else line.translate(_SAME_LETTERS).lower()
+    """In lower case, as long as before: at least every letter that `re.IGNORECASE` would match with an ASCII one."""
+    if not line.isascii():
+        for letter, same in _SAME_LETTERS:
+            line = line.replace(letter, same)
+    return line.lower()
 
 
 def begins_log(line: str) -> bool:

@@ -1,0 +1,32 @@
+"""Search for words first, and try a pattern only where one stands: many times as fast on a long log. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+
+def any_of(words: Iterable[str], text: str) -> bool:
+    """Whether a text holds one of the words."""
+    return any(word in text for word in words)
+
+
+def places(words: Iterable[str], text: str) -> list[int]:
+    """Where one of the words stands in a text, in order."""
+    found = set()
+    for word in words:
+        place = text.find(word)
+        while place >= 0:
+            found.add(place)
+            place = text.find(word, place + 1)
+    return sorted(found)
+
+
+def matches_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> Iterator[re.Match[str]]:
+    """The matches that begin at one of some places."""
+    return (match for place in begins if (match := pattern.match(text, place)))
+
+
+def first_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> re.Match[str] | None:
+    """The first match that begins at one of some places."""
+    return next(matches_at(pattern, text, begins), None)
