@@ -127,7 +127,9 @@ def test_pages_allow_no_script_but_our_own_and_no_frame(admin: httpx.Client) -> 
         assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
         assert admin.get(path).headers["Cache-Control"] == "no-store"
     page = admin.get("/queue").text
-    for address in re.findall(r'(?:src|href)="(/queue/static/[^"]+)"', page):
+    addresses = re.findall(r'(?:src|href)="(/queue/static/[^"]+)"', page)
+    assert addresses
+    for address in addresses:
         assert "immutable" in admin.get(address).headers["Cache-Control"]
     assert " style=" not in page and "<script>" not in page and not re.search(r"\son\w+=", page)
 
