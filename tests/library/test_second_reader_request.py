@@ -105,13 +105,21 @@ def test_neighbours_are_shown_with_their_labels_and_notes() -> None:
 
 
 SECRETS = {
-    "ghp_" + "a" * 36: "[token]",
+    **{f"gh{kind}_" + "a" * 36: "[token]" for kind in "pousr"},
+    "github_pat_" + "A1_" * 20: "[token]",
+    "glpat-" + "a1" * 10: "[token]",
     "hf_" + "A" * 34: "[token]",
+    "xoxb-" + "1a" * 10: "[token]",
+    "nvapi-" + "aB" * 30: "[token]",
+    "AIza" + "Sy" * 17: "[token]",
     "sk-proj-" + "x1" * 20: "[token]",
     "AKIA" + "ABCD" * 4: "[token]",
+    "ASIA" + "ABCD" * 4: "[token]",
+    "bearer " + "aB3." * 6: "[token]",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N": "[token]",
     "mara@example.org": "[e-mail]",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----": "[private key]",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOY\n-----END PGP PRIVATE KEY BLOCK-----": "[private key]",
 }
 
 
@@ -140,6 +148,17 @@ def test_secrets_do_not_leave_the_machine(secret: str) -> None:
         ("Authorization: Basic dXNlcjpwdw==", "Authorization: Basic [secret]"),
         ("login(password='Tr0ub4,dor&3', user='x')", "login(password='[secret]', user='x')"),
         ("PASSWORD=Tr0ub4,dor&3", "PASSWORD=[secret]"),
+        ("passwd: hunter2, client_secret=ab12", "passwd: [secret], client_secret=[secret]"),
+        ("wandb_key=ab12; authorization: token ab12", "wandb_key=[secret]; authorization: token [secret]"),
+        ("Write to mara@example.org.", "Write to [e-mail]."),
+        (
+            f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\nDEK-Info: AES\n\n{'aB3+' * 16}\naB3=\nIt fails.",
+            "[private key]\nIt fails.",
+        ),
+        ("--password --port 8000", None),
+        ("api-key rotation broke it", None),
+        ("x[0:k]@w", None),
+        ("stop_token=endoftext", None),
         ('{\\"password\\": \\"hunter 2\\"}', '{\\"password\\": \\"[secret]\\"}'),
         ("redis://:pw@ray-head:6379", "redis://[login]ray-head:6379"),
         ("max_tokens=256", None),
