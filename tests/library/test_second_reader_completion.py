@@ -12,7 +12,7 @@ from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Mode, Prediction
-from distriage.verdict import AxisVerdict, Verdict
+from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
 
@@ -67,6 +67,51 @@ def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whol
         lambda _, found: Mode.PRECISE if found == label else Mode.BALANCED,
     )
     assert (both.axes["symptom"].outcome, both.axes["symptom"].reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "outcome", "reason"),
+    [
+        (1.0, "apply", "at or above the configured 1.00"),
+        (Mode.PRECISE, "suggest", "not calibrated to promise more"),
+        (Mode.BALANCED, "apply", "at least 0.50: on held-out reports, 80% of such answers were right"),
+        (Mode.BEST, "apply", "the likeliest label"),
+    ],
+)
+def test_a_configuration_says_how_sure_a_label_must_be(wanted: Mode | float, outcome: str, reason: str) -> None:
+    fusion = AxisFusion(first=0.0, second=40.0, thresholds={"0.80": 0.4})
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": fusion})
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    said = complete(
+        make_verdict(symptom="abstain"),
+        Prediction("toy", scores),
+        {"symptom": {"native-crash": 1.0}},
+        TAXONOMY,
+        "m",
+        calibration,
+        lambda *_: wanted,
+    ).axes["symptom"]
+    assert (said.label, said.outcome, said.reason) == ("native-crash", outcome, f"{reason}; read by m")
+
+
+def test_a_label_of_the_first_reader_does_not_fall_to_a_calibration_without_thresholds() -> None:
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": AxisFusion()})
+    answers = {"symptom": {"native-crash": 1.0}}
+    both = complete(make_verdict(), Prediction("toy", scores), answers, TAXONOMY, "m", calibration)
+    assert both.axes["symptom"] == axis_verdict("symptom")
+
+
+@pytest.mark.parametrize("label", ["runtime-hang", "native-crash"])
+def test_evidence_and_differential_stay_where_the_answer_does_not_concern_them(label: str) -> None:
+    spoken = axis_verdict("symptom", "runtime-hang", "abstain").model_copy(
+        update={"evidence": [EvidenceLine(line="It hangs", weight=0.5)]}
+    )
+    causes = Differential(causes=[Candidate(label="api-misuse", probability=0.4, check="Look.")], right_among=0.7)
+    first = make_verdict(spoken, cause="abstain").model_copy(update={"differential": causes})
+    both = completed(first, {"symptom": {label: 1.0}})
+    assert both.axes["symptom"].evidence == (spoken.evidence if label == "runtime-hang" else None)
+    assert both.differential == causes
 
 
 @pytest.mark.parametrize("same_family", [True, False])

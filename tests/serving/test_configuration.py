@@ -114,6 +114,8 @@ def test_an_empty_configuration_labels_stage_and_symptom(text: str) -> None:
         ("- a\n", 1, ("expected a table of settings, found a list",)),
         ("mode: best\nmode: best\n", 2, ("`mode` stands twice",)),
         ("a: &x 1\n", 1, ("anchors are not supported",)),
+        ("a: *x\n", 1, ("aliases are not supported",)),
+        ("mode: {a: b}\n", 1, ("found a table",)),
         ("mode: !!python/object/apply:os.system [id]\n", 1, ("tags",)),
         ("mode: best\n---\nmode: best\n", 2, ("a second document",)),
         ("mode: [\n", 2, ("not valid YAML",)),
@@ -211,10 +213,12 @@ def test_a_value_is_never_taken_for_a_placeholder(value: str) -> None:
 
 def test_a_threshold_is_a_number_and_takes_the_place_of_a_mode() -> None:
     text = "axes:\n  symptom:\n    threshold: 0.8\n"
-    text += "    labels: {runtime-hang: {mode: precise}, native-crash: {threshold: 1}}\n"
+    text += (
+        "    labels: {runtime-hang: {mode: precise}, native-crash: {threshold: 1}, memory-growth: {threshold: 0.5}}\n"
+    )
     config = parse(text)
-    labels = ("poor-convergence", "runtime-hang", "native-crash")
-    assert [required(config, "symptom", label) for label in labels] == [0.8, "precise", 1.0]
+    labels = ("poor-convergence", "runtime-hang", "native-crash", "memory-growth")
+    assert [required(config, "symptom", label) for label in labels] == [0.8, "precise", 1.0, 0.5]
     assert required(config, "stage", "inference") == "balanced"
     assert RepositoryConfig.model_validate(dump_config(config)) == config
 
@@ -223,3 +227,18 @@ def test_of_mode_and_threshold_the_repository_s_own_counts() -> None:
     with_threshold, with_mode = parse("axes: {symptom: {threshold: 0.8}}"), parse("axes: {symptom: {mode: precise}}")
     assert required(merge_configs(with_threshold, with_mode, TAXONOMY), "symptom", "runtime-hang") == "precise"
     assert required(merge_configs(with_mode, with_threshold, TAXONOMY), "symptom", "runtime-hang") == 0.8
+
+
+def test_what_is_valid_alone_and_not_together_is_refused() -> None:
+    named = parse(f"axes: {{distributed: {{prefix: {'x' * 48}, labels: {{true: one, false: other}}}}}}")
+    unnamed = parse("axes: {distributed: {labels: {true: {name: ~}}}}")
+    with pytest.raises(RepositoryConfigError, match=r"merged over the organization's:1: the prefix makes"):
+        merge_configs(named, unnamed, TAXONOMY)
+
+
+def test_words_of_yaml_are_truth_values_in_both_spellings() -> None:
+    assert read_yaml("[true, True, false, False, null, Null, ~, '', 'true', TRUE]").value == [
+        *(True, True, False, False, None, None, None),
+        *("", "true", "TRUE"),
+    ]
+    assert not parse("axes: {stage: {families: {enabled: False}}}").axes["stage"].families.enabled

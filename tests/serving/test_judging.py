@@ -29,3 +29,16 @@ def test_a_number_decides_in_place_of_the_mode(
     assert (said.label, said.outcome, said.reason) == ("crash", outcome, reason)
     precise = parse_config("mode: precise\n", "distriage.yml", keyword_classifier.bundle.taxonomy)
     assert judge(keyword_classifier, REPORT, precise).axes["symptom"].outcome == "suggest"
+
+
+def test_a_label_has_a_number_of_its_own_and_reaches_it_exactly(keyword_classifier: Classifier) -> None:
+    given = keyword_classifier.classify(REPORT).axes["symptom"].probability
+    text = f"mode: precise\naxes:\n  symptom:\n    labels: {{crash: {{threshold: {given}}}}}\n"
+    config = parse_config(text, "distriage.yml", keyword_classifier.bundle.taxonomy)
+    assert judge(keyword_classifier, REPORT, config).axes["symptom"].outcome == "apply"
+
+
+def test_no_number_gives_a_label_where_the_axis_does_not_apply(keyword_classifier: Classifier) -> None:
+    config = parse_config("axes: {symptom: {threshold: 0.5}}", "distriage.yml", keyword_classifier.bundle.taxonomy)
+    said = judge(keyword_classifier, IssueReport("How, how segfault", WORDS), config).axes["symptom"]
+    assert (said.label, said.outcome) == ("crash", "not-applicable") and said.probability > 0.5

@@ -25,11 +25,10 @@ from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.own_plan import with_own_labels
-from distriage_serving.planning.types import IssueState, Plan
+from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import Job, Review, triage_job
 from distriage_serving.web.model_process import load_classifier
 
@@ -38,6 +37,7 @@ from support.bot import ISSUE, Bot, bot, github, make, store
 from support.command_line import Command
 from support.github import INSTALLATION, PERSON, GitHub
 from support.past_issues import WORDS
+from support.plans import config
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.server import running
 from support.verdicts import make_verdict
@@ -48,10 +48,10 @@ PLACE = IssueReference("owner/repo", 1)
 # ---------------------------------------------------------------- the plan
 
 
-def planned(applied: bool, **state: object) -> Plan:
+def planned(applied: bool, before: Plan | None = None, text: str = "", **state: object) -> Plan:
     verdict = make_verdict().model_copy(update={"own": [OwnLabel(label="docs", probability=0.9, applied=applied)]})
     known = IssueState(issue=PLACE, title="t", author="a", repository_labels=frozenset({"Docs"}), **state)  # type: ignore[arg-type]
-    return with_own_labels(Plan(PLACE), verdict, known, resolve(RepositoryConfig(), default_taxonomy()))
+    return with_own_labels(before or Plan(PLACE), verdict, known, resolve(config(text), default_taxonomy()))
 
 
 def test_a_person_says_which_own_labels_are_right() -> None:
@@ -59,7 +59,8 @@ def test_a_person_says_which_own_labels_are_right() -> None:
     assert planned(False, decided={"own:docs": "docs"}).labels == ("docs",)
     refused = planned(True, decided={"own:docs": None})
     assert refused.labels == refused.take_off == () and "a person says" in refused.left_out[0].why
-    assert planned(True, removed=frozenset({"Docs"})).labels == ()
+    removed = planned(True, removed=frozenset({"Docs"}))
+    assert removed.labels == () and "a person took it off" in removed.left_out[0].why
     assert planned(True, decided={"own:docs": "docs"}, removed=frozenset({"docs"})).labels == ("docs",)
     assert planned(True, decided={"own:Docs": "Docs"}).labels == ("Docs",)
     assert planned(True, decided={"own:Docs": None}).labels == ()
@@ -71,13 +72,25 @@ def test_only_what_distriage_set_is_taken_off() -> None:
     ours = {"labels": on_it, "labels_by_us": on_it}
     assert planned(True, decided={"own:docs": None}, **ours).take_off == ("docs",)
     assert planned(True, decided={"own:docs": None}, labels=on_it).take_off == ()
-    assert planned(True, **ours).take_off == planned(False, **ours).take_off == ()
+    assert planned(True, **ours).take_off == planned(False, **ours).take_off == planned(True, **ours).labels == ()
     other_case = {"labels": frozenset({"Docs"}), "labels_by_us": frozenset({"Docs"})}
     assert planned(True, decided={"own:docs": None}, **other_case).take_off == ("Docs",)
     assert planned(True, withdrawn={"own:docs": frozenset({"docs"})}, **other_case).take_off == ()
     undone = {"withdrawn": {"own:docs": frozenset({"docs"})}}
     assert planned(False, **undone, **ours).take_off == ("docs",)
     assert planned(True, **undone, **ours).take_off == ()
+
+
+def test_an_issue_that_is_ignored_gets_no_own_labels() -> None:
+    before = Plan(PLACE, left_out=(LeftOut("issue", "a bot wrote it"),))
+    assert planned(True, before) == before
+
+
+def test_a_label_that_the_configuration_gives_to_an_axis_is_no_own_one() -> None:
+    text, on_it = "axes: {symptom: {labels: {runtime-hang: docs}}}", frozenset({"docs"})
+    made = planned(True, text=text)
+    assert made.labels == () and "gives to an axis" in made.left_out[0].why
+    assert planned(True, text=text, decided={"own:docs": None}, labels=on_it, labels_by_us=on_it).take_off == ()
 
 
 # ---------------------------------------------------------------- the bot

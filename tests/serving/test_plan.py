@@ -24,6 +24,7 @@ def test_sure_axes_that_are_configured_are_labelled_and_their_labels_created() -
         re.fullmatch("[0-9a-f]{6}", definition.color) and len(definition.description) <= 100
         for definition in made.create
     )
+    assert [definition.color for definition in made.create] == [TAXONOMY.axes[a].colour for a in ("stage", "symptom")]
     assert made.comment is None and made.writes
 
 
@@ -52,6 +53,8 @@ def test_a_decision_that_no_longer_holds_takes_its_label_along() -> None:
     made = plan(labels=was, labels_by_us=was, withdrawn=withdrawn)
     assert made.take_off == tuple(was) and "symptom: runtime-hang" in made.labels
     assert plan(labels=was, withdrawn=withdrawn).take_off == ()  # a person set it
+    named, oom = "axes: {symptom: {labels: {device-out-of-memory: OOM}}}", frozenset({"Oom"})
+    assert plan(text=named, labels=oom, labels_by_us=oom, withdrawn=withdrawn).take_off == ("Oom",)
     made = plan(
         make_verdict(axis_verdict("symptom", "device-out-of-memory")), labels=was, labels_by_us=was, withdrawn=withdrawn
     )
@@ -101,6 +104,8 @@ def test_a_label_of_ours_is_not_replaced_by_another() -> None:
 def test_our_own_family_label_gets_the_label_beside_it() -> None:
     both = {"labels": frozenset({"symptom: execution"}), "labels_by_us": frozenset({"symptom: execution"})}
     assert "symptom: runtime-hang" in plan(text="axes: {symptom: {families: true}}", **both).labels
+    unsure = make_verdict(axis_verdict("symptom", outcome="abstain", family="execution"))
+    assert not plan(unsure, "axes: {symptom: {families: true}}", **both).labels
     other = {"labels": frozenset({"symptom: memory"}), "labels_by_us": frozenset({"symptom: memory"})}
     assert not plan(text="axes: {symptom: {families: true}}", **other).labels
 
@@ -126,7 +131,7 @@ def test_an_issue_type_that_somebody_touched_is_left_alone() -> None:
     assert made.issue_type is None and "somebody else" in why(made, "issue type")
     made = plan(text=TYPES, issue_type="Task", type_touched=True)
     assert made.issue_type is None and "somebody else" in why(made, "issue type")
-    made = plan(text=TYPES, issue_type="bug")
+    made = plan(text=TYPES, issue_type="BUG")
     assert made.issue_type is None and not [item for item in made.left_out if item.what == "issue type"]
     made = plan(text=TYPES, issue_type="Feature")
     assert made.issue_type is None and "was set before" in why(made, "issue type")
@@ -162,9 +167,11 @@ def test_ignored_issues_get_nothing(changes: dict[str, Any], text: str, reason: 
 
 def test_needs_triage_where_no_axis_is_sure() -> None:
     unsure = make_verdict(stage="abstain", symptom="suggest")
-    assert plan(unsure, "needs-triage: look").labels == ("look",)
+    made = plan(unsure, "needs-triage: look")
+    assert made.labels == ("look",) and re.fullmatch("[0-9a-f]{6}", made.create[0].color)
     assert plan(make_verdict(stage="abstain"), "needs-triage: look").labels == ("symptom: runtime-hang",)
     assert plan(unsure, "needs-triage: look", labels=frozenset({"symptom: native-crash"})).labels == ()
+    assert plan(unsure, "needs-triage: look", labels=frozenset({"stage: build-import"})).labels == ()
     assert plan(unsure, "needs-triage: look", removed=frozenset({"look"})).labels == ()
     assert plan(unsure, "needs-triage: look", labels=frozenset({"Look"})).labels == ()
     assert plan(make_verdict(stage="not-applicable", symptom="not-applicable"), "needs-triage: look").labels == ()
@@ -193,6 +200,7 @@ OURS = {"labels": frozenset({"symptom: native-crash"}), "labels_by_us": frozense
 def test_a_rewritten_report_gets_the_label_that_holds_now() -> None:
     made = plan(rewritten=True, **OURS)
     assert (made.take_off, "symptom: runtime-hang" in made.labels) == (("symptom: native-crash",), True)
+    assert plan(rewritten=True, repository_labels=frozenset(made.labels), **OURS).take_off == made.take_off
     elsewhere = plan(make_verdict(symptom="not-applicable"), rewritten=True, **OURS)
     assert elsewhere.take_off == ("symptom: native-crash",)
     same = plan(make_verdict(axis_verdict("symptom", "native-crash")), rewritten=True, **OURS)
@@ -215,6 +223,7 @@ def test_a_rewritten_report_keeps_the_label_unless_a_better_one_takes_its_place(
 ) -> None:
     made = plan(verdict, text, **{"rewritten": True, **OURS, **changes})
     assert made.take_off == () and "symptom: runtime-hang" not in made.labels
+    assert any(item.what.startswith("symptom") for item in made.left_out)
 
 
 def test_a_label_that_another_put_there_is_never_taken_off() -> None:

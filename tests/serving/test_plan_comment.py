@@ -48,13 +48,15 @@ def test_the_template_is_filled_and_the_questions_added() -> None:
         "- Which torch?",
     ):
         assert part in made.comment.body
+    assert "Cause" not in made.comment.body  # it is not labelled here
 
 
 def test_the_own_comment_is_edited_and_an_equal_one_left() -> None:
     verdict = make_verdict(missing=("torch",))
     first = plan(verdict, "ask-for-environment: true").comment
     assert first is not None and first.replaces is None
-    assert plan(verdict, "ask-for-environment: true", own_comment=OwnComment(5, first.digest)).comment is None
+    same = plan(verdict, "ask-for-environment: true", own_comment=OwnComment(5, first.digest))
+    assert same.comment is None and why(same, "comment") == "the comment is up to date"
     edited = plan(make_verdict(), "ask-for-environment: true", own_comment=OwnComment(5, first.digest)).comment
     assert edited is not None and edited.replaces == 5 and "Nothing" in edited.body
 
