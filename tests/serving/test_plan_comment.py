@@ -16,7 +16,7 @@ from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
-from distriage_serving.planning.types import OwnComment, Plan
+from distriage_serving.planning.types import LabelDefinition, OwnComment, Plan, PlannedComment
 
 from support.plans import TAXONOMY, config, plan, state, why
 from support.verdicts import make_verdict
@@ -31,6 +31,8 @@ def test_the_comment_has_its_marker_first_and_asks_what_is_missing() -> None:
     assert made.comment is not None
     marker = Marker.read(made.comment.body)
     assert marker == Marker("v1", made.comment.digest)
+    assert Marker.read(Marker.of("x", "answer").write("x")) == Marker.of("x", "answer")
+    assert Marker.read(f"> {made.comment.body}") is None
     assert "- Which torch?\n- Which nccl?" in made.comment.body
 
 
@@ -204,3 +206,37 @@ def test_the_summary_shows_the_causes_to_tell_apart() -> None:
     assert "**Which cause** (the right one was among the three in 70% of held-out reports)" in shown
     assert "- `deadlock` 0.40: Compare the stacks of `a | b`." in shown
     assert "Which cause" not in summary(plan())
+
+
+def test_the_summary_says_what_is_done_and_what_was_found() -> None:
+    found = [SAME, SAME.model_copy(update={"probability": 0.8, "state": ""})]
+    verdict = make_verdict(stage="not-applicable", environment={"torch": "2.1"}, missing=("nccl",)).model_copy(
+        update={"duplicates": found}
+    )
+    made = Plan(
+        state().issue,
+        labels=("a", "b"),
+        create=(LabelDefinition("b", "ededed", ""),),
+        take_off=("c",),
+        comment=PlannedComment("x", "d", replaces=5),
+    )
+    text = summary_of(made, verdict, state(), TAXONOMY)
+    for part in (
+        "**Labels** to add: `a`, `b` (new)\n",
+        "**Labels** to take off: `c`\n",
+        "**Comment**: edited\n",
+        "| Stage | does not apply |",
+        "**Likely the same issue** (91%)",
+        "(closed: `completed`)\n",
+        "| torch | `2.1` |",
+        "**Missing**\n\n- Which nccl?\n",
+    ):
+        assert part in text
+    assert markdown.duplicates(found[1:]).endswith("`")  # nothing is known of its state
+    nothing = summary(Plan(state().issue))
+    assert "**Labels**: none to add\n" in nothing
+    assert not any(word in nothing for word in ("take off", "Comment", "Likely", "Environment", "Missing"))
+
+
+def test_a_text_of_just_the_limit_is_not_cut() -> None:
+    assert markdown.code("x" * 160) == f"`{'x' * 160}`" and markdown.code("x" * 161) == f"`{'x' * 159}…`"
