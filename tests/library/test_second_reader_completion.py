@@ -9,7 +9,7 @@ import pytest
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import PERHAPS_OUT_OF_DOMAIN
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
-from distriage.second_reader.completion import complete
+from distriage.second_reader.completion import complete, may_be_given
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Mode, Prediction
 from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
@@ -138,3 +138,21 @@ def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -
         {axis: said.label for axis, said in both.axes.items() if calibrated or axis != "cause"},
     )
     assert (check_for(TAXONOMY, "api-misuse", symptom) in both.checks) is calibrated
+
+
+def test_where_nothing_is_likely_the_first_checks_stay() -> None:
+    first = make_verdict(**dict.fromkeys(TAXONOMY.axes, "abstain"))
+    assert completed(first, {"symptom": {None: 1.0}}).checks == first.checks != []
+
+
+@pytest.mark.parametrize(("share", "given"), [(0.4, False), (0.7, True)])
+def test_an_answer_may_be_given_from_the_least_threshold_on_but_never_below_the_floor(
+    share: float, given: bool
+) -> None:
+    scores = {"symptom": AxisScores("symptom", dict.fromkeys("abc", 1 / 3))}
+    fusion = AxisFusion(first=0.0, thresholds={"0.80": 0.3, "0.90": 0.99})
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": fusion})
+    shares: dict[str | None, float] = {"a": share, "b": (1 - share) / 2, "c": (1 - share) / 2}
+    prediction = Prediction("toy", scores)
+    assert may_be_given(prediction, "symptom", shares, calibration) is given
+    assert not may_be_given(prediction, "symptom", shares, None)

@@ -50,7 +50,7 @@ def test_the_template_is_filled_and_the_questions_added() -> None:
         "- Which torch?",
     ):
         assert part in made.comment.body
-    assert "Cause" not in made.comment.body  # it is not labelled here
+    assert "rank-desynchronization" not in made.comment.body  # the cause is not labelled here
 
 
 def test_the_own_comment_is_edited_and_an_equal_one_left() -> None:
