@@ -74,14 +74,23 @@ def test_issues_are_read_as_github_gives_them_as_we_keep_them_and_as_corpora_hol
         github_issue(7, "One", pull_request={}),
         github_issue(8, " Two\nlines ", closed_by="https://github.com/owner/repo/pull/9"),
         {"format": 1, "repository": "owner/repo", "fetched_at": 1.0},
-        {"items": [{"number": 9, "title": "Three", "body": None, "html_url": None, "created_at": "nonsense"}]},
-        {"id": "a/b#3", "title": "Four", "body": "x", "created": "2024-01-01T00:00:00Z", "url": "javascript:x"},
+        {"items": [{"number": 9, "title": "Three", "body": None, "url": "http://x/9", "created_at": "nonsense"}]},
+        {
+            "format": 1,
+            "id": "a/b#3",
+            "title": "Four",
+            "body": "x",
+            "created": "2024-01-01T00:00:00Z",
+            "url": "javascript:x",
+        },
         {"id": "a/b#4", "title": "  "},
+        {"id": "a/b#5", "title": "Five", "body": "x" * MAX_REPORT_BYTES},
     )
     two, three, four = (issue for issue, _ in read_issues(str(file)))
     assert (two.id, two.title, two.state) == ("owner/repo#8", "Two lines", "closed")
     assert two.closed_by == "https://github.com/owner/repo/pull/9" and two.filed_at == 1_704_672_000
     assert (three.id, three.number, three.place, three.filed_at) == ("owner/repo#9", 9, "owner/repo", 0)
+    assert three.url == "http://x/9"
     assert (four.id, four.url, four.filed_at) == ("a/b#3", "", 1_704_067_200)
 
 
@@ -177,8 +186,16 @@ def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> Non
     assert [match.issue.number for match in found] == [1, 2, 3]
     assert [match.similarity for match in found] == pytest.approx([0.5, 0.3, -0.5], abs=5e-3)
     later = index.find(asked(2, 0, filed_at=1e9 + 70 * DAY_S))
-    assert later[0].similarity == pytest.approx(0.5 - 0.04 * np.log(11), abs=5e-3)
+    assert later[0].similarity == pytest.approx(0.5 - 0.04 * np.log(11), abs=1e-3)
+    undated = index.find(asked(2, 0, filed_at=0.0))  # as if it were filed now
+    assert undated[0].similarity == pytest.approx(0.5, abs=1e-3)
     assert toy_index().find(asked(1, 0)) == []
+
+
+def test_a_rare_word_weighs_more() -> None:
+    words = [(np.array(buckets, np.int32), np.ones(len(buckets), np.float32)) for buckets in ([5, 9], [5])]
+    index = make_index([PastIssue("o/r#1", ""), PastIssue("o/r#2", "")], words, [np.zeros(0, np.float32)] * 2, "toy")
+    assert index.idf[[5, 9, 0]] == pytest.approx([1, 1 + np.log(3 / 2), 1 + np.log(3)])
 
 
 def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:

@@ -12,14 +12,19 @@ from rich.console import Console
 from distriage.classifier import Classifier
 from distriage.github import Client
 from distriage.references import IssueReference
+from distriage.types import IssueReport
 from distriage_serving.bot.backfill import Backfill, BackfillOptions
+from distriage_serving.bot.people import CLOCKS_S, WRITTEN_WITHIN_S, Observed, with_backfilled
+from distriage_serving.github.issue import LabelEvent, ReadIssue
 from distriage_serving.planning.judging import LocalJudge
-from distriage_serving.store import Review, triage_job
+from distriage_serving.planning.types import IssueState
+from distriage_serving.store import Backfilled, Review, triage_job
 from distriage_serving.times import epoch_s
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
 from support.github import FOREVER, INSTALLATION, PERSON
 from support.github_shapes import TIME
+from support.verdicts import axis_verdict
 
 
 @contextmanager
@@ -91,3 +96,26 @@ def test_the_last_command_about_an_axis_counts(bot: Bot) -> None:
     bot.issue("opened")
     bot.say("/triage wrong\n\n/triage wrong symptom=oom")
     assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_only_the_first_act_that_was_noted_and_soon_after_is_the_backfill_s() -> None:
+    acts = [
+        LabelEvent("Hang", True, "us", "mara", 100.0),  # noted
+        LabelEvent("late", True, "us", "mara", 101.0 + WRITTEN_WITHIN_S),  # noted, too long before
+        LabelEvent("hang", False, "us", "mara", 200.0),  # by hand
+        LabelEvent("bot", False, "bot", "stale", 300.0),
+        LabelEvent("oom", True, "us", "mara", 100.0 - CLOCKS_S),  # noted by a clock that is ahead
+    ]
+    labels = frozenset({"late", "OOM", "else"})
+    at = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a", labels=labels, labels_by_us=labels)
+    issue = ReadIssue(IssueReport("", ""), at, "", 0.0, 0.0, tuple(acts))
+    noted = [Backfilled(name, True, "mara", at=100.0) for name in ("hang", "late", "oom")]
+    found = with_backfilled(issue, noted, "mara")
+    assert [event.by for event in found.label_events] == ["us", "person", "person", "bot", "us"]
+    assert found.state.labels_by_us == {"OOM"}
+    assert found.state.touched == {"late", "hang", "bot"} and found.state.removed == {"hang"}
+
+
+def test_a_family_that_is_taken_off_was_not_the_label() -> None:
+    seen = Observed("symptom", "unlabel", frozenset({None}), sure=True, who="mara", at=0.0)
+    assert seen.review(axis_verdict("symptom")) == (None, "runtime-hang")
