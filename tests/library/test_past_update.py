@@ -7,7 +7,8 @@ from distriage.past.index import BUCKETS, Features, Floats, Known, PastIndex, as
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
-from distriage.past.words import postings, unit
+from distriage.past.words import POSTINGS, postings, tfidf, unit
+from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 Issue = tuple[PastIssue, Features, Floats]
 
@@ -54,3 +55,16 @@ def test_what_a_report_needs_survives_its_bytes() -> None:
         np.testing.assert_array_equal(buckets, known.features[0])
         np.testing.assert_array_equal(counts, known.features[1])
         np.testing.assert_allclose(vector, known.vector, atol=1e-2)
+
+
+def test_the_heaviest_words_of_each_view_are_kept_at_unit_length() -> None:
+    buckets = np.concatenate([np.arange(200), HASH_BUCKETS + np.arange(100)]).astype(np.int32)
+    features, idf = (buckets, np.arange(1, 301, dtype=np.float32)), np.ones(BUCKETS, np.float32)
+    kept = postings([features], idf)
+    assert set(kept.columns) == {
+        *range(200 - POSTINGS[0], 200),
+        *range(HASH_BUCKETS + 100 - POSTINGS[1], HASH_BUCKETS + 100),
+    }
+    for ids, weights in (tfidf(features, idf), (kept.columns, kept.weights)):
+        for view in range(VIEWS):
+            assert np.linalg.norm(weights[ids // HASH_BUCKETS == view]) == pytest.approx(1)

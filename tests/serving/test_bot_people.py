@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
 from rich.console import Console
@@ -14,9 +15,17 @@ from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.types import IssueReport
 from distriage_serving.bot.backfill import Backfill, BackfillOptions
-from distriage_serving.bot.people import CLOCKS_S, WRITTEN_WITHIN_S, Observed, with_backfilled
+from distriage_serving.bot.people import (
+    CLOCKS_S,
+    WRITTEN_WITHIN_S,
+    Observed,
+    is_decided,
+    with_backfilled,
+    with_decisions,
+)
 from distriage_serving.github.issue import LabelEvent, ReadIssue
 from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.planning.names import resolve
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job
 from distriage_serving.times import epoch_s
@@ -24,6 +33,7 @@ from distriage_serving.times import epoch_s
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
 from support.github import FOREVER, INSTALLATION, PERSON
 from support.github_shapes import TIME
+from support.plans import TAXONOMY, config
 from support.verdicts import axis_verdict
 
 
@@ -119,3 +129,31 @@ def test_only_the_first_act_that_was_noted_and_soon_after_is_the_backfill_s() ->
 def test_a_family_that_is_taken_off_was_not_the_label() -> None:
     seen = Observed("symptom", "unlabel", frozenset({None}), sure=True, who="mara", at=0.0)
     assert seen.review(axis_verdict("symptom")) == (None, "runtime-hang")
+
+
+@pytest.mark.parametrize(
+    ("axis", "label", "at", "decided"),
+    [
+        ("symptom", "native-crash", 50.0, True),
+        ("symptom", "native-crash", 150.0, False),  # decided later
+        ("symptom", "runtime-hang", 50.0, False),  # the label that was taken off
+        ("stage", "build-import", 50.0, False),
+    ],
+)
+def test_a_label_was_taken_off_by_a_decision_on_its_axis_before(
+    axis: str, label: str, at: float, decided: bool
+) -> None:
+    seen = Observed("symptom", "unlabel", frozenset({"runtime-hang"}), sure=True, who="mara", at=100.0)
+    review = Review(repository="owner/repo", number=1, axis=axis, label=label, who="x", how="queue", at=at)
+    assert is_decided(seen, "runtime-hang", [review], resolve(config(), TAXONOMY)) is decided
+
+
+@pytest.mark.parametrize(("added", "by", "holds"), [(False, "person", False), (True, "us", True), (False, "us", True)])
+def test_an_own_label_s_decision_falls_only_to_a_person_who_takes_it_off(
+    added: bool, by: Literal["us", "person"], holds: bool
+) -> None:
+    state = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a")
+    event = LabelEvent("docs", added, by, "mara", 100.0)
+    issue = ReadIssue(IssueReport("", ""), state, "", 0.0, 0.0, (event,))
+    review = Review(repository="owner/repo", number=1, axis="own:docs", label="docs", who="x", how="queue", at=50.0)
+    assert ("own:docs" in with_decisions(issue, [review], resolve(config(), TAXONOMY)).decided) is holds
