@@ -148,12 +148,38 @@ def test_a_label_was_taken_off_by_a_decision_on_its_axis_before(
     assert is_decided(seen, "runtime-hang", [review], resolve(config(), TAXONOMY)) is decided
 
 
+def bare_issue(*events: LabelEvent) -> ReadIssue:
+    state = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a")
+    return ReadIssue(IssueReport("", ""), state, "", 0.0, 0.0, events)
+
+
 @pytest.mark.parametrize(("added", "by", "holds"), [(False, "person", False), (True, "us", True), (False, "us", True)])
 def test_an_own_label_s_decision_falls_only_to_a_person_who_takes_it_off(
     added: bool, by: Literal["us", "person"], holds: bool
 ) -> None:
-    state = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a")
-    event = LabelEvent("docs", added, by, "mara", 100.0)
-    issue = ReadIssue(IssueReport("", ""), state, "", 0.0, 0.0, (event,))
+    issue = bare_issue(LabelEvent("docs", added, by, "mara", 100.0))
     review = Review(repository="owner/repo", number=1, axis="own:docs", label="docs", who="x", how="queue", at=50.0)
     assert ("own:docs" in with_decisions(issue, [review], resolve(config(), TAXONOMY)).decided) is holds
+
+
+@pytest.mark.parametrize(
+    ("axis", "how", "label", "decided"),
+    [
+        ("symptom", "label", "native-crash", {}),  # set by hand after the decision
+        ("symptom", "unlabel", "runtime-hang", {"symptom": None}),
+        ("symptom", "unlabel", "setup-hang", {"symptom": None}),  # it has the same name here
+        ("symptom", "unlabel", "native-crash", {"symptom": "runtime-hang"}),
+        ("stage", "label", "inference", {"symptom": "runtime-hang"}),
+        ("gone", "queue", "x", {"symptom": "runtime-hang"}),  # of an axis that the taxonomy no longer has
+    ],
+)
+def test_what_is_done_by_hand_after_a_decision(
+    axis: str, how: Literal["label", "unlabel", "queue"], label: str, decided: dict[str, str | None]
+) -> None:
+    names = resolve(config("axes: {symptom: {labels: {runtime-hang: hang, setup-hang: Hang}}}"), TAXONOMY)
+    where = {"repository": "owner/repo", "number": 1, "who": "x"}
+    reviews = [
+        Review(**where, axis="symptom", label="runtime-hang", how="command", at=50.0),
+        Review(**where, axis=axis, label=None if how == "unlabel" else label, predicted_label=label, how=how, at=60.0),
+    ]
+    assert with_decisions(bare_issue(), reviews, names).decided == decided
