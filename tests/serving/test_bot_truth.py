@@ -14,7 +14,7 @@ from distriage_serving.bot import reconcile
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
-from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, Bot, bot, github, make, store
+from support.bot import BODY, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
 from support.faults import Trouble
 from support.github import INSTALLATION, PERSON
 
@@ -204,7 +204,8 @@ def test_a_renamed_repository_keeps_its_backlog(bot: Bot, how: str) -> None:
 def test_a_rename_that_nobody_told_of_is_noticed(bot: Bot, noticed_by: str) -> None:
     """M9: the redirect says it."""
     bot.issue("opened")
-    bot.deliver("issues", bot.github.payload("edited", ISSUE))
+    bot.github.open("owner/repo#2", TITLE, BODY)
+    bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
     if noticed_by == "reconciliation":
         bot.settle()
     bot.github.rename("owner/repo", "new/name")
@@ -217,6 +218,7 @@ def test_a_rename_that_nobody_told_of_is_noticed(bot: Bot, noticed_by: str) -> N
     repository = bot.store.get_repository("new/name")
     assert moved is not None and moved.state == "open"
     assert repository is not None and repository.display_name == "new/name"
+    assert bot.github.labels("new/name#2") == [HANG]  # what waited is done there
 
 
 # ---------------------------------------------------------------- people
