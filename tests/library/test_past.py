@@ -193,9 +193,14 @@ def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> Non
 
 
 def test_a_rare_word_weighs_more() -> None:
-    words = [(np.array(buckets, np.int32), np.ones(len(buckets), np.float32)) for buckets in ([5, 9], [5])]
+    words = [(np.array(buckets, np.int32), np.ones(len(buckets), np.float32)) for buckets in ([5, 6], [5])]
     index = make_index([PastIssue("o/r#1", ""), PastIssue("o/r#2", "")], words, [np.zeros(0, np.float32)] * 2, "toy")
-    assert index.idf[[5, 9, 0]] == pytest.approx([1, 1 + np.log(3 / 2), 1 + np.log(3)])
+    assert index.idf[[5, 6, 0]] == pytest.approx([1, 1 + np.log(3 / 2), 1 + np.log(3)])
+    once, none = np.ones(1, np.float32), np.zeros(0, np.float32)
+    common, rare = (index.scores(Known((np.array([word], np.int32), once), none))[0] for word in (5, 6))
+    weight = 1 / np.hypot(1, index.idf[6])
+    assert common == pytest.approx([0.2 * weight, 0.2], abs=1e-3)
+    assert rare == pytest.approx([0.2 * weight * index.idf[6], 0], abs=1e-3)
 
 
 def test_a_likely_duplicate_is_far_ahead_of_the_second() -> None:

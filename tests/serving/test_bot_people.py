@@ -114,7 +114,7 @@ def test_only_the_first_act_that_was_noted_and_soon_after_is_the_backfill_s() ->
         LabelEvent("late", True, "us", "mara", 101.0 + WRITTEN_WITHIN_S),  # noted, too long before
         LabelEvent("hang", False, "us", "mara", 200.0),  # by hand
         LabelEvent("bot", False, "bot", "stale", 300.0),
-        LabelEvent("oom", True, "us", "mara", 100.0 - CLOCKS_S),  # noted by a clock that is ahead
+        LabelEvent("Oom", True, "us", "mara", 100.0 - CLOCKS_S),  # noted by a clock that is ahead
     ]
     labels = frozenset({"late", "OOM", "else"})
     at = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a", labels=labels, labels_by_us=labels)

@@ -106,8 +106,6 @@ def observe(issue: ReadIssue, names: Names) -> list[Observed]:
     for event in issue.label_events:
         name = event.label.casefold()
         meanings = names.meanings(name)
-        if not meanings:
-            continue
         was_by_us = name in by_us
         (by_us.add if event.by == "us" and event.added else by_us.discard)(name)
         if event.by != "person" or _is_template(event, issue):
