@@ -79,7 +79,7 @@ def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whol
     ],
 )
 def test_a_configuration_says_how_sure_a_label_must_be(wanted: Mode | float, outcome: str, reason: str) -> None:
-    fusion = AxisFusion(first=0.0, second=40.0, thresholds={"0.80": 0.4})
+    fusion = AxisFusion(first=0.0, second=10.0, thresholds={"0.80": 0.4})
     calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": fusion})
     scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
     said = complete(

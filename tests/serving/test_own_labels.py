@@ -60,7 +60,7 @@ def test_a_person_says_which_own_labels_are_right() -> None:
     refused = planned(True, decided={"own:docs": None})
     assert refused.labels == refused.take_off == () and "a person says" in refused.left_out[0].why
     removed = planned(True, removed=frozenset({"Docs"}))
-    assert removed.labels == () and "a person took it off" in removed.left_out[0].why
+    assert removed.labels == () and "somebody took it off" in removed.left_out[0].why
     assert planned(True, decided={"own:docs": "docs"}, removed=frozenset({"docs"})).labels == ("docs",)
     assert planned(True, decided={"own:Docs": "Docs"}).labels == ("Docs",)
     assert planned(True, decided={"own:Docs": None}).labels == ()
