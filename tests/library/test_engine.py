@@ -203,8 +203,9 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_
     batch, part = tmp_path / "long.jsonl", tmp_path / "out.jsonl.part"
     batch.write_bytes(b"".join(lines(17 * 3000)))
     arguments = ["--model", keyword_bundle, "--workers", "2", "--output", tmp_path / "out.jsonl"]
+    heard = ("env", "--default-signal=INT")  # a shell's job in the background is started deaf to it
     with subprocess.Popen(
-        [sys.executable, "-m", "distriage", "classify", batch, *arguments],
+        [*heard, sys.executable, "-m", "distriage", "classify", batch, *arguments],
         stderr=subprocess.PIPE,
         start_new_session=True,
         text=True,

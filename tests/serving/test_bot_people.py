@@ -123,7 +123,7 @@ def test_only_the_first_act_that_was_noted_and_soon_after_is_the_backfill_s() ->
     found = with_backfilled(issue, noted, "mara")
     assert [event.by for event in found.label_events] == ["us", "person", "person", "bot", "us"]
     assert found.state.labels_by_us == {"OOM"}
-    assert found.state.touched == {"late", "hang", "bot"} and found.state.removed == {"hang"}
+    assert found.state.touched == {"late", "hang", "bot"} and found.state.removed == {"hang", "bot"}
 
 
 def test_a_family_that_is_taken_off_was_not_the_label() -> None:

@@ -243,7 +243,8 @@ def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replac
     output = tmp_path / "models" / "tiny"
     output.mkdir(parents=True)
     (output / "stray.txt").write_text("of an older bundle", encoding="utf-8")
-    (output / "model.onnx").write_bytes(b"old")
+    for name in ("model.onnx", MANIFEST):
+        (output / name).write_bytes(b"old")
     monkeypatch.setattr(gates, "MAX_INT8_DROP", -1.0)  # more than any drop
     out = io.StringIO()
     assert export(tiny_run, exported.config, output, Console(file=out, width=200)) == output  # warnings are errors here
