@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from support import github_routes, github_shapes
+from support import github_app_routes, github_routes, github_shapes  # noqa: F401  # the first adds its routes
 from support.faults import Fault, Trouble
 from support.github_http import WRITES, LocalServer, Request
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from support.github import GitHub
 
 RAW = "application/vnd.github.raw+json; charset=utf-8"
-TOKEN_LIFETIME_S = 3600
 Handler = Callable[..., Fault]
 ROUTES: list[tuple[re.Pattern[str], Handler]] = []
 
@@ -65,11 +62,11 @@ def _moved(github: GitHub, request: Request) -> Fault | None:
     return faults.message("Moved", 301 if request.method == "GET" else 307, {"Location": github.url + place})
 
 
-def _found(value: object, status: int = 200, **headers: str) -> Fault:
+def found(value: object, status: int = 200, **headers: str) -> Fault:
     return Fault(status, json.dumps(value), headers)
 
 
-def _page(github: GitHub, request: Request, items: Sequence[Any], name: str = "page", first: int = 1) -> Fault:
+def page(github: GitHub, request: Request, items: Sequence[Any], name: str = "page", first: int = 1) -> Fault:
     """Part of a list, with a link to the next part: by the number of a page, or by a cursor that counts items."""
     size = min(int(request.query.get("per_page", "30")), github.page_items)
     step = size if name == "page" else 1
@@ -77,7 +74,7 @@ def _page(github: GitHub, request: Request, items: Sequence[Any], name: str = "p
     start = (at - first) * step
     link = {**request.query, name: at + (1 if name == "page" else size)}
     more = {"Link": f'<{github.url}{urlsplit(request.path).path}?{urlencode(link)}>; rel="next"'}
-    return _found(items[start : start + size], **(more if start + size < len(items) else {}))
+    return found(items[start : start + size], **(more if start + size < len(items) else {}))
 
 
 def _tagged(request: Request, answer: Fault) -> Fault:
@@ -93,14 +90,14 @@ def _tagged(request: Request, answer: Fault) -> Fault:
 
 @route("GET /user")
 def _user(github: GitHub, request: Request) -> Fault:
-    return _found(github.bot) if github.bot["type"] == "User" else faults.integration()
+    return found(github.bot) if github.bot["type"] == "User" else faults.integration()
 
 
 @route("GET /repos/{repository}")
 def _repository(github: GitHub, request: Request, repository: str) -> Fault:
     has_issues = repository not in github.without_issues
     name = repository.partition("/")[2]
-    return _found({"id": 1, "name": name, "full_name": repository, "has_issues": has_issues})
+    return found({"id": 1, "name": name, "full_name": repository, "has_issues": has_issues})
 
 
 @route("GET /repos/{repository}/contents/{path}")
@@ -112,7 +109,7 @@ def _file(github: GitHub, request: Request, repository: str, path: str) -> Fault
 
 @route("GET /repos/{repository}/labels")
 def _labels(github: GitHub, request: Request, repository: str) -> Fault:
-    return _tagged(request, _page(github, request, list(github.repository_labels.get(repository, {}).values())))
+    return _tagged(request, page(github, request, list(github.repository_labels.get(repository, {}).values())))
 
 
 @route("POST /repos/{repository}/labels")
@@ -121,25 +118,25 @@ def _create_label(github: GitHub, request: Request, repository: str) -> Fault:
     if data["name"].casefold() in labels:
         errors = [{"resource": "Label", "code": "already_exists", "field": "name"}]
         docs = "https://docs.github.com/rest"
-        return _found({"message": "Validation Failed", "errors": errors, "documentation_url": docs}, 422)
+        return found({"message": "Validation Failed", "errors": errors, "documentation_url": docs}, 422)
     assert re.fullmatch("[0-9a-f]{6}", data["color"]) and len(data["name"]) <= 50 and len(data["description"]) <= 100
     labels[data["name"].casefold()] = github_shapes.label(repository, **data)
-    return _found(labels[data["name"].casefold()], 201)
+    return found(labels[data["name"].casefold()], 201)
 
 
 @route("GET /repos/{repository}/issues")
 def _issues(github: GitHub, request: Request, repository: str) -> Fault:
     """Issues and pull requests, paged by a cursor as GitHub pages long lists."""
     asked = {"state": "open", "direction": "desc", "since": "", **request.query}
-    found = [
+    issues = [
         issue
         for reference, issue in github.issues.items()
         if reference.startswith(f"{repository}#")
         and asked["state"] in {issue["state"], "all"}
         and issue["updated_at"] >= asked["since"]
     ]
-    found.sort(key=lambda issue: (issue["created_at"], issue["number"]), reverse=asked["direction"] == "desc")
-    return _page(github, request, found, "after", 0)
+    issues.sort(key=lambda issue: (issue["created_at"], issue["number"]), reverse=asked["direction"] == "desc")
+    return page(github, request, issues, "after", 0)
 
 
 @route("GET /repos/{repository}/collaborators/{login}/permission")
@@ -149,20 +146,20 @@ def _permission(github: GitHub, request: Request, repository: str, login: str) -
         return faults.status(404)
     legacy = {"maintain": "write", "triage": "read"}.get(role, role)
     user = {**github_shapes.account(login), "role_name": role}
-    return _found({"permission": legacy, "role_name": role, "user": user})
+    return found({"permission": legacy, "role_name": role, "user": user})
 
 
 @route("GET /repos/{repository}/commits/{commit}/check-runs")
 def _check_runs(github: GitHub, request: Request, repository: str, commit: str) -> Fault:
     runs = [run for run in github.check_runs.get(commit, []) if run["name"] == request.query["check_name"]]
     shown = [github_shapes.check_run(repository, 1, run) for run in runs]
-    return _found({"total_count": len(runs), "check_runs": shown})
+    return found({"total_count": len(runs), "check_runs": shown})
 
 
 @route("POST /repos/{repository}/check-runs")
 def _create_check_run(github: GitHub, request: Request, repository: str) -> Fault:
     github.check_runs.setdefault(request.data["head_sha"], []).append(request.data)
-    return _found(github_shapes.check_run(repository, 1, request.data), 201)
+    return found(github_shapes.check_run(repository, 1, request.data), 201)
 
 
 # ---------------------------------------------------------------- comments
@@ -174,7 +171,7 @@ def _edit_comment(github: GitHub, request: Request, repository: str, number: str
         for event in events:
             if reference.startswith(f"{repository}#") and event["id"] == int(number):
                 event["body"] = request.data["body"]
-                return _found(event)
+                return found(event)
     return faults.status(404)
 
 
@@ -193,7 +190,7 @@ def _delete_comment(github: GitHub, request: Request, repository: str, number: s
 def _react(github: GitHub, request: Request, repository: str, number: str) -> Fault:
     content = request.data["content"]
     github.reactions.setdefault(int(number), []).append(content)
-    return _found(github_shapes.reaction(1, github.bot, content), 201)
+    return found(github_shapes.reaction(1, github.bot, content), 201)
 
 
 # ---------------------------------------------------------------- an issue
@@ -216,7 +213,7 @@ def _absent(github: GitHub, request: Request, reference: str) -> Fault | None:
 def _issue(github: GitHub, request: Request, repository: str, number: str) -> Fault:
     reference = f"{repository}#{number}"
     left = {"x-ratelimit-remaining": "59", "x-ratelimit-reset": "1700000000"}
-    return _absent(github, request, reference) or _found(github.issues[reference], **left)
+    return _absent(github, request, reference) or found(github.issues[reference], **left)
 
 
 @route("PATCH /repos/{repository}/issues/{number}")
@@ -225,20 +222,20 @@ def _edit_issue(github: GitHub, request: Request, repository: str, number: str) 
     if (absent := _absent(github, request, reference)) is not None:
         return absent
     github.edit(reference, request.data)
-    return _found(github.issues[reference])
+    return found(github.issues[reference])
 
 
 @route("GET /repos/{repository}/issues/{number}/timeline")
 def _timeline(github: GitHub, request: Request, repository: str, number: str) -> Fault:
     reference = f"{repository}#{number}"
-    return _absent(github, request, reference) or _page(github, request, github.timelines.get(reference, []))
+    return _absent(github, request, reference) or page(github, request, github.timelines.get(reference, []))
 
 
 @route("GET /repos/{repository}/issues/{number}/comments")
 def _comments(github: GitHub, request: Request, repository: str, number: str) -> Fault:
     reference = f"{repository}#{number}"
     events = [event for event in github.timelines.get(reference, []) if event["event"] == "commented"]
-    return _absent(github, request, reference) or _page(github, request, events)
+    return _absent(github, request, reference) or page(github, request, events)
 
 
 @route("POST /repos/{repository}/issues/{number}/comments")
@@ -248,7 +245,7 @@ def _comment(github: GitHub, request: Request, repository: str, number: str) -> 
         return absent
     if github.issues[reference]["locked"]:
         return faults.locked()
-    return _found(github.comment(reference, request.data["body"], github.bot), 201)
+    return found(github.comment(reference, request.data["body"], github.bot), 201)
 
 
 @route("POST /repos/{repository}/issues/{number}/labels")
@@ -258,7 +255,7 @@ def _label(github: GitHub, request: Request, repository: str, number: str) -> Fa
         return absent
     for name in request.data["labels"]:
         github.label(reference, name, github.bot)
-    return _found(github.issues[reference]["labels"])
+    return found(github.issues[reference]["labels"])
 
 
 @route("DELETE /repos/{repository}/issues/{number}/labels/{name}")
@@ -267,42 +264,4 @@ def _take_off(github: GitHub, request: Request, repository: str, number: str, na
     if reference not in github.issues or name not in github.labels(reference):
         return faults.status(404)
     github.unlabel(reference, name, github.bot)
-    return _found(github.issues[reference]["labels"])
-
-
-# ---------------------------------------------------------------- an App
-
-
-@route("GET /app")
-def _app(github: GitHub, request: Request) -> Fault:
-    from support.app_key import APP_ID  # likewise
-
-    return _found(github_shapes.app(int(APP_ID), "distriage"))
-
-
-@route("GET /installation/repositories")
-def _installed(github: GitHub, request: Request) -> Fault:
-    names = sorted({*github.repositories, *(reference.partition("#")[0] for reference in github.issues)})
-    page = _page(github, request, [{"full_name": name} for name in names])
-    return _found({"total_count": len(names), "repositories": json.loads(page.body)}, **page.headers)
-
-
-@route("POST /app/installations/{number}/access_tokens")
-def _access_token(github: GitHub, request: Request, number: str) -> Fault:
-    if int(number) not in github.installations:
-        return faults.status(404)
-    token, ends = f"ghs_{len(github.tokens):036}", time.time() + TOKEN_LIFETIME_S
-    github.tokens[token] = ends
-    expires_at = datetime.fromtimestamp(ends, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return _found({"token": token, "expires_at": expires_at, "permissions": {"issues": "write"}}, 201)
-
-
-@route("GET /app/hook/deliveries")
-def _hook_deliveries(github: GitHub, request: Request) -> Fault:
-    return _page(github, request, github.hook_deliveries, "cursor", 0)
-
-
-@route("POST /app/hook/deliveries/{number}/attempts")
-def _redeliver(github: GitHub, request: Request, number: str) -> Fault:
-    github.redelivered.append(int(number))
-    return Fault(202, "{}")
+    return found(github.issues[reference]["labels"])
