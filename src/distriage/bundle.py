@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -36,7 +37,8 @@ DEFAULT_FILE = "DEFAULT"
 TRAINED_ON = "trained-on.txt"
 MANIFEST = "bundle.json"
 PRECISION_TARGETS = ("0.50", "0.80", "0.90")  # that `policy.py` asks for; a bundle may hold more
-REQUIRED_FILES = ("model.onnx", "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
+GRAPH = "model.onnx"
+REQUIRED_FILES = (GRAPH, "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
 DOMAIN = "domain.npz"  # may be missing, like the index
 INDEX = "index.npz"  # has a format number of its own; readers that know nothing of it still check its SHA-256
 
@@ -123,8 +125,11 @@ class Bundle:
         taxonomy: The bundle's own taxonomy.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool = True) -> None:
         """Read and verify a bundle.
+
+        Args:
+            wait: Until the graph is verified too, which takes longest; else call `wait` before an answer is given.
 
         Raises:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
@@ -135,13 +140,27 @@ class Bundle:
         for name in REQUIRED_FILES:
             if name not in self.manifest.files:
                 raise BundleError(f"{path / MANIFEST}: `files` lacks {name}")
+        beside = ThreadPoolExecutor(1)
+        self._graph_check = beside.submit(_check_file, path, GRAPH, self.manifest.files[GRAPH])
+        beside.shutdown(wait=False)  # takes no more; what it has goes on
         for name, record in self.manifest.files.items():
-            _check_file(path, name, record)
+            if name != GRAPH:
+                _check_file(path, name, record)
+        if wait:
+            self.wait()
         try:
             self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
         self._check_labels()
+
+    def wait(self) -> None:
+        """Until the graph is verified.
+
+        Raises:
+            BundleError: it is missing, truncated or swapped.
+        """
+        self._graph_check.result()
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:

@@ -16,7 +16,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from distriage.bundle import DOMAIN, Bundle, find_bundle
+from distriage.bundle import DOMAIN, GRAPH, Bundle, find_bundle
 from distriage.domain import DomainGate
 from distriage.errors import BundleError, InputError
 from distriage.reading import ReadReport, check_report, read
@@ -120,7 +120,7 @@ class Classifier:
         Raises:
             BundleError: the bundle or the folder is missing or fails verification.
         """
-        self.bundle = Bundle(find_bundle(model))
+        self.bundle = Bundle(find_bundle(model), wait=False)
         vocabulary = self.bundle.path / "tokenizer.json"
         try:
             self._tokenizer = Tokenizer.from_file(str(vocabulary))
@@ -128,8 +128,11 @@ class Classifier:
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        file = self.bundle.path / "model.onnx"
-        self._session = open_session(file, threads)
+        file = self.bundle.path / GRAPH
+        try:
+            self._session = open_session(file, threads)
+        finally:
+            self.bundle.wait()  # a damaged graph is called damaged, whatever else it could not do
         self._check_outputs(file)
         self._has_vector = VECTOR in {output.name for output in self._session.get_outputs()}
         sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
