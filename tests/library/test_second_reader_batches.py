@@ -186,6 +186,12 @@ def test_the_better_reader_gets_the_larger_exponent() -> None:
     assert fit_axis([Example(first, {"a": 1.0}, "a")] * 49) is None
 
 
+def test_what_is_promised_is_measured_on_reports_that_the_exponents_were_not_fitted_on() -> None:
+    first = {"a": 0.45, "b": 0.55}  # the second reader is right in one half, the first in the other
+    fitted = fit_axis([Example(first, {"a": 1.0}, "ab"[number % 2]) for number in range(100)])
+    assert fitted is not None and fitted.both_right == 0.0 and not fitted.fusion.thresholds
+
+
 def test_a_promise_is_kept_in_each_group_or_not_made() -> None:
     def read(probability: float, right: int, of: int, group: str) -> list[Example]:
         first = {"a": probability, "b": 1 - probability}

@@ -281,6 +281,17 @@ def test_an_edited_comment_asks_for_what_is_new_in_it() -> None:
         ("issues", {"repository": {"full_name": "../../etc"}}, "no repository or number"),
         ("issues", {"issue": {"number": 3, "pull_request": {}}}, "pull request"),
         ("issues", {"sender": STALE}, "a bot caused it"),
+        ("issues", {"issue": {"number": 3, "user": STALE}}, "a bot wrote the issue"),
+        *(
+            ("issue_comment", {"action": "created", "comment": COMMENT, **changes}, why)
+            for changes, why in [
+                ({"sender": STALE}, "a bot caused it"),
+                ({"comment": {**COMMENT, "user": STALE}}, "a bot caused it"),
+                ({"issue": {"number": 3, "user": STALE}}, "a bot wrote the issue"),
+                ({"issue": {"number": 3, "pull_request": {}}}, "pull request"),
+                ({"sender": {"type": "User"}}, "no person behind it"),
+            ]
+        ),
         ("issue_comment", {"action": "deleted", "comment": COMMENT}, "nothing to do for the action deleted"),
         ("issue_comment", {"action": "created", "comment": {"id": 1, "body": None}}, "no new command"),
         ("issue_comment", {"action": "created", "comment": {**COMMENT, "created_at": None}}, "no time"),

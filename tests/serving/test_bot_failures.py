@@ -141,6 +141,7 @@ def test_writes_are_paced_over_all_workers_and_what_waits_says_so(bot: Bot, monk
     bot.settle(0)
     (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
     assert "paced" in str(job.last_error) and (job.due_at, job.attempts) == (start + 60, 0)
+    assert bot.store.limits(INSTALLATION).ends_at() == 0  # reading goes on
     bot.settle(60)
     assert bot.github.labels("owner/repo#3") == [HANG]
     bot.github.open("owner/repo#4", TITLE, BODY)

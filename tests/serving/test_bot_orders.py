@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from distriage.references import IssueReference
@@ -10,7 +12,7 @@ from distriage_serving.store import Review, triage_job
 
 from support import faults
 from support.bot import CONFIG, HANG, ISSUE, LEAK, OOM, STRANGER, Bot, bot, github, make, store
-from support.faults import Trouble
+from support.faults import Fault, Trouble
 from support.github import INSTALLATION, PERSON
 
 
@@ -63,12 +65,43 @@ def test_only_people_who_may_label_issues_can_command(bot: Bot, role: str | None
     assert bool(bot.github.reactions) == may and bool(bot.reviews()) == may
 
 
+def test_a_custom_role_that_builds_on_write_may_command(bot: Bot) -> None:
+    bot.issue("opened")
+    custom = {"permission": "write", "role_name": "release-manager", "user": STRANGER}
+    bot.github.troubles.append(Trouble(r"/collaborators/stranger/permission$", Fault(200, json.dumps(custom))))
+    bot.say("/triage wrong symptom=oom", STRANGER)
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_undo_takes_a_decision_of_the_queue_back_and_leaves_what_was_set_by_hand(bot: Bot) -> None:
+    bot.github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true, fix: true}\n"
+    bot.github.label(ISSUE, OOM, PERSON)
+    bot.issue("opened")
+    (decided,) = bot.store.add_reviews(
+        Review(repository="owner/repo", number=1, axis="fix", label=None, who="ada", how="queue", at=bot.clock())
+    )
+    bot.say("/triage undo")
+    nothing_left = bot.say("/triage undo")
+    assert [review.id for review in bot.store.reviews(undone=True) if review.undone_at is not None] == [decided]
+    assert bot.reviews() == [("label", "oom", "maintainer", "hang")]
+    assert bot.github.reactions[nothing_left["id"]] == ["confused"]
+
+
 def test_triage_looks_again(bot: Bot) -> None:
     bot.github.files["owner/repo/.github/distriage.yml"] = "axes: {fix: true}\n"
     bot.issue("opened")
     bot.github.files["owner/repo/.github/distriage.yml"] = CONFIG
     bot.say("/triage")
     assert sorted(bot.github.labels(ISSUE)) == ["fix: tuning", HANG]
+
+
+def test_a_command_that_waits_goes_along_to_the_repository_s_new_name(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.github.comment(ISSUE, "/triage wrong symptom=oom", PERSON)
+    bot.deliver("issue_comment", bot.github.payload("created", ISSUE, PERSON, comment=comment))
+    bot.github.rename("owner/repo", "new/name")
+    bot.settle()
+    assert bot.github.labels("new/name#1") == [OOM]
 
 
 def test_a_command_counts_on_a_locked_issue_too(bot: Bot) -> None:

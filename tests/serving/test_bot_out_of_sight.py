@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from distriage.taxonomy import default_taxonomy
-from distriage_serving.bot import reconcile, triage
+from distriage_serving.bot import reconcile, triage, worker
+from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import CurrentConfig
 from distriage_serving.bot.sweep import SWEEP_EVERY_S
 from distriage_serving.github.app_auth import App
-from distriage_serving.store import Issue, Job
+from distriage_serving.store import Issue, Job, reconcile_job
 
 from support import faults
 from support.app_key import APP_ID, app_key
-from support.bot import BODY, CONFIG, HANG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store
+from support.bot import BODY, CONFIG, HANG, ISSUE, OTHER_BOT, TITLE, Bot, Make, bot, github, make, store
 from support.faults import Trouble
 from support.github import INSTALLATION
+from support.waiting import WAIT_S
 
 FILE = "owner/repo/.github/distriage.yml"
 
@@ -66,6 +69,21 @@ def test_a_comparison_that_settles_nothing_is_not_asked_for_again(
     assert done.jobs == () and len(bot.store.open_issues("owner/repo")) == 3
     asked = [request.path for request in bot.github.requests if request.path.startswith("/repos/owner/repo/issues/")]
     assert len(asked) == (0 if shown else 1)
+
+
+def test_many_issues_that_were_closed_unseen_are_settled_in_several_comparisons(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile, "MAX_LOOKED_AT", 2)
+    for number in range(2, 7):
+        filed: dict[str, Any] = {"created_at": 1.0, "updated_at": 1.0}
+        bot.store.save_issue(
+            Issue(repository="owner/repo", number=number, title="", body="", author="a", url="", **filed)
+        )
+        bot.github.open(f"owner/repo#{number}", "", state="closed")
+    bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
+    bot.settle()
+    assert bot.store.open_issues("owner/repo") == {}
 
 
 def test_work_that_waits_does_not_bring_a_repository_back_that_the_app_was_taken_off(bot: Bot) -> None:
@@ -135,6 +153,31 @@ def test_an_installation_of_many_repositories_is_noted_at_once(bot: Bot) -> None
     bot.store.enable_repositories(INSTALLATION, [*names, "Owner/R7"])
     bot.store.disable_repositories(INSTALLATION, names[1:])
     assert on(bot) == ["owner/r0"] and len(bot.store.list_repositories()) == 1201
+
+
+def test_a_token_that_was_revoked_is_replaced(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.tokens = dict.fromkeys(bot.github.tokens, 0.0)
+    bot.issue("reopened")
+    assert (bot.job().kind, bot.job().state, bot.job().attempts) == ("triage", "done", 2)
+
+
+def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = make(lease_s=0.3)
+    triage_now = worker.triage
+
+    def too_slowly(*what: Any) -> Done:
+        bot.clock.now += 1
+        assert len(bot.store.lease(Job, "another", 60)) == 1
+        for beat in [thread for thread in threading.enumerate() if "(beat)" in thread.name]:
+            beat.join(WAIT_S)
+        return triage_now(*what)
+
+    monkeypatch.setattr(worker, "triage", too_slowly)
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == [] and (bot.job().state, bot.job().lease_owner) == ("leased", "another")
 
 
 def test_a_permission_that_was_granted_counts_at_once(bot: Bot) -> None:

@@ -47,6 +47,15 @@ def in_the_name_of_a_person(bot: Bot) -> Iterator[Client]:
     bot.github.bot = ours
 
 
+def test_what_a_dry_run_proposed_and_a_person_then_did_is_hers(bot: Bot, keyword_classifier: Classifier) -> None:
+    with in_the_name_of_a_person(bot) as client:
+        work = Backfill(client, bot.store, LocalJudge(keyword_classifier), Console(quiet=True))
+        work.run("owner/repo", BackfillOptions(dry_run=True))
+    bot.github.label(ISSUE, HANG, PERSON)
+    bot.issue("labeled", PERSON)
+    assert bot.reviews() == [("label", "hang", "maintainer", "hang")]
+
+
 @pytest.fixture
 def backfilled(bot: Bot, keyword_classifier: Classifier) -> Bot:
     """The issue was labelled by `distriage backfill` with a person's token."""
@@ -87,6 +96,20 @@ def test_taking_the_bot_s_label_off_after_deciding_on_another_keeps_the_decision
     bot.settle()
     assert bot.github.labels(ISSUE) == [OOM]
     assert bot.reviews() == [("queue", "oom", "x", None)]
+
+
+def test_a_review_has_the_probability_of_the_label_that_it_is_about_or_none(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.label(ISSUE, LEAK, bot.github.bot)  # as of an earlier verdict
+    for name in (HANG, LEAK):
+        bot.github.unlabel(ISSUE, name, PERSON)
+    bot.issue("unlabeled")
+    said = bot.store.latest_verdict("owner/repo", 1)
+    assert said is not None
+    assert {review.predicted_label: review.probability for review in bot.store.reviews()} == {
+        "hang": said.verdict.axes["symptom"].probability,
+        "leak": None,
+    }
 
 
 @pytest.mark.parametrize(("off", "stays"), [(LEAK, "oom"), (OOM, "leak")])
