@@ -201,6 +201,7 @@ def test_a_promise_is_kept_in_each_group_or_not_made() -> None:
     together = fit_axis([replace(example, group="") for example in everyone])
     apart = fit_axis(everyone)
     assert together is not None and together.given["0.80"] == 1.0
+    assert together.first_right == pytest.approx(156 / 180)
     assert apart is not None and apart.given["0.80"] == pytest.approx(1 / 3)
     hopeless = fit_axis([*read(0.95, 200, 200, "x"), *read(0.95, 20, 60, "y")])
     few = fit_axis([*read(0.95, 200, 200, "x"), *read(0.95, 20, 40, "y")])

@@ -109,6 +109,15 @@ def test_a_calibration_that_was_fitted_on_earlier_questions_is_refused(tmp_path:
         load_calibration(file, "m", "toy")
 
 
+@pytest.mark.parametrize(("reader", "model"), [("other", "toy"), ("m", "other")])
+def test_a_calibration_of_another_reader_or_bundle_is_refused(reader: str, model: str, tmp_path: Path) -> None:
+    file = tmp_path / "reader.json"
+    file.write_text('{"reader": "m", "model": "toy", "axes": {}}', encoding="utf-8")
+    assert load_calibration(file, "m", "toy").axes == {}
+    with pytest.raises(ConfigError, match=r"reader\.json: made for the (reader 'm'|model 'toy'), not for 'other'"):
+        load_calibration(file, reader, model)
+
+
 @pytest.mark.parametrize(
     ("axes", "fault"),
     [

@@ -199,7 +199,8 @@ def test_a_code_is_read_as_its_label() -> None:
     codes = {axis: next(code for code, label in request.codes[axis].items() if label) for axis in request.codes}
     answer = read_answer(completion(json.dumps(codes)), request.codes)
     assert answer == {axis: {request.codes[axis][code]: 1.0} for axis, code in codes.items()}
-    assert read_answer(completion(f"```json\n{json.dumps(codes)}\n```"), request.codes) == answer
+    for content in (f"\n```json\n{json.dumps(codes)}\n```\n", json.dumps({**codes, "zebra": "A"})):
+        assert read_answer(completion(content), request.codes) == answer
 
 
 @given(
@@ -230,7 +231,17 @@ def test_log_probabilities_of_the_code_become_shares() -> None:
     )
 
 
-@pytest.mark.parametrize("logprob", [-0.1, -(10**400), float("-inf"), float("nan")])
+def test_where_the_token_of_the_code_is_not_found_the_answer_counts_as_certain() -> None:
+    request = ask(axes=("cause",))
+    (code, label), *_ = request.codes["cause"].items()
+    plain = json.dumps({"cause": code})
+    escaped = plain.replace("cause", "c\\u0061use")
+    for content, token in ((escaped, escaped), (plain, None)):
+        tokens = [{"token": token, "top_logprobs": [{"token": code, "logprob": -0.1}]}]
+        assert read_answer(completion(content, logprobs={"content": tokens}), request.codes) == {"cause": {label: 1.0}}
+
+
+@pytest.mark.parametrize("logprob", [-0.1, -900.0, -(10**400), float("-inf"), float("nan")])
 def test_log_probabilities_that_say_nothing_of_the_chosen_code_count_as_none(logprob: float) -> None:
     request = ask(axes=("cause",))
     chosen, other, *_ = request.codes["cause"]

@@ -159,19 +159,22 @@ def test_label_thresholds_keep_their_precision(seed: int, target: float) -> None
             assert threshold == round(threshold, 4)
 
 
-def test_rare_labels_share_the_threshold_of_their_axis() -> None:
+@pytest.mark.parametrize("lacking", [1, 0])
+def test_rare_labels_share_the_threshold_of_their_axis(lacking: int) -> None:
     probabilities, truth = random_axis(7, 400, 3, 2.0)
     top = probabilities.argmax(1)
-    rows = np.concatenate([np.flatnonzero(top == 0), np.flatnonzero(top == 2)[: MIN_LABEL_REPORTS - 1]])
+    rows = np.concatenate([np.flatnonzero(top == 0), np.flatnonzero(top == 2)[: MIN_LABEL_REPORTS - lacking]])
     probabilities, truth = probabilities[rows], truth[rows]
     top, confidence = probabilities.argmax(1), np.floor(probabilities.max(1).astype(float) * 1e4) / 1e4
     thresholds = label_thresholds(probabilities, truth, ["a", "b", "c"], 0.6)
     shared = threshold_for(confidence, top == truth, 0.6)
     assert shared is not None
     assert (top == 1).sum() == 0
-    assert (top == 2).sum() == MIN_LABEL_REPORTS - 1 < (top == 0).sum()
+    assert (top == 2).sum() == MIN_LABEL_REPORTS - lacking < (top == 0).sum()
     assert thresholds["b"] == shared
-    assert thresholds["c"] == raised(shared, confidence[top == 2], truth[top == 2] == 2, 0.6)
+    own = threshold_for(confidence[top == 2], truth[top == 2] == 2, 0.6)
+    raised_shared = raised(shared, confidence[top == 2], truth[top == 2] == 2, 0.6)
+    assert own != raised_shared and thresholds["c"] == (raised_shared if lacking else own)
     assert thresholds["a"] == threshold_for(confidence[top == 0], truth[top == 0] == 0, 0.6)
 
 

@@ -105,6 +105,13 @@ def test_there_is_no_threshold_where_nothing_shows_the_precision() -> None:
     assert find_threshold(p / 3, np.ones(200, np.bool_), PROMISE) is None  # all likelier wrong than right
 
 
+def test_a_threshold_needs_enough_decisions_and_a_label_that_is_likelier_right_than_wrong() -> None:
+    least = 2 * PROMISE.least_decisions
+    for count, probability, found in ((least, 0.9, 1), (least - 1, 0.9, 0), (200, 0.51, 1), (200, 0.49, 0)):
+        threshold = find_threshold(np.full(count, probability), np.ones(count, np.bool_), PROMISE)
+        assert (threshold is not None) == found
+
+
 def test_the_promise_is_kept_as_often_as_it_says() -> None:
     """Of labels whose decisions are right at a rate just below the wanted one, few get a threshold."""
     random = np.random.default_rng(1)
