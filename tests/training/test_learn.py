@@ -6,9 +6,12 @@ import sys
 import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
@@ -16,8 +19,9 @@ from sklearn.linear_model import LogisticRegression
 
 from distriage.errors import InputError
 from distriage.history import PastIssue
+from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
-from distriage_training.learn.fit import blocks, calibrate
+from distriage_training.learn.fit import _contrast, blocks, calibrate, held_out_scores
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
 from support.command_line import Command, assert_one_line
@@ -148,10 +152,31 @@ def test_calibration_is_that_of_dense_columns_in_a_part_of_the_memory() -> None:
     np.testing.assert_allclose(found.probabilities(scores), expected, atol=1e-6)
 
 
+def test_a_word_that_tells_issues_with_a_label_from_the_others_counts_more() -> None:
+    common_and_telling = sp.csr_matrix(np.array([[1, 1], [1, 1], [1, 0], [1, 0]], np.bool_))
+    found = _contrast(common_and_telling, np.array([True, True, False, False]))
+    assert found == pytest.approx(2 * np.log([1.5, 2]) / np.log(3))  # shares of 1/2 against 3/4, and against 1/4
+
+
 def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
     found = blocks(100)
     assert found[0][0] == 40 and found[-1][1] == 100
     assert [end for _, end in found[:-1]] == [first for first, _ in found[1:]]
+
+
+def test_heads_are_asked_about_issues_that_they_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Seen:
+        def __init__(self, issues: list[int]) -> None:
+            self.issues = issues
+
+        def scores(self, asked: list[int]) -> NDArray[np.floating]:
+            assert min(asked) > max(self.issues)
+            return np.array(asked, float)[:, None]
+
+    monkeypatch.setattr(fit, "fit_heads", lambda _, issues, truth: Seen(issues[: len(truth)]))
+    issues: Any = list(range(100))
+    scores = held_out_scores(fit.JOINED, issues, np.zeros((100, 1), np.bool_))
+    assert scores.ravel().tolist() == list(range(40, 100))
 
 
 # ---------------------------------------------------------------- the command
