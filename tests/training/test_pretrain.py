@@ -10,8 +10,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
 pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[train]'")
 
+from safetensors.torch import load_file  # noqa: E402
+from transformers import TrainingArguments  # noqa: E402
+
 from distriage.errors import ConfigError, CorpusError  # noqa: E402
 from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
+from distriage_training.fit import pretrain as pretraining  # noqa: E402
+from distriage_training.fit.batches import BucketSampler  # noqa: E402
 from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
 from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
 
@@ -26,10 +31,13 @@ def small(folder: Path, **settings: object) -> Config:
     return load_config(write_config(folder / "run.toml", encoder=encoder, pretrain={"batch_size": 4, **settings}))
 
 
+def sampler() -> BucketSampler:
+    return BucketSampler([8] * 20, [""] * 20, 4, {}, 3)
+
+
 def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
-    torch.manual_seed(3)
-    rows = [{"input_ids": [101, *range(2000, 2300), 102]} for _ in range(20)]
-    batch = MaskingCollator(0.2, MASK, SPECIAL, VOCABULARY)(rows)
+    rows = [{"input_ids": [101, *range(2000, 2300), 102], "row": n} for n in range(20)]
+    batch = MaskingCollator(sampler(), 0.2, MASK, SPECIAL, VOCABULARY)(rows)
     asked = batch["labels"] != IGNORED
     before = torch.tensor([row["input_ids"] for row in rows])
     assert asked.float().mean() == pytest.approx(0.2, abs=0.02)
@@ -42,15 +50,15 @@ def test_a_share_of_the_words_is_masked_and_only_those_are_asked_for() -> None:
 
 
 def test_special_tokens_with_high_numbers_and_padding_are_not_masked() -> None:
-    rows = [{"input_ids": [28, *range(20), 29]}, {"input_ids": [28, 5, 29]}]
-    batch = MaskingCollator(1 - 1e-9, 27, (27, 28, 29), 30)(rows)
+    rows = [{"input_ids": [28, *range(20), 29], "row": 0}, {"input_ids": [28, 5, 29], "row": 1}]
+    batch = MaskingCollator(sampler(), 1 - 1e-9, 27, (27, 28, 29), 30)(rows)
     assert (batch["labels"] != IGNORED).sum(1).tolist() == [20, 1]  # padding has the number of a word here
     assert set(batch["input_ids"][0, 1:-1].tolist()) <= set(range(28))
 
 
 def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> None:
-    batch = MaskingCollator(1e-9, MASK, SPECIAL, VOCABULARY)(
-        [{"input_ids": [101, 2000, 102]}, {"input_ids": [101, 2001, 2002, 102]}]
+    batch = MaskingCollator(sampler(), 1e-9, MASK, SPECIAL, VOCABULARY)(
+        [{"input_ids": [101, 2000, 102], "row": 0}, {"input_ids": [101, 2001, 2002, 102], "row": 1}]
     )
     assert (batch["labels"] != IGNORED).sum(1).tolist() == [1, 1]
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -73,6 +81,24 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     assert pretrain(config, tmp_path / "out", resume=True) == folder  # nothing is left to do but to write it
     again = load_encoder(adapted).state_dict()[weights]
     assert torch.equal(again, after.state_dict()[weights])
+
+
+@pytest.mark.parametrize("step", [2, 4], ids=["first epoch", "second epoch"])
+def test_a_resumed_run_reads_the_batches_and_masks_of_an_uninterrupted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr(
+        pretraining,
+        "TrainingArguments",
+        lambda **settings: TrainingArguments(**{**settings, "save_steps": 2, "save_total_limit": None}),
+    )
+    reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
+    config = small(tmp_path, reports=str(reports), epochs=2, learning_rate=1e-3)
+    whole = load_file(pretrain(config, tmp_path / "whole") / "model.safetensors")
+    shutil.copytree(tmp_path / "whole" / f"checkpoint-{step}", tmp_path / "broken" / f"checkpoint-{step}")
+    resumed = load_file(pretrain(config, tmp_path / "broken", resume=True) / "model.safetensors")
+    for name, value in whole.items():
+        torch.testing.assert_close(resumed[name], value, atol=1e-6, rtol=1e-5)
 
 
 def test_no_thread_that_a_model_is_measured_on_is_read(tmp_path: Path) -> None:

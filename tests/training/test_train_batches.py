@@ -15,7 +15,7 @@ from tokenizers.models import WordLevel
 from transformers import TrainingArguments
 
 from distriage.errors import ConfigError
-from distriage_training.config import Config, EncoderConfig, TrainingConfig, load_config
+from distriage_training.config import Config, EncoderConfig, load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.fit.batches import BucketSampler, Collator
 from distriage_training.fit.encoder import (
@@ -82,7 +82,7 @@ SOURCES = ["few"] * 20 + ["many"] * 180
 
 
 def sampler(batch_size: int = 8, seed: int = 7, **sample: float) -> BucketSampler:
-    return BucketSampler(LENGTHS, SOURCES, TrainingConfig(batch_size=batch_size, sample=sample), seed)
+    return BucketSampler(LENGTHS, SOURCES, batch_size, sample, seed)
 
 
 def test_an_epoch_draws_the_stated_share_of_each_source() -> None:
@@ -124,7 +124,7 @@ def test_batches_hold_reports_of_like_length_in_random_order() -> None:
 )
 def test_batch_borders_hold_whatever_the_sizes(count: int, batch_size: int, share: float, epoch: int) -> None:
     lengths = [(i * 7) % 31 for i in range(count)]
-    drawn = BucketSampler(lengths, ["a"] * count, TrainingConfig(batch_size=batch_size, sample={"a": share}), 1)
+    drawn = BucketSampler(lengths, ["a"] * count, batch_size, {"a": share}, 1)
     drawn.set_epoch(epoch)
     rows = list(drawn)
     assert len(rows) == len(set(rows)) == len(drawn) == max(1, round(count * share))
@@ -206,7 +206,8 @@ def trainer_of(config: Config, folder: Path) -> TriageTrainer:
     arguments = TrainingArguments(
         output_dir=str(folder), use_cpu=True, report_to=[], remove_unused_columns=False, per_device_train_batch_size=8
     )
-    drawn = BucketSampler(list(data["length"]), list(data["source"]), config.training, config.seed)
+    settings = config.training
+    drawn = BucketSampler(list(data["length"]), list(data["source"]), settings.batch_size, settings.sample, config.seed)
     collator = Collator(drawn, config.training.token_dropout, mask_token=103, special=SPECIAL)
     return TriageTrainer(
         config, drawn, model=build_model(config, TAXONOMY), args=arguments, train_dataset=data, data_collator=collator
@@ -239,7 +240,11 @@ def test_the_trainer_draws_each_epoch_anew(tmp_path: Path) -> None:
     trainer = trainer_of(config, tmp_path)
     loader = trainer.get_train_dataloader()
     expected = BucketSampler(
-        trainer.train_dataset["length"], trainer.train_dataset["source"], config.training, config.seed
+        trainer.train_dataset["length"],
+        trainer.train_dataset["source"],
+        config.training.batch_size,
+        config.training.sample,
+        config.seed,
     )
     seen = []
     for epoch in range(2):

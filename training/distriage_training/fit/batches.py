@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from distriage_training.config import TrainingConfig
 from distriage_training.corpus.records import UNLABELLED
 
 
@@ -20,19 +19,25 @@ class BucketSampler(Sampler[int]):
     order.
 
     Padding costs as much as text; on this corpus buckets halve the tokens of an epoch.
+
+    Args of the constructor:
+        lengths, sources: Of the reports.
+        batch_size: Reports per step and device.
+        sample: Source -> share of its reports that an epoch draws; all of a source that is not named.
     """
 
-    def __init__(self, lengths: Sequence[int], sources: Sequence[str], config: TrainingConfig, seed: int) -> None:
+    def __init__(
+        self, lengths: Sequence[int], sources: Sequence[str], batch_size: int, sample: Mapping[str, float], seed: int
+    ) -> None:
         self.lengths = lengths
-        self.batch = config.batch_size
+        self.batch = batch_size
         self.seed = seed
         self.epoch = 0
         by_source: dict[str, list[int]] = {}
         for i, source in enumerate(sources):
             by_source.setdefault(source, []).append(i)
         self.shares = [
-            (rows, max(1, round(len(rows) * config.sample.get(source, 1.0))))
-            for source, rows in sorted(by_source.items())
+            (rows, max(1, round(len(rows) * sample.get(source, 1.0)))) for source, rows in sorted(by_source.items())
         ]
 
     def __len__(self) -> int:
@@ -41,6 +46,14 @@ class BucketSampler(Sampler[int]):
     def set_epoch(self, epoch: int) -> None:
         """Called by the Trainer; each epoch draws and shuffles anew, the same way in a resumed run."""
         self.epoch = epoch
+
+    def generator(self, row: int) -> np.random.Generator:
+        """Of what is drawn for one report in this epoch.
+
+        It depends on seed, epoch and report alone: batches are fetched ahead of the steps, so that PyTorch's random
+        state of a checkpoint is not that of the next batch.
+        """
+        return np.random.default_rng((self.seed, self.epoch, row))
 
     def __iter__(self) -> Iterator[int]:
         rng = random.Random(f"{self.seed} {self.epoch}")
@@ -59,11 +72,8 @@ class BucketSampler(Sampler[int]):
 class Collator:
     """Pads a batch to its longest report and masks a share of the tokens while the model trains.
 
-    What is masked depends on seed, epoch and report alone: batches are fetched ahead of the steps, so that PyTorch's
-    random state of a checkpoint is not that of the next batch.
-
     Args of the constructor:
-        sampler: Says which epoch it is.
+        sampler: Draws what is masked.
         share: Of the tokens that are masked.
         mask_token: None: nothing is masked.
         special: Ids that are never masked.
@@ -91,8 +101,8 @@ class Collator:
         if self.share and self.mask_token is not None:
             drawn = torch.ones(input_ids.shape)
             for i, row in enumerate(rows):
-                random = np.random.default_rng((self.sampler.seed, self.sampler.epoch, row["row"]))
-                drawn[i, : len(row["input_ids"])] = torch.from_numpy(random.random(len(row["input_ids"])))
+                length = len(row["input_ids"])
+                drawn[i, :length] = torch.from_numpy(self.sampler.generator(row["row"]).random(length))
             dropped = (drawn < self.share) & ~torch.isin(input_ids, self.special)
             input_ids = input_ids.masked_fill(dropped, self.mask_token)
         return {

@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from datasets import Dataset
 from rich.console import Console
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import Trainer, TrainingArguments, set_seed
+from transformers import TrainingArguments, set_seed
 
 from distriage.errors import ConfigError, CorpusError
 from distriage.recipe.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus.records import read_annotations, thread_key
 from distriage_training.corpus.texts import read_texts
+from distriage_training.fit.batches import BucketSampler
 from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_token, save_encoder, special_tokens
-from distriage_training.fit.trainer import last_checkpoint
+from distriage_training.fit.trainer import BucketTrainer, last_checkpoint
 
 IGNORED = -100
 
@@ -50,32 +52,39 @@ class MaskingCollator:
     stays.
 
     Args of the constructor:
+        sampler: Draws what is masked.
         special: Ids that are neither masked nor put in a token's place.
         vocabulary: How many ids there are.
     """
 
-    def __init__(self, share: float, mask_token: int, special: Sequence[int], vocabulary: int) -> None:
+    def __init__(
+        self, sampler: BucketSampler, share: float, mask_token: int, special: Sequence[int], vocabulary: int
+    ) -> None:
+        self.sampler = sampler
         self.share = share
         self.mask_token = mask_token
         self.special = torch.tensor(special, dtype=torch.long)
         ids = torch.arange(vocabulary)
         self.words = ids[~torch.isin(ids, self.special)]
 
-    def __call__(self, rows: list[dict[str, list[int]]]) -> dict[str, Tensor]:
+    def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         width = max(len(row["input_ids"]) for row in rows)
         input_ids = torch.zeros(len(rows), width, dtype=torch.long)
         attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
+        chance, draw = torch.ones(input_ids.shape), torch.ones(input_ids.shape)
+        other = torch.zeros(input_ids.shape, dtype=torch.long)
         for i, row in enumerate(rows):
-            input_ids[i, : len(row["input_ids"])] = torch.tensor(row["input_ids"])
-            attention_mask[i, : len(row["input_ids"])] = 1
+            length, generator = len(row["input_ids"]), self.sampler.generator(row["row"])
+            input_ids[i, :length] = torch.as_tensor(row["input_ids"])
+            attention_mask[i, :length] = 1
+            chance[i, :length], draw[i, :length] = (torch.from_numpy(generator.random(length)) for _ in range(2))
+            other[i, :length] = torch.from_numpy(generator.integers(len(self.words), size=length))
         text = attention_mask.bool() & ~torch.isin(input_ids, self.special)
-        chosen = (torch.rand(input_ids.shape) < self.share) & text
+        chosen = (chance < self.share) & text
         chosen[:, 1] |= ~chosen.any(1)  # at least one token a report, so that no batch is without a loss
         labels = input_ids.masked_fill(~chosen, IGNORED)
-        draw = torch.rand(input_ids.shape)
         input_ids = torch.where(chosen & (draw < 0.8), self.mask_token, input_ids)
-        other = self.words[torch.randint(len(self.words), input_ids.shape)]
-        input_ids = torch.where(chosen & (draw >= 0.9), other, input_ids)
+        input_ids = torch.where(chosen & (draw >= 0.9), self.words[other], input_ids)
         return {"input_ids": input_ids, "attention_mask": attention_mask, "labels": labels}
 
 
@@ -106,7 +115,9 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         raise ConfigError(f"encoder.source {config.encoder.source!r}: its tokenizer has neither [MASK] nor <mask>")
     tokenizer.enable_truncation(config.encoder.max_tokens)
     input_ids = [encoding.ids for encoding in tokenizer.encode_batch([prepare(*report).text for report in reports])]
-    dataset = Dataset.from_dict({"input_ids": input_ids, "length": [len(ids) for ids in input_ids]})
+    dataset = Dataset.from_dict({"input_ids": input_ids, "row": list(range(len(input_ids)))})
+    lengths = [len(ids) for ids in input_ids]
+    sampler = BucketSampler(lengths, [""] * len(lengths), settings.batch_size, {}, config.seed)
     encoder = load_encoder(config.encoder)
     model = MaskedLanguageModel(encoder, encoder.config.hidden_size)
     console.print(f"{len(dataset):,} unlabelled reports; {config.encoder.source}")
@@ -123,18 +134,18 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
         logging_steps=25,
         save_steps=200,
         save_total_limit=1,
-        train_sampling_strategy="group_by_length",  # padding costs as much as text
         report_to=["tensorboard"],
         remove_unused_columns=False,
         dataloader_pin_memory=on_gpu,
         disable_tqdm=not sys.stderr.isatty(),
     )
-    trainer = Trainer(
+    trainer = BucketTrainer(
+        sampler,
         model=model,
         args=arguments,
         train_dataset=dataset,
         data_collator=MaskingCollator(
-            settings.mask_fraction, mask, special_tokens(tokenizer), tokenizer.get_vocab_size()
+            sampler, settings.mask_fraction, mask, special_tokens(tokenizer), tokenizer.get_vocab_size()
         ),
     )
     trainer.train(resume_from_checkpoint=checkpoint)

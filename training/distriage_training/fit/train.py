@@ -172,7 +172,8 @@ def _trainer(
 ) -> TriageTrainer:
     settings = config.training
     lengths = list(dataset["length"])  # a column is lazy: an index reads its row
-    sampler = BucketSampler(lengths, list(dataset["source"]), settings, config.seed)
+    sources = list(dataset["source"])
+    sampler = BucketSampler(lengths, sources, settings.batch_size, settings.sample, config.seed)
     tokens = sum(lengths) / len(dataset)
     console.print(
         f"{len(dataset):,} training reports, {len(sampler):,} drawn an epoch, {tokens:.0f} tokens each on average; "

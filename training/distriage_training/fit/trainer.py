@@ -22,7 +22,18 @@ from distriage_training.fit.batches import BucketSampler
 ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
 
 
-class TriageTrainer(Trainer):  # type: ignore[misc]
+class BucketTrainer(Trainer):  # type: ignore[misc]
+    """A Trainer whose batches a `BucketSampler` makes."""
+
+    def __init__(self, sampler: BucketSampler, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sampler = sampler
+
+    def _get_train_sampler(self, _: Dataset | None = None) -> BucketSampler:
+        return self.sampler
+
+
+class TriageTrainer(BucketTrainer):
     """The Trainer of a run.
 
     Attributes:
@@ -30,18 +41,14 @@ class TriageTrainer(Trainer):  # type: ignore[misc]
     """
 
     def __init__(self, config: Config, sampler: BucketSampler, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(sampler, **kwargs)
         self.config = config
-        self.sampler = sampler
         self.optimizer: torch.optim.Optimizer | None
         self.started_s = time.monotonic()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log, with the seconds of training until now."""
         super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
-
-    def _get_train_sampler(self, _: Dataset | None = None) -> BucketSampler:
-        return self.sampler
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
