@@ -22,6 +22,7 @@ from distriage.reader_commands import (
 )
 from distriage.types import Mode
 from distriage_training.commands.options import TEXTS, training
+from distriage_training.disk import writing
 
 corpus_app = typer.Typer(
     name="corpus",
@@ -119,7 +120,7 @@ def hydrate(
     limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most so many.")] = None,
 ) -> None:
     """Fetch the texts of annotated issues from GitHub (needs GITHUB_TOKEN). Can be interrupted and called again."""
-    with training():
+    with training(), writing(texts.parent):
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus.hydrate import hydrate as fetch
 
@@ -135,7 +136,7 @@ def import_tosem(
     out: Annotated[Path, typer.Option(help="Folder for tosem.jsonl, and texts.jsonl where GITHUB_TOKEN is set.")],
 ) -> None:
     """Map the published labels of Liu et al. (2023) onto our axes; `distriage study report` reads the result."""
-    with training("study"):
+    with training("study"), writing(out):
         from distriage_training.study.hydrate_tosem import import_faults
 
         done = import_faults(folder, out, Console(stderr=True, highlight=False))

@@ -23,6 +23,7 @@ from distriage_training.commands.options import (
     training,
 )
 from distriage_training.commands.study import study_app
+from distriage_training.disk import writing
 
 if TYPE_CHECKING:
     from distriage.bundle import Bundle
@@ -62,7 +63,8 @@ def train(
 
         settings = load_config(config)
         folder = output or Path("runs") / settings.name
-        weights = refit_sparse(settings, folder) if sparse_only else run(settings, folder, resume=resume)
+        with writing(folder):
+            weights = refit_sparse(settings, folder) if sparse_only else run(settings, folder, resume=resume)
     Console(stderr=True, highlight=False).print(f"weights: {weights}")
 
 
@@ -79,7 +81,9 @@ def pretrain(
         from distriage_training.fit.pretrain import pretrain as run
 
         settings = load_config(config)
-        folder = run(settings, output or Path("runs") / f"{settings.name}-encoder", resume=resume)
+        place = output or Path("runs") / f"{settings.name}-encoder"
+        with writing(place):
+            folder = run(settings, place, resume=resume)
     Console(stderr=True, highlight=False).print(f"encoder: {folder}")
 
 
@@ -94,7 +98,9 @@ def export(
         from distriage_training.release.export import export as make
 
         settings = load_config(config)
-        bundle = make(run or Path("runs") / settings.name, settings, output or Path("models") / settings.name)
+        place = output or Path("models") / settings.name
+        with writing(place.parent):
+            bundle = make(run or Path("runs") / settings.name, settings, place)
     Console(stderr=True, highlight=False).print(f"bundle: {bundle}")
 
 
@@ -108,7 +114,8 @@ def calibrate(
         from distriage_training.release.export import calibrate_bundle
 
         bundle, settings, splits = _opened(config, model, console)
-        count = calibrate_bundle(bundle, settings, splits)
+        with writing(bundle.path):
+            count = calibrate_bundle(bundle, settings, splits)
     console.print(f"calibrated on {count:,} validation reports: {bundle.path}")
 
 
@@ -124,7 +131,8 @@ def index(
 
         settings = load_config(config)
         bundle = Bundle(model or Path("models") / settings.name)
-        count = add_index(bundle, settings)
+        with writing(bundle.path):
+            count = add_index(bundle, settings)
     Console(stderr=True, highlight=False).print(f"index: {count:,} known issues in {bundle.path}")
 
 
@@ -138,7 +146,8 @@ def gate(
         from distriage_training.release.domain import add_gate
 
         bundle, settings, splits = _opened(config, model, console)
-        count = add_gate(bundle, settings, splits)
+        with writing(bundle.path):
+            count = add_gate(bundle, settings, splits)
     console.print(f"domain gate: fitted on {count:,} reports of other software, in {bundle.path}")
 
 
@@ -214,7 +223,8 @@ def evaluate(
             second=second,
         )
         if record:
-            record_in_bundle(classifier.bundle, found)
+            with writing(classifier.bundle.path):
+                record_in_bundle(classifier.bundle, found)
     typer.echo(report(found))
     console.print(f"written: {folder}/metrics.json, report.md and figures")
 
@@ -275,4 +285,6 @@ def promote(
                 f"{models}"
             )
             return
-        typer.echo(f"promoted: {install(new.bundle, models)} is the default model")
+        with writing(models):
+            place = install(new.bundle, models)
+        typer.echo(f"promoted: {place} is the default model")

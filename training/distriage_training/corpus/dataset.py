@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from distriage_training.corpus.records import Annotation
+from distriage_training.disk import replaced
 
 SPLITS = ("train", "validation", "test")
 
@@ -17,13 +18,15 @@ def write_splits(annotations: Sequence[Annotation], folder: Path) -> dict[str, i
 
     Returns:
         Split -> number of records.
+
+    Raises:
+        InputError: they cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     counts = {}
-    for split in SPLITS:
-        rows = [row.model_dump(exclude={"split"}) for row in annotations if row.split == split]
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        content = gzip.compress(text.encode("utf-8"), mtime=0)
-        (folder / f"annotations-{split}.jsonl.gz").write_bytes(content)
-        counts[split] = len(rows)
+    with replaced(*(folder / f"annotations-{split}.jsonl.gz" for split in SPLITS)) as parts:
+        for split, part in zip(SPLITS, parts, strict=True):
+            rows = [row.model_dump(exclude={"split"}) for row in annotations if row.split == split]
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            part.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+            counts[split] = len(rows)
     return counts

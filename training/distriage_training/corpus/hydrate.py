@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -109,4 +110,4 @@ def _mend_last_line(path: Path) -> None:
         return
     content = path.read_bytes()
     if content and not content.endswith(b"\n"):
-        path.write_bytes(content[: content.rfind(b"\n") + 1])
+        os.truncate(path, content.rfind(b"\n") + 1)  # needs no space on the disk

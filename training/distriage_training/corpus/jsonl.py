@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from distriage.errors import CorpusError
+from distriage_training.disk import replaced
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -35,13 +36,15 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
+    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     count = 0
-    with part.open("w", encoding="utf-8", errors="replace") as stream:  # JSON can hold lone surrogates, UTF-8 cannot
+    # JSON can hold lone surrogates, UTF-8 cannot
+    with replaced(path) as (part,), part.open("w", encoding="utf-8", errors="replace") as stream:
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             count += 1
-    part.replace(path)
     return count

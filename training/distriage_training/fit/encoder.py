@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,11 +107,16 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
 
 def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
     """Write encoder and tokenizer in Hugging Face's form, so that `encoder.source` of another run can name
-    the folder.
+    the folder. What is there is replaced once the new files are whole.
     """
-    encoder.save_pretrained(folder)
+    part = folder.with_name(f".new-{folder.name}")
+    shutil.rmtree(part, ignore_errors=True)
+    encoder.save_pretrained(part)
     tokenizer.no_truncation()
-    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer.save(str(part / "tokenizer.json"))
+    if folder.exists():
+        shutil.rmtree(folder)
+    part.rename(folder)
 
 
 def weights_sha256(config: EncoderConfig) -> str:

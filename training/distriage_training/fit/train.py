@@ -21,6 +21,7 @@ from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits, load_splits, validation_in_domain
 from distriage_training.corpus.records import UNLABELLED, Record, thread_key
+from distriage_training.disk import replaced
 from distriage_training.fit.batches import BucketSampler, Collator
 from distriage_training.fit.encoder import (
     PACKAGE,
@@ -219,13 +220,12 @@ def _fit_sparse_and_save(
         model.sparse = fit_sparse_head(
             splits.train, config.load_taxonomy(), config, lambda axis: status.update(f"sparse head: {axis}")
         )
-    weights, record = (output / f"{name}.part" for name in (WEIGHTS, RUN_INFO))
-    save_file({name: value.contiguous() for name, value in model.state_dict().items()}, weights)
     sparse = {"sparse_records": len(splits.train), "sparse_data_sha256": splits.trained_sha256()}
     finished = RunInfo.model_validate({**info, **sparse})
-    record.write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    record.replace(output / RUN_INFO)  # first: what it names as trained on holds for the weights before, too
-    weights.replace(output / WEIGHTS)
+    # The record is the first: what it names as trained on holds for the weights before, too.
+    with replaced(output / RUN_INFO, output / WEIGHTS) as (record, weights):
+        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, weights)
+        record.write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return output / WEIGHTS
 
 

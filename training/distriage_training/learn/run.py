@@ -13,11 +13,11 @@ import numpy as np
 
 from distriage.bundle import sha256_of
 from distriage.classifier import Classifier
-from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.own.features import Reading, reading_of
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
 from distriage.recipe.text import prepare
+from distriage_training.disk import replaced
 from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
 from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
@@ -107,7 +107,7 @@ def compare_with(
 
 
 def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:
-    """Write the folder: heads, page and figures; heads that are there are replaced at once.
+    """Write the folder: heads, page and figures; a folder that is there is replaced when all of it is written.
 
     Raises:
         InputError: it cannot be written.
@@ -131,9 +131,8 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
     page = render_page(Page(manifest, result.issues, result.figures, promise))
     words = len(final.heads.scales.buckets)
     scales = {name: getattr(final.heads.scales, name) for name in ("centre", "mean", "scale")}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        arrays, manifest_file = (folder / f".new-{name}" for name in (ARRAYS, MANIFEST))
+    # The manifest is the last: a server looks at it to know that all is there.
+    with replaced(*(folder / name for name in (PAGE, FIGURES, ARRAYS, MANIFEST))) as (html, json_file, arrays, head):
         np.savez_compressed(
             arrays,
             allow_pickle=False,
@@ -144,15 +143,11 @@ def write(folder: Path, repository: str, classifier: Classifier, result: Result,
             bias=final.heads.bias,
             **scales,
         )
-        (folder / PAGE).write_text(page, encoding="utf-8")
+        html.write_text(page, encoding="utf-8")
         document = figures_json(repository, result, promise)
-        (folder / FIGURES).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        json_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         manifest = manifest.model_copy(update={"arrays_sha256": sha256_of(arrays)})
-        manifest_file.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        arrays.replace(folder / ARRAYS)
-        manifest_file.replace(folder / MANIFEST)  # the last: a server looks at it to know that all is there
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+        head.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _heads(labels: Labels, learned: Learned, truth: Bools) -> list[LabelHead]:

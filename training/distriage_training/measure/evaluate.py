@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits
 from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import Record, label_numbers
+from distriage_training.disk import replaced, writing
 from distriage_training.measure import scoring
 from distriage_training.measure.baselines import TfidfBaseline, majority
 from distriage_training.measure.evaluation import (
@@ -105,7 +107,8 @@ def evaluate(
     )
     _write(found, figures, output)
     if second is not None:
-        (output / REQUESTS).write_text("".join(f"{line}\n" for line in requests), "utf-8", errors="replace")
+        with replaced(output / REQUESTS) as (part,):
+            part.write_text("".join(f"{line}\n" for line in requests), "utf-8", errors="replace")
         console.print(f"{len(requests):,} questions to {second.asking.reader} have no answer: {output / REQUESTS}")
     return found
 
@@ -280,8 +283,14 @@ def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) ->
 
 
 def _write(found: Evaluation, figures: dict[str, AxisData], output: Path) -> None:
-    if found.faithfulness is not None:
-        draw_faithfulness(found.faithfulness, output)
-    (output / "metrics.json").write_text(found.model_dump_json(indent=1, exclude_none=True) + "\n", encoding="utf-8")
-    (output / "report.md").write_text(report(found), encoding="utf-8")
-    draw_figures(figures, output)
+    with writing(output), TemporaryDirectory(dir=output, prefix=".new-") as scratch:
+        folder = Path(scratch)
+        if found.faithfulness is not None:
+            draw_faithfulness(found.faithfulness, folder)
+        (folder / "metrics.json").write_text(
+            found.model_dump_json(indent=1, exclude_none=True) + "\n", encoding="utf-8"
+        )
+        (folder / "report.md").write_text(report(found), encoding="utf-8")
+        draw_figures(figures, folder)
+        for file in sorted(folder.iterdir()):  # the files before them stay until all are whole
+            file.replace(output / file.name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from distriage_training.corpus.jsonl import write_jsonl
 from distriage_training.corpus.records import PARTIAL, Annotation, thread_key
 from distriage_training.corpus.texts import read_texts
+from distriage_training.disk import replaced
 
 Texts = Mapping[str, tuple[str, str]]
 
@@ -76,8 +77,6 @@ def _replace_records(place: Path, fresh: Mapping[str, Annotation], withdrawn: Ma
     lines += [f"{line}\n" for line in waiting.values()]
     changed += len(waiting)
     if changed:
-        part = place.with_name(place.name + ".part")
-        with part.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+        with replaced(place) as (part,), part.open("w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.writelines(lines)
-        part.replace(place)
     return changed
