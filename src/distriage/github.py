@@ -6,13 +6,10 @@ A request that may have been carried out is sent again only where that does no h
 
 from __future__ import annotations
 
-import atexit
 import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from itertools import count
 from typing import Any, Final
 
@@ -20,7 +17,8 @@ import httpx
 
 from distriage.errors import GitHubError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
 from distriage.github_answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
-from distriage.github_limits import Limits, limit_end
+from distriage.github_limits import Limits, OwnLimits
+from distriage.http_client import connections
 from distriage.references import IssueReference
 from distriage.types import IssueReport
 
@@ -29,7 +27,6 @@ TIMEOUT_S: Final = 20.0
 MAX_ATTEMPTS: Final = 5
 MAX_PAGES: Final = 50
 PAGE_ITEMS: Final = 100
-KEEP_CONNECTION_S: Final = 30.0
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
 
 _remembered: dict[tuple[str, ...], Ok] = {}
@@ -38,21 +35,6 @@ _remembered: dict[tuple[str, ...], Ok] = {}
 def token_of_environment() -> str:
     """The token in `GITHUB_TOKEN` or `GH_TOKEN`; empty if there is none."""
     return os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
-
-
-@cache
-def connections() -> httpx.Client:
-    """The process's one pool of connections; safe to use from several threads.
-
-    Reading the certificates takes longer than most requests, and a kept connection saves the handshake. No cookie is
-    kept: a pool serves several installations.
-    """
-    pool = httpx.Client(
-        limits=httpx.Limits(keepalive_expiry=KEEP_CONNECTION_S),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-    )
-    atexit.register(pool.close)
-    return pool
 
 
 class Client:
@@ -65,6 +47,7 @@ class Client:
         max_wait_s: How long all requests together may wait for rate limits and between attempts.
         login: The token's own account, if known; an App's token may not ask for it.
         before_write: Called before each request that changes something; may raise.
+        renew: Called once, when GitHub refuses the token: gives another, or None where there is none.
         limits: Shared by all clients of the account; None: there is no other.
         sleep: Waits seconds.
         now: Unix time in seconds.
@@ -82,6 +65,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
         login: str | None = None,
         before_write: Callable[[], None] | None = None,
+        renew: Callable[[], str | None] | None = None,
         limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
@@ -94,7 +78,8 @@ class Client:
         self._patience_s = max_wait_s
         self.sent = 0  # requests, for whoever estimates
         self._before_write = before_write
-        self._limits = limits
+        self._renew = renew
+        self._limits = limits if limits is not None else OwnLimits(now)
         self._sleep = sleep
         self._now = now
         self.login = login
@@ -235,7 +220,7 @@ class Client:
         """Send a request until there is an answer to stay with; None: unchanged."""
         place = place or f"{method} {path}"
         for attempt in count(1):
-            if self._limits is not None and (until := self._limits.ends_at()) > self._now():
+            if (until := self._limits.ends_at()) > self._now():
                 self._wait_for_limit(until, attempt)
             self.sent += 1
             if method != "GET" and self._before_write is not None:
@@ -250,7 +235,7 @@ class Client:
                     timeout=self._timeout_s,
                     follow_redirects=method == "GET",
                 )
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: a host that is no name
                 why = f"{place}: GitHub cannot be reached at {self._api}: {error}"
                 nothing_was_done = isinstance(error, httpx.ConnectError)
             else:
@@ -260,13 +245,12 @@ class Client:
                     case Unchanged():
                         return None
                     case Wait(stated):
-                        until = limit_end(stated, attempt, self._now())
-                        if self._limits is not None:
-                            self._limits.reached(until)
-                        self._wait_for_limit(until, attempt)
+                        self._wait_for_limit(self._limits.reached(stated), attempt)
                         continue
                     case Gone(status) as gone:
                         raise NotFoundError(f"{place}: {gone.why(has_token=bool(self._token))}", status)
+                    case Refused(token_may_be_old=True) if self._has_new_token():
+                        continue
                     case Refused(status, reason, already_exists):
                         raise RefusedError(
                             f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
@@ -278,6 +262,12 @@ class Client:
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
                 raise GitHubError(why)
         raise AssertionError  # the loop has no end
+
+    def _has_new_token(self) -> bool:
+        renew, self._renew = self._renew, None
+        token = renew() if renew is not None else None
+        self._token = token or self._token
+        return token is not None
 
     def _headers(self, more: dict[str, str]) -> dict[str, str]:
         own = {"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}

@@ -78,11 +78,13 @@ class Refused:
     Attributes:
         reason: GitHub's own, at most 200 characters.
         already_exists: What was to be created is there.
+        token_may_be_old: It ended, or an installation has got a permission since it was made.
     """
 
     status: int
     reason: str
     already_exists: bool
+    token_may_be_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,12 @@ def read_answer(status: int, headers: Mapping[str, str], body: bytes, now: float
     if status in {404, 410}:
         return Gone(status)
     if 300 <= status < 500:
-        return Refused(status, _reason(body), already_exists=status == 422 and b"already_exists" in body)
+        return Refused(
+            status,
+            _reason(body),
+            already_exists=status == 422 and b"already_exists" in body,
+            token_may_be_old=status == 401 or (status == 403 and b"not accessible by integration" in body),
+        )
     return Broken(f"GitHub fails ({status})")
 
 

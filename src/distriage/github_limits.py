@@ -5,9 +5,12 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 UNSTATED_WAIT_S: Final = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
+LONGEST_UNSTATED_S: Final = 3600.0
 LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; what names a later time has a wrong clock
 
 
@@ -17,15 +20,62 @@ class Limits(Protocol):
     def ends_at(self) -> float:
         """When the limit that holds now ends, Unix time in seconds; 0: none does."""
 
-    def reached(self, until: float) -> None:
-        """A client was told to wait until then, Unix time in seconds."""
+    def reached(self, stated: float | None) -> float:
+        """A client was told to wait.
+
+        Args:
+            stated: Until when, Unix time in seconds; None: GitHub did not say.
+
+        Returns:
+            When to ask again.
+        """
 
 
-def limit_end(stated: float | None, attempt: int, now: float) -> float:
-    """When to ask again, Unix time in seconds.
+@dataclass(frozen=True, slots=True)
+class Unstated:
+    """A wait that GitHub asked for without a time.
 
-    Args:
-        stated: What GitHub's answer says; None: nothing.
-        attempt: How often this request was sent, from 1.
+    Attributes:
+        until: Its end, Unix time in seconds.
+        wait_s: How long it was, in seconds.
     """
-    return now + UNSTATED_WAIT_S * 2 ** (attempt - 1) if stated is None else min(stated, now + LONGEST_WAIT_S)
+
+    until: float
+    wait_s: float
+
+    @classmethod
+    def after(cls, last: Unstated | None, now: float) -> Unstated:
+        """The wait that begins now: twice the last one, unless that has been over for longer than it took.
+
+        While the last one lasts, the answer belongs to a request that was under way when it began.
+        """
+        if last is not None and now < last.until:
+            return last
+        wait_s = UNSTATED_WAIT_S
+        if last is not None and now <= last.until + last.wait_s:
+            wait_s = min(LONGEST_UNSTATED_S, last.wait_s * 2)
+        return cls(now + wait_s, wait_s)
+
+
+def stated_end(stated: float, now: float) -> float:
+    """When to ask again by what GitHub's answer says, Unix time in seconds."""
+    return min(stated, now + LONGEST_WAIT_S)
+
+
+class OwnLimits:
+    """Those of a client that shares them with nobody."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._unstated: Unstated | None = None
+
+    def ends_at(self) -> float:
+        """See `Limits`; 0, for whoever was told to wait has waited."""
+        return 0.0
+
+    def reached(self, stated: float | None) -> float:
+        """See `Limits`."""
+        if stated is not None:
+            return stated_end(stated, self._now())
+        self._unstated = Unstated.after(self._unstated, self._now())
+        return self._unstated.until

@@ -8,6 +8,7 @@ import pytest
 from distriage.errors import GitHubError, NotFoundError, RateLimitError
 from distriage.github import MAX_REMEMBERED, Client, token_of_environment
 from distriage.github_limits import UNSTATED_WAIT_S
+from distriage.http_client import connections
 from distriage.references import IssueReference
 from distriage.types import IssueReport
 
@@ -136,11 +137,30 @@ def test_no_network_names_the_address() -> None:
         read()
 
 
-@pytest.mark.parametrize("url", ["localhost:99", "ht!tp://x", "/api", "http://[bad"])
+@pytest.mark.parametrize("url", ["localhost:99", "ht!tp://x", "/api", "http://[bad", "http://a..b"])
 def test_a_wrong_api_address_is_named(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("GITHUB_API_URL", url)
     with pytest.raises(GitHubError, match="GitHub cannot be reached at "):
         read()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "socks5://user:zebra@127.0.0.1:1"),
+        ("https_proxy", "http://127.0.0.1:zebra"),
+        ("NO_PROXY", "[::1]:zebra"),
+        ("SSL_CERT_FILE", "/zebra"),
+    ],
+)
+def test_an_environment_that_no_client_can_use_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    connections.cache_clear()
+    with pytest.raises(GitHubError, match=rf"^GitHub cannot be reached: .*{name}.* of the environment") as refused:
+        read()
+    assert "zebra" not in str(refused.value)
 
 
 @pytest.mark.parametrize("token", ["ghp_sëcret", "ghp_sec\x01ret", "ghp_sec\nret"])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.github_answer import Answer, Broken, Gone, Ok, Refused, Unchanged, Wait, rate_limit_reset, read_answer
+from distriage.github_limits import Unstated
 
 NOW = 1_000.0
 JSON = {"content-type": "application/json; charset=utf-8"}
@@ -25,8 +26,14 @@ MESSAGE = b'{"message": "No"}'
         (200, JSON, b"[" * 100_000, Broken("GitHub's answer is not JSON")),
         (304, {}, b"", Unchanged()),
         (301, {"location": "/x"}, b"", Refused(301, "no reason given", already_exists=False)),
-        (401, JSON, MESSAGE, Refused(401, "No", already_exists=False)),
+        (401, JSON, MESSAGE, Refused(401, "No", already_exists=False, token_may_be_old=True)),
         (403, JSON, MESSAGE, Refused(403, "No", already_exists=False)),
+        (
+            403,
+            JSON,
+            b'{"message": "Resource not accessible by integration"}',
+            Refused(403, "Resource not accessible by integration", already_exists=False, token_may_be_old=True),
+        ),
         (403, JSON | {"retry-after": "5"}, MESSAGE, Wait(NOW + 5)),
         (403, JSON, b'{"message": "You have exceeded a secondary rate limit"}', Wait(None)),
         (429, {}, b"", Wait(None)),
@@ -92,3 +99,21 @@ def test_a_limit_ends_by_github_s_clock(now: float, reset_s: float) -> None:
     headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1060", "date": "Thu, 01 Jan 1970 00:16:40 GMT"}
     assert rate_limit_reset(headers, now) == reset_s
     assert rate_limit_reset(headers | {"date": "hostile"}, now) == 1060
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "next_"),
+    [
+        (None, 0.0, Unstated(60, 60)),
+        (Unstated(60, 60), 59.0, Unstated(60, 60)),  # a request that was under way
+        (Unstated(60, 60), 60.0, Unstated(180, 120)),
+        (Unstated(60, 60), 120.0, Unstated(240, 120)),
+        (Unstated(60, 60), 121.0, Unstated(181, 60)),
+        (Unstated(180, 120), 290.0, Unstated(530, 240)),
+        (Unstated(9000, 3600), 9001.0, Unstated(12601, 3600)),
+    ],
+)
+def test_a_limit_without_a_time_is_waited_for_longer_each_time(
+    last: Unstated | None, now: float, next_: Unstated
+) -> None:
+    assert Unstated.after(last, now) == next_

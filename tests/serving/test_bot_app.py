@@ -52,6 +52,36 @@ def test_a_token_is_kept_until_five_minutes_before_its_end(github: GitHub) -> No
     assert app.token(INSTALLATION) == "third"
 
 
+LABEL = {"color": "ededed", "description": ""}
+
+
+def tokens_asked_for(github: GitHub) -> int:
+    return sum("access_tokens" in write.path for write in github.written)
+
+
+@pytest.mark.parametrize("refusal", [faults.integration(), faults.bad_credentials()])
+def test_a_token_from_before_a_permission_is_replaced_once(github: GitHub, refusal: Fault) -> None:
+    clock = Clock(time.time())
+    app = App(APP_ID, app_key(), github.url, clock=clock)
+    client, other = (app.installation_client(INSTALLATION) for _ in range(2))
+    github.troubles.append(Trouble("^POST /repos", refusal, times=2))
+    with pytest.raises(RefusedError):  # so new a token knows of every permission
+        client.write("POST", "/repos/owner/repo/labels", LABEL | {"name": "a"}, repeatable=True)
+    assert tokens_asked_for(github) == 1
+    clock.now += 60
+    client = app.installation_client(INSTALLATION)
+    client.write("POST", "/repos/owner/repo/labels", LABEL | {"name": "a"}, repeatable=True)
+    assert tokens_asked_for(github) == 2
+    github.troubles.append(Trouble("^POST /repos", refusal))
+    other.write("POST", "/repos/owner/repo/labels", LABEL | {"name": "b"}, repeatable=True)
+    assert tokens_asked_for(github) == 2 and set(github.repository_labels["owner/repo"]) == {"a", "b"}
+    github.troubles.append(Trouble("^GET /repos", faults.integration(), times=9))
+    clock.now += 60
+    with pytest.raises(RefusedError):
+        app.installation_client(INSTALLATION).json("/repos/owner/repo")
+    assert tokens_asked_for(github) == 3
+
+
 def test_who_the_bot_is_and_a_token_of_an_app_that_is_not_installed(github: GitHub) -> None:
     app = App(APP_ID, app_key(), github.url)
     assert app.login() == "distriage[bot]" == app.login()

@@ -86,6 +86,20 @@ def test_a_rate_limit_defers_visibly_for_as_long_as_github_says_and_the_whole_in
     assert bot.github.labels(ISSUE) == bot.github.labels("owner/repo#2") == [HANG]
 
 
+def test_a_rate_limit_without_a_time_is_waited_for_longer_from_job_to_job(bot: Bot) -> None:
+    bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", faults.secondary_limit(None), times=2))
+    bot.deliver("issues", bot.github.payload("opened", ISSUE))
+    waits = []
+    for _ in range(2):
+        while bot.worker.step():
+            pass
+        waits.append(bot.store.limits(INSTALLATION).ends_at() - bot.clock())
+        bot.clock.now += waits[-1]
+    assert waits == [60, 120]
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [HANG]
+
+
 def test_other_workers_and_processes_wait_too_where_github_asked_one_to(
     bot: Bot, keyword_classifier: Classifier
 ) -> None:

@@ -221,3 +221,12 @@ def test_of_two_rate_limits_of_an_installation_the_later_one_holds_until_it_ends
     assert limits.ends_at() == 0
     limits.reached(clock() + 1)
     assert limits.ends_at() == clock() + 1
+
+
+def test_a_rate_limit_without_a_time_grows_from_job_to_job_and_not_by_two_at_once(store: Store, clock: Clock) -> None:
+    first, other = store.limits(1), store.limits(1)
+    assert first.reached(None) == other.reached(None) == first.ends_at() == clock() + 60
+    clock.now += 60
+    assert (other.reached(None), store.limits(2).reached(None)) == (clock() + 120, clock() + 60)
+    clock.now += 120 + 121
+    assert first.reached(None) == clock() + 60

@@ -8,6 +8,7 @@ from functools import partial
 
 from distriage.bundle import find_bundle
 from distriage.errors import ConfigError
+from distriage.http_client import connections
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.logs import configure_logging
@@ -26,10 +27,12 @@ class Workers:
 
     Raises:
         ConfigError: the App's private key, or a file of the second reader, cannot be read.
+        GitHubError: the proxy or the certificates that the environment names cannot be used.
     """
 
     def __init__(self, settings: Settings, store: Store) -> None:
         assert settings.github_app_id is not None
+        connections()
         self._settings = settings
         self._store = store
         self._app = App(settings.github_app_id, load_key(private_key(settings)))

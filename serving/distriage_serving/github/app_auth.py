@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import jwt
@@ -25,6 +26,7 @@ from distriage_serving.settings import Settings
 BACKDATE_S: Final = 60  # GitHub's advice against clocks that run ahead
 LIFETIME_S: Final = 540  # GitHub takes at most 600
 MARGIN_S: Final = 300  # a job must not outlive its token
+FRESH_S: Final = 60.0  # a token that is younger knows of all permissions
 MAX_WAIT_S: Final = 10.0  # of one piece of work; a longer wait defers it
 
 
@@ -66,6 +68,7 @@ def load_key(pem: str) -> RSAPrivateKey:
 class _Token:
     text: str
     ends_at: float
+    made_at: float
 
 
 class App:
@@ -110,12 +113,14 @@ class App:
         Raises:
             GitHubError: as `token` and `login`.
         """
+        token = self.token(installation_id)
         return Client(
-            self.token(installation_id),
+            token,
             self._api,
             max_wait_s=MAX_WAIT_S,
             login=self.login(),
             before_write=before_write,
+            renew=partial(self._another, installation_id, token),
             limits=limits,
         )
 
@@ -145,8 +150,21 @@ class App:
             if known is None or known.ends_at - MARGIN_S <= self._clock():
                 path = f"/app/installations/{installation_id}/access_tokens"
                 answer = self.client().write("POST", path, {}, repeatable=True)
-                known = self._tokens[installation_id] = _read_token(answer)
+                known = self._tokens[installation_id] = _read_token(answer, self._clock())
             return known.text
+
+    def _another(self, installation_id: int, old: str) -> str | None:
+        """A token in place of one that GitHub refused; None: that one is as new as can be.
+
+        An installation's new permissions are in no token from before them, and of their grant one process hears.
+        """
+        with self._lock:
+            known = self._tokens.get(installation_id)
+            if known is not None and known.text == old:
+                if self._clock() - known.made_at < FRESH_S:
+                    return None
+                del self._tokens[installation_id]
+        return self.token(installation_id)
 
     def forget(self, installation_id: int) -> None:
         """Forget a token that GitHub refused, so that the next call asks for a new one."""
@@ -154,8 +172,8 @@ class App:
             self._tokens.pop(installation_id, None)
 
 
-def _read_token(answer: object) -> _Token:
+def _read_token(answer: object, now: float) -> _Token:
     match answer:
         case {"token": str(text), "expires_at": str(ends)}:
-            return _Token(text, datetime.fromisoformat(ends).timestamp())
+            return _Token(text, datetime.fromisoformat(ends).timestamp(), now)
     raise GitHubError("POST access_tokens: GitHub's answer holds no token")

@@ -17,8 +17,9 @@ import httpx
 from starlette.concurrency import run_in_threadpool
 
 from distriage.errors import GitHubError
-from distriage.github import Client, connections
+from distriage.github import Client
 from distriage.github_answer import Ok, read_answer
+from distriage.http_client import connections
 from distriage_serving.settings import Settings
 
 TIMEOUT_S: Final = 8.0

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Double, cast, delete, func, select
 
+from distriage.github_limits import Unstated, stated_end
 from distriage_serving.store.database import Database, insert
 from distriage_serving.store.schema import SharedValue, Write
 
@@ -31,17 +32,32 @@ class SharedLimits:
             until = float(session.scalar(wanted) or 0.0)
         return until if until > self.store.clock() else 0.0
 
-    def reached(self, until: float) -> None:
-        """GitHub says to wait until then, Unix time in seconds; what it said before counts where that is later."""
+    def reached(self, stated: float | None) -> float:
+        """See `Limits`; what GitHub said before counts where that is later."""
+        now = self.store.clock()
         with self.store._session(writes=True) as session:
+            if stated is None:
+                last = session.scalar(select(SharedValue.value).where(SharedValue.name == self._unstated))
+                unstated = Unstated.after(Unstated(*map(float, last.split())) if last else None, now)
+                until = unstated.until
+                kept = insert(session, SharedValue).values(name=self._unstated, value=f"{until!r} {unstated.wait_s!r}")
+                values = {"value": kept.excluded.value}
+                session.execute(kept.on_conflict_do_update(index_elements=[SharedValue.name], set_=values))
+            else:
+                until = stated_end(stated, now)
             new = insert(session, SharedValue).values(name=self._name, value=repr(until))
             is_later = cast(SharedValue.value, Double) < until
             values = {"value": new.excluded.value}
             session.execute(new.on_conflict_do_update(index_elements=[SharedValue.name], set_=values, where=is_later))
+        return until
 
     @property
     def _name(self) -> str:
         return f"limit:{self.installation_id}"
+
+    @property
+    def _unstated(self) -> str:
+        return f"unstated:{self.installation_id}"
 
 
 class Pace(Database):

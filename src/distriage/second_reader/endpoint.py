@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol, Self
 import httpx
 
 from distriage.errors import ConfigError
+from distriage.http_client import open_client
 from distriage.second_reader.answer import Shares, read_answer
 from distriage.second_reader.request import ReaderRequest
 
@@ -165,13 +166,7 @@ class Endpoint:
         self._refused: frozenset[str] = frozenset()
         headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
         # No redirects: the key and the report go to the configured host only.
-        try:
-            self._client = httpx.Client(headers=headers, timeout=settings.timeout_s, follow_redirects=False)
-        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:  # its message may show a password
-            raise ConfigError(
-                "second reader: a proxy or certificates of the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
-                f"NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR) cannot be used ({type(error).__name__})"
-            ) from None
+        self._client = open_client("second reader", headers=headers, timeout=settings.timeout_s, follow_redirects=False)
 
     def __enter__(self) -> Self:
         """For `with`."""
