@@ -155,6 +155,7 @@ def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord
     try:
         table = parquet.ParquetFile(path)
         columns = [name for name in table.schema_arrow.names if wanted is None or name in wanted]
+        _check_columns(path, table.schema_arrow, columns if wanted is not None else {*columns} & {*COLUMNS})
         size, rows, number = Path(path).stat().st_size, max(table.metadata.num_rows, 1), 0
         for batch in table.iter_batches(batch_size=256, columns=columns):
             for row in batch.to_pylist():
@@ -163,6 +164,16 @@ def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord
                 yield RawRecord(f"{path}:{number}", content, size * number // rows)
     except pyarrow.ArrowException as error:
         raise InputError(f"{path}: not a Parquet file that can be read: {str(error).splitlines()[0]}") from None
+
+
+def _check_columns(path: str, schema: Any, columns: Collection[str]) -> None:
+    """Refuse bytes where a text is expected: as text they would be Python's way to write them, `b'...'`."""
+    from pyarrow import types
+
+    for name in columns:
+        kind = schema.field(name).type
+        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+            raise InputError(f"{path}: column `{name}` is {kind}; expected strings; cast it where it was written")
 
 
 def _parse(content: bytes, place: str) -> IssueReport:

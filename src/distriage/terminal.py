@@ -27,6 +27,11 @@ def say(text: str) -> None:
     console.print("distriage: " + "\n".join(lines), markup=False)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 issue`, `2 issues`; for nouns whose plural ends in s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """Somebody's words without the escape sequences that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -272,6 +272,20 @@ def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: 
             assert row["symptom_label"] == answer["axes"]["symptom"]["label"]
 
 
+@pytest.mark.parametrize("column", ["title", "body"])
+def test_bytes_in_a_table_are_no_text(tmp_path: Path, column: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
+    from pyarrow import parquet
+
+    file = tmp_path / "in.parquet"
+    row = {"title": "Training hangs", "body": "At step 3.", "vector": b"\0"}
+    parquet.write_table(pyarrow.Table.from_pylist([row]), file)
+    assert len(list(read_records(str(file)))) == 1
+    parquet.write_table(pyarrow.Table.from_pylist([row | {column: b"It hangs"}]), file)
+    with pytest.raises(InputError, match=rf"in.parquet: column `{column}` is binary; expected strings"):
+        list(read_batch(str(file)))
+
+
 @pytest.mark.parametrize("name", ["damaged.jsonl.gz", "damaged.parquet", "none.jsonl"])
 def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
     if name.endswith("parquet"):

@@ -133,7 +133,7 @@ def test_an_interrupted_run_says_what_it_did_and_goes_on_where_it_stopped(
     with monkeypatch.context() as patch:
         patch.setattr(triage, "execute", interrupt)
         stopped = run()
-    assert stopped.code == 130 and "1 issues got labels" in stopped.out
+    assert stopped.code == 130 and "1 issue got labels" in stopped.out
     assert labels(double) == [["symptom: hang"], [], [], [], [], []]
     before = len(double.requests)
     done = run()
@@ -145,7 +145,7 @@ def test_an_interrupted_run_says_what_it_did_and_goes_on_where_it_stopped(
 def test_an_edited_report_and_again_are_read_anew(double: GitHub, run: Backfill) -> None:
     run()
     double.issues[f"{REPOSITORY}#3"].update(title=HANG, body=HANG, updated_at="2024-06-01T10:00:00Z")
-    assert "1 issues got labels, 0 none; 3 were done before" in run().out
+    assert "1 issue got labels, 0 none; 3 were done before" in run().out
     assert "0 issues got labels, 4 none; 0 were done before" in run("--again").out
 
 
@@ -178,7 +178,7 @@ def test_an_issue_whose_labels_were_refused_is_not_done(double: GitHub, run: Bac
     double.define(REPOSITORY, "symptom: hang", "symptom: oom")
     double.troubles.append(Trouble("POST .*/issues/1/labels", faults.integration()))
     assert "2 issues got labels, 1 none; 0 were done before, 1 failed" in run().out
-    assert "1 issues got labels, 0 none; 3 were done before, 0 failed" in run().out
+    assert "1 issue got labels, 0 none; 3 were done before, 0 failed" in run().out
     assert labels(double)[0] == ["symptom: hang"]
 
 
@@ -226,6 +226,13 @@ def test_bad_options_end_in_one_line(run: Backfill, options: tuple[str, ...], me
     assert done.code == 2 and message in done.err and done.err.count("\n") == 1
 
 
+def test_a_wrong_token_is_one_line_and_no_report_of_nothing(run: Backfill, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_wrong")
+    done = run()
+    assert_one_line(done, "GitHub refused (401): Bad credentials")
+    assert done.out == ""
+
+
 def test_a_token_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     assert_one_line(command("backfill", "owner"), "'owner': expected owner/repo")
@@ -263,12 +270,12 @@ def test_past_keeps_all_issues_once_and_writes_nothing(double: GitHub, run: Back
     double.page_items = 2
     done = run("--past")
     assert (done.code, double.written) == (0, [])
-    assert done.out == "Owner/Repo: 5 past issues are kept, 5 of them read now\n"
+    assert done.out == "Owner/Repo: 5 past issues kept, 5 of them read now\n"
     assert past(tmp_path)[6] == ("closed", HANG) and sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
     double.issues[f"{REPOSITORY}#1"].update(state="closed", updated_at="2025-01-01T00:00:00Z")
     double.issues[f"{REPOSITORY}#2"].update(title="Another title", updated_at="2025-01-01T00:00:00Z")
     del double.issues[f"{REPOSITORY}#3"]
-    assert run("--past").out == "Owner/Repo: 4 past issues are kept, 1 of them read now\n"
+    assert run("--past").out == "Owner/Repo: 4 past issues kept, 1 of them read now\n"
     assert sorted(past(tmp_path)) == [1, 2, 4, 6]
     assert past(tmp_path)[1][0] == "closed" and past(tmp_path)[2][1] == "Another title"
     assert_one_line(run("--past", "--dry-run"), "--past keeps all issues and writes nothing to GitHub")

@@ -94,7 +94,7 @@ def test_the_page_holds_the_figures(run: Backtest, tmp_path: Path) -> None:
     assert "People labelled 4 of 6 issues on this axis, with hang oom" in page.text
     assert "of 4 right (30% to 95%)" in page.text
     assert "No threshold is proposed" in page.text
-    assert "1 issues by bots, 1 that are empty" in page.text
+    assert "Also left out: by bots 1, empty or too large to read 1." in page.text
     assert "does not say which reports it was trained on" in page.text
     assert page.tags.count("svg") >= 2
 
@@ -206,7 +206,7 @@ def test_issues_that_the_model_was_trained_on_are_left_out(command: Command, toy
         output,
     )
     assert done.out.startswith("symptom: labels 4 of 5 issues")
-    assert "1 issues that the model was trained on are left out" in Page(output.read_text(encoding="utf-8")).text
+    assert "Left out, because the model was trained on them: 1." in Page(output.read_text(encoding="utf-8")).text
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,11 @@ class BackfillReport:
     failed: list[str] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
 
+    @property
+    def seen(self) -> int:
+        """Issues that the run came to."""
+        return self.labelled + self.nothing + self.known + len(self.failed)
+
 
 @dataclass(frozen=True, slots=True)
 class BackfillOptions:

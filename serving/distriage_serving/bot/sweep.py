@@ -37,7 +37,7 @@ def look_around(store: Store, app: App) -> Done:
     except GitHubError as error:  # the comparison finds what was lost, so it must not wait for the deliveries
         log(logging.WARNING, "deliveries_not_swept", error)
         return Done(str(error), jobs=jobs)
-    return Done(f"{asked} deliveries asked for again" if asked else None, jobs=jobs)
+    return Done(f"deliveries asked for again: {asked}" if asked else None, jobs=jobs)
 
 
 def sweep(client: Client, now: float) -> int:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
-from distriage.terminal import printable
+from distriage.terminal import counted, printable
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
@@ -101,8 +101,11 @@ def backfill(
             begun = time.monotonic()
             try:
                 work.run(repository, options)
-            finally:
-                _print_report(work.console, work.report)
+            except BaseException:  # Ctrl-C too
+                if work.report.seen:
+                    _print_report(work.console, work.report)
+                raise
+            _print_report(work.console, work.report)
             if work.report.dry_run:
                 said = estimate(work.report, time.monotonic() - begun, client.sent)
                 if said:
@@ -115,8 +118,8 @@ def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
     issues = read = 0
     for seen, new in chunks:
         issues, read = issues + seen, read + new
-        typer.echo(f"{issues:,} issues, {read:,} of them read", err=True)
-    typer.echo(f"{repository}: {issues:,} past issues are kept, {read:,} of them read now")
+        typer.echo(f"{counted(issues, 'issue')}, {read:,} of them read", err=True)
+    typer.echo(f"{repository}: {counted(issues, 'past issue')} kept, {read:,} of them read now")
 
 
 def _write(file: Path | None, text: str) -> None:
@@ -140,7 +143,8 @@ def _day(text: str | None) -> float:
 def _print_report(console: Console, report: BackfillReport) -> None:
     would = "would get" if report.dry_run else "got"
     console.print(
-        f"{report.labelled} issues {would} labels, {report.nothing} none; {report.known} were done before, "
+        f"{counted(report.labelled, 'issue')} {would} labels, {report.nothing:,} none; "
+        f"{report.known:,} were done before, "
         f"{len(report.failed)} failed",
         markup=False,
     )

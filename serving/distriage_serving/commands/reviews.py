@@ -10,6 +10,7 @@ import typer
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
+from distriage.terminal import counted
 from distriage_serving.commands.options import DatabaseOption, open_store
 
 reviews_app = typer.Typer(name="reviews", help="Maintainers' decisions on the model's verdicts.", no_args_is_help=True)
@@ -35,4 +36,4 @@ def export(
         output.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{output}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{len(lines):,} reviews in {output}", err=True)
+    typer.echo(f"{counted(len(lines), 'review')} in {output}", err=True)

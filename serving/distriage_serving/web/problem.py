@@ -8,6 +8,8 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
+from distriage.terminal import counted
+
 MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 20  # of an invalid request are named
 MAX_POINTER_CHARS: Final = 200
@@ -154,7 +156,7 @@ def of_validation(error: ValidationError, tags: frozenset[str]) -> ProblemError:
     return ProblemError(
         422,
         "invalid-request",
-        f"the body does not fit the schema in /openapi.json: {len(faults)} fault(s)",
+        f"the body does not fit the schema in /openapi.json: {counted(len(faults), 'fault')}",
         errors=parts,
     )
 

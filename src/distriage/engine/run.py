@@ -20,7 +20,7 @@ from distriage.errors import InputError
 from distriage.reading import check_report
 from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records
 from distriage.sources import read_report
-from distriage.terminal import say
+from distriage.terminal import counted, say
 
 FLUSH_S = 1.0  # answers reach the file, and the bar moves, at least so often
 
@@ -97,7 +97,7 @@ def run_local(
             target.finish(list(bundle.manifest.axes))
             count, place = target.count, f": {output}"
         errors = f", {done.errors:,} of them `error`: a record that cannot be read" if done.errors else ""
-        console.print(f"{count:,} answers{errors}{place}", soft_wrap=True, markup=False)
+        console.print(f"{counted(count, 'answer')}{errors}{place}", soft_wrap=True, markup=False)
 
 
 @contextmanager

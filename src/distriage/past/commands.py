@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from distriage.errors import InputError
+from distriage.terminal import counted
 
 if TYPE_CHECKING:
     from distriage.past.index import Match
@@ -46,7 +47,7 @@ def index_(
     index.save(output)
     took_s = max(1e-9, time.monotonic() - begun)
     typer.echo(
-        f"{output}: {len(index.issues):,} issues, {output.stat().st_size / 1e6:,.1f} MB, "
+        f"{output}: {counted(len(index.issues), 'issue')}, {output.stat().st_size / 1e6:,.1f} MB, "
         f"{len(index.issues) / took_s:,.0f} a second",
         err=True,
     )
