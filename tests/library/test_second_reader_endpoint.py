@@ -3,8 +3,11 @@
 # ruff: noqa: F401, F811  # fixtures
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import threading
+import time
 
 import pytest
 
@@ -56,6 +59,40 @@ def test_nobody_waits_longer_than_the_limit(double: Double) -> None:
     with Endpoint(EndpointSettings(double.url, "m", timeout_s=0.3)) as endpoint:
         said = endpoint.ask(REQUEST)
     assert said == Unanswered("the second reader did not answer within 0.3 s", "time-out")
+
+
+DRIPS = [
+    b"HTTP/1.1 200 OK\r\nX-A: 1\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n",
+    b"HTTP/1.0 200 OK\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFF\r\n",
+    b"",
+]
+
+
+@pytest.mark.parametrize("begin", DRIPS, ids=["headers", "length", "close", "chunks", "nothing"])
+def test_an_endpoint_that_drips_is_cut_off_and_no_thread_is_left(begin: bytes) -> None:
+    threads, over = threading.active_count(), threading.Event()
+
+    def drip(listening: socket.socket) -> None:
+        with listening.accept()[0] as connection, contextlib.suppress(OSError):
+            connection.recv(1 << 16)
+            connection.sendall(begin)
+            while not over.wait(0.05):
+                connection.sendall(b"X")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        peer = threading.Thread(target=drip, args=(listening,), daemon=True)
+        peer.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        begun = time.monotonic()
+        with Endpoint(EndpointSettings(url, "m", timeout_s=0.5)) as endpoint:
+            said = endpoint.ask(REQUEST)
+        took_s = time.monotonic() - begun
+        over.set()
+        peer.join()
+    assert said == Unanswered("the second reader did not answer within 0.5 s", "time-out") and took_s < 3
+    assert threading.active_count() == threads
 
 
 def test_an_endpoint_that_is_not_there_is_no_error() -> None:

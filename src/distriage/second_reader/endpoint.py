@@ -22,6 +22,7 @@ import httpx
 from distriage.errors import ConfigError
 from distriage.http_client import open_client
 from distriage.second_reader.answer import Shares, read_answer
+from distriage.second_reader.deadline import Deadline
 from distriage.second_reader.request import ReaderRequest
 
 DAY_S = 86400
@@ -151,7 +152,7 @@ class Endpoint:
         budget: Budget | None = None,
         observe: Callable[[str], None] = lambda _result: None,
     ) -> None:
-        """Keep connections for the requests to come; nothing is sent yet.
+        """Send nothing yet.
 
         Args:
             budget: None: one in memory, of this process.
@@ -165,8 +166,14 @@ class Endpoint:
         self._observe = observe
         self._refused: frozenset[str] = frozenset()
         headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
-        # No redirects: the key and the report go to the configured host only.
-        self._client = open_client("second reader", headers=headers, timeout=settings.timeout_s, follow_redirects=False)
+        # No redirects: the key and the report go to the configured host only. No kept connection: see `Deadline`.
+        self._client = open_client(
+            "second reader",
+            headers=headers,
+            timeout=settings.timeout_s,
+            limits=httpx.Limits(max_keepalive_connections=0),
+            follow_redirects=False,
+        )
 
     def __enter__(self) -> Self:
         """For `with`."""
@@ -227,15 +234,15 @@ class Endpoint:
         return Answered(shares, used if used is not None else estimate)
 
     def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
-        deadline = time.monotonic() + self.settings.timeout_s  # httpx's own limit is one of each read, not of all
-        content = bytearray()
-        with self._client.stream("POST", f"{self.settings.url.rstrip('/')}/chat/completions", json=body) as response:
+        url, content = f"{self.settings.url.rstrip('/')}/chat/completions", bytearray()
+        with (
+            Deadline(self.settings.timeout_s) as deadline,
+            self._client.stream("POST", url, json=body, extensions={"trace": deadline.trace}) as response,
+        ):
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MAX_RESPONSE_BYTES:
                     break  # such an answer was paid for, as any other
-                if time.monotonic() > deadline:
-                    raise httpx.ReadTimeout("the answer takes too long")
             return response.status_code, bytes(content)
 
 
