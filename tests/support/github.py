@@ -128,6 +128,12 @@ class GitHub:
         for name in names:
             self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
 
+    def rename_label(self, repository: str, old: str, new: str) -> None:
+        """Give a label another name; what happened before keeps the old one."""
+        labels = self.repository_labels[repository]
+        labels[new.casefold()] = labels.pop(old.casefold())
+        labels[new.casefold()]["name"] = new
+
     def label(self, reference: str, name: str, actor: dict[str, Any] | None) -> None:
         """Put a label on an issue; without `actor`, by an account that is deleted since."""
         repository = reference.partition("#")[0]

@@ -28,7 +28,7 @@ from distriage.verdict import Verdict
 from distriage_serving.action import workflow_commands
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import read_config
-from distriage_serving.github.issue import read_issue
+from distriage_serving.github.issue import read_issue, under_new_names
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge, required
 from distriage_serving.planning.markdown import code
@@ -120,7 +120,8 @@ def _run(inputs: Inputs) -> list[str]:
     if past is not None:
         same = likely_duplicates(past, known(classifier, issue.report, issue.created_at))
         verdict = verdict.model_copy(update={"duplicates": same})
-    names = resolve(config, taxonomy)
+    names = resolve(config, taxonomy, issue.labels_there)
+    issue = under_new_names(issue, names.renamed)
     plan = with_own_labels(make_plan(verdict, issue.state, names), verdict, issue.state, names)
     done = Execution()
     failure: DistriageError | None = None

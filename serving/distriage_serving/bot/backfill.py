@@ -22,7 +22,7 @@ from distriage.references import IssueReference
 from distriage.terminal import printable
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
-from distriage_serving.github.issue import own_login
+from distriage_serving.github.issue import own_login, read_labels
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
@@ -133,7 +133,7 @@ class Backfill:
         )
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
         self.report.dry_run = config.dry_run
-        names = resolve(config, self.judge.bundle.taxonomy)
+        names = resolve(config, self.judge.bundle.taxonomy, read_labels(self.client, repository))
         self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
         columns = (
             TextColumn("issues"),

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from distriage.feedback import own_label
 from distriage.verdict import AxisVerdict
-from distriage_serving.github.issue import LabelEvent, ReadIssue
+from distriage_serving.github.issue import LabelEvent, ReadIssue, set_by_us
 from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
@@ -78,9 +78,7 @@ def with_backfilled(issue: ReadIssue, noted: Iterable[Backfilled], account: str 
             events.append(replace(event, by="person") if event.by == "us" and account is not None else event)
     if events == list(issue.label_events):
         return issue
-    ours: set[str] = set()
-    for event in events:
-        (ours.add if event.by == "us" and event.added else ours.discard)(event.label.casefold())
+    ours = set_by_us(events)
     state = replace(
         issue.state,
         labels_by_us=frozenset(label for label in issue.state.labels if label.casefold() in ours),

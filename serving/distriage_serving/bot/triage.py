@@ -17,7 +17,7 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.github.executor import execute
-from distriage_serving.github.issue import ReadIssue, read_issue
+from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.past.keeping import keep_issue
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge
@@ -81,7 +81,8 @@ def triage(
         if config is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
-    names = resolve(current.config, taxonomy)
+    names = resolve(current.config, taxonomy, issue.labels_there)
+    issue = under_new_names(issue, names.renamed)
     verdict = judge(issue.report, current.config)
     keep_issue(store, judge, _row(issue))
     if current.config.name_duplicates:

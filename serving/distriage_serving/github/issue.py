@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from distriage.errors import GitHubError, RefusedError, TransferredError
@@ -39,6 +39,7 @@ class ReadIssue:
     Attributes:
         created_at, updated_at: Unix time in seconds.
         label_events: Oldest first.
+        labels_there: Name -> description of the labels of the repository.
     """
 
     report: IssueReport
@@ -47,6 +48,51 @@ class ReadIssue:
     created_at: float
     updated_at: float
     label_events: tuple[LabelEvent, ...]
+    labels_there: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_labels(client: Client, repository: str) -> dict[str, str]:
+    """Name -> description of a repository's labels.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    return {
+        name: str(label.get("description") or "")
+        for label in client.items(f"/repos/{repository}/labels", remember=True)
+        if isinstance(name := label.get("name"), str)
+    }
+
+
+def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
+    """The issue with its label history in the names that labels have now: GitHub keeps in it those of the time.
+
+    Args:
+        renamed: Old name in lower case -> new one.
+    """
+    if not renamed:
+        return issue
+
+    def now(name: str) -> str:
+        return renamed.get(name.casefold(), name)
+
+    events = tuple(replace(event, label=now(event.label)) for event in issue.label_events)
+    ours, state = set_by_us(events), issue.state
+    state = replace(
+        state,
+        labels_by_us=frozenset(label for label in state.labels if label.casefold() in ours),
+        touched=frozenset(map(now, state.touched)),
+        removed=frozenset(map(now, state.removed)),
+    )
+    return replace(issue, state=state, label_events=events)
+
+
+def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
+    """Labels whose last event is that we set them, in lower case."""
+    ours: set[str] = set()
+    for event in events:
+        (ours.add if event.by == "us" and event.added else ours.discard)(event.label.casefold())
+    return ours
 
 
 def own_login(client: Client) -> str | None:
@@ -73,6 +119,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     """
     issue = _read(client, reference)
     history = read_history(client, reference)
+    there = read_labels(client, reference.repository)
     labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
     user = issue.get("user") or {}
     state = IssueState(
@@ -87,11 +134,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         labels=labels,
         labels_by_us=frozenset(label for label in labels if label.casefold() in history.ours),
         removed=frozenset(history.removed),
-        repository_labels=frozenset(
-            name
-            for label in client.items(f"/repos/{reference.repository}/labels", remember=True)
-            if isinstance(name := label.get("name"), str)
-        ),
+        repository_labels=frozenset(there),
         touched=frozenset(history.touched),
         own_comment=history.comment,
         comment_deleted=history.comment_deleted,
@@ -105,6 +148,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         created_at=epoch_s(issue.get("created_at")),
         updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(history.label_events),
+        labels_there=there,
     )
 
 

@@ -4,12 +4,13 @@ means. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from distriage.taxonomy import Axis, Taxonomy
-from distriage_serving.planning.configuration import AxisConfig, LabelConfig, RepositoryConfig
+from distriage_serving.planning.configuration import MAX_DESCRIPTION_CHARS, AxisConfig, LabelConfig, RepositoryConfig
 
 NEEDS_TRIAGE: Final = "needs-triage"
 OTHER_COLOUR: Final = "ededed"
@@ -56,6 +57,11 @@ class AxisNames:
     family_of: Mapping[str, str]
     folded: frozenset[str]
 
+    def all_labels(self) -> Iterator[RepositoryLabel]:
+        """Those of its families too."""
+        yield from self.labels.values()
+        yield from self.families.values()
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -64,12 +70,14 @@ class Names:
     Attributes:
         axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
         needs_triage: None: there is no such label.
+        renamed: Name that the configuration gives, in lower case -> what somebody on GitHub made of it.
     """
 
     config: RepositoryConfig
     taxonomy: Taxonomy
     axes: Mapping[str, AxisNames]
     needs_triage: RepositoryLabel | None
+    renamed: Mapping[str, str]
     _meanings: Mapping[str, frozenset[tuple[str, str | None]]]
 
     def labelled(self) -> Iterator[AxisNames]:
@@ -96,16 +104,13 @@ class Names:
         return self._meanings.get(name.casefold(), frozenset())
 
 
-def resolve(config: RepositoryConfig, taxonomy: Taxonomy) -> Names:
-    """Work out all names once."""
+def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, str] | None = None) -> Names:
+    """Work out all names once.
+
+    Args:
+        there: Name -> description of the labels that the repository has, where they are known.
+    """
     axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
-    meanings: dict[str, set[tuple[str, str | None]]] = {}
-    for axis in axes.values():
-        if axis.enabled:
-            for label in axis.families.values():
-                meanings.setdefault(label.name.casefold(), set()).add((axis.id, None))
-            for label_id, label in axis.labels.items():
-                meanings.setdefault(label.name.casefold(), set()).add((axis.id, label_id))
     own = config.needs_triage
     needs_triage = RepositoryLabel(
         name=own.name or NEEDS_TRIAGE,
@@ -113,11 +118,23 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy) -> Names:
         description=_or(own.description, "Distriage is not sure; a person has to look."),
         listed=True,
     )
+    renamed = _renamed([needs_triage, *(label for axis in axes.values() for label in axis.all_labels())], there or {})
+    if renamed:
+        needs_triage = _now(needs_triage, renamed)
+        axes = {id_: _axis_now(axis, renamed) for id_, axis in axes.items()}
+    meanings: dict[str, set[tuple[str, str | None]]] = {}
+    for axis in axes.values():
+        if axis.enabled:
+            for label in axis.families.values():
+                meanings.setdefault(label.name.casefold(), set()).add((axis.id, None))
+            for label_id, label in axis.labels.items():
+                meanings.setdefault(label.name.casefold(), set()).add((axis.id, label_id))
     return Names(
         config=config,
         taxonomy=taxonomy,
         axes=axes,
         needs_triage=needs_triage if own.enabled else None,
+        renamed=renamed,
         _meanings={name: frozenset(pairs) for name, pairs in meanings.items()},
     )
 
@@ -135,7 +152,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
         return RepositoryLabel(
             name=own.name or name,
             color=own.color or color,
-            description=_or(own.description, description),
+            description=_shorten(_or(own.description, description)),
             listed=listed,
             off=off if own.enabled else "switched off in the configuration",
             issue_type=own.type,
@@ -160,8 +177,44 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
         families=families,
         with_families=settings.families.enabled,
         family_of={label: family for family, members in axis.families.items() for label in members},
-        folded=frozenset(item.name.casefold() for item in (*labels.values(), *families.values())),
+        folded=_folded(labels, families),
     )
+
+
+def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
+    """Labels that the repository has under other names: what we create has a description that no other label has.
+
+    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing.
+    """
+    known = {name.casefold() for name in there}
+    names = {label.name.casefold() for label in ours}
+    given = Counter(label.description for label in ours)
+    found: dict[str, str] = {}
+    for label in ours:
+        if label.name.casefold() in known or not label.description or given[label.description] > 1:
+            continue
+        likely = [name for name, said in there.items() if said == label.description and name.casefold() not in names]
+        if len(likely) == 1:
+            found[label.name.casefold()] = likely[0]
+    return found
+
+
+def _now(label: RepositoryLabel, renamed: Mapping[str, str]) -> RepositoryLabel:
+    return replace(label, name=renamed.get(label.name.casefold(), label.name))
+
+
+def _axis_now(axis: AxisNames, renamed: Mapping[str, str]) -> AxisNames:
+    labels = {id_: _now(label, renamed) for id_, label in axis.labels.items()}
+    families = {id_: _now(label, renamed) for id_, label in axis.families.items()}
+    return replace(axis, labels=labels, families=families, folded=_folded(labels, families))
+
+
+def _folded(labels: Mapping[str, RepositoryLabel], families: Mapping[str, RepositoryLabel]) -> frozenset[str]:
+    return frozenset(label.name.casefold() for label in (*labels.values(), *families.values()))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
 
 
 def _or(own: str | None, default: str) -> str:

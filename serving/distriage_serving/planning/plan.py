@@ -21,7 +21,7 @@ from typing import Final
 
 from distriage.verdict import AxisVerdict, Verdict
 from distriage_serving.planning import markdown
-from distriage_serving.planning.configuration import MAX_DESCRIPTION_CHARS, PLACEHOLDER, IgnoreConfig, render_template
+from distriage_serving.planning.configuration import PLACEHOLDER, IgnoreConfig, render_template
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, PlannedComment
@@ -228,15 +228,11 @@ class _Planner:
             return True
         elif self.names.config.create_labels:
             self.labels.append(label.name)
-            self.create.append(LabelDefinition(label.name, label.color, _shorten(label.description)))
+            self.create.append(LabelDefinition(label.name, label.color, label.description))
             return True
         else:
             self.leave(label.name, "the repository has no such label, and `create-labels` is off")
         return False
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
 
 
 # ---------------------------------------------------------------- comment

@@ -1,0 +1,86 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Labels of ours that a maintainer renamed on GitHub."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage_serving.planning.names import resolve
+
+from support.bot import BODY, CONFIG, HANG, ISSUE, OOM, TITLE, Bot, bot, github, make, store
+from support.github import PERSON
+from support.plans import TAXONOMY, config
+
+OTHER = "owner/repo#2"
+
+
+def other_issue(bot: Bot) -> list[str]:
+    """The labels that the next issue gets."""
+    bot.github.open(OTHER, TITLE, BODY)
+    bot.deliver("issues", bot.github.payload("opened", OTHER))
+    bot.settle()
+    return bot.github.labels(OTHER)
+
+
+def test_a_renamed_label_is_set_under_its_new_name_and_not_created_anew(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.rename_label("owner/repo", HANG, "Hang!")
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == ["Hang!"] == other_issue(bot)
+    assert set(bot.github.repository_labels["owner/repo"]) == {"hang!"}
+    bot.say("/triage wrong symptom oom")  # what the history calls by the old name was ours
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_a_renamed_label_that_a_person_took_off_stays_off(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.unlabel(ISSUE, HANG, PERSON)
+    bot.github.rename_label("owner/repo", HANG, "hang")
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == [] and bot.reviews() == [("unlabel", None, "maintainer", "hang")]
+
+
+def test_a_renamed_label_that_a_person_set_leaves_the_axis_to_her(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.rename_label("owner/repo", HANG, "hang")
+    bot.github.issues[ISSUE] |= {"title": "It leaks", "body": "memory grows grows"}
+    bot.github.unlabel(ISSUE, "hang", bot.github.bot)
+    bot.github.label(ISSUE, "hang", PERSON)
+    bot.issue("edited")
+    assert bot.github.labels(ISSUE) == ["hang"] and bot.reviews() == [("label", "hang", "maintainer", "hang")]
+
+
+def test_a_label_whose_description_was_changed_too_is_created_anew(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.rename_label("owner/repo", HANG, "hang")
+    bot.github.repository_labels["owner/repo"]["hang"]["description"] = "It stands still"
+    assert other_issue(bot) == [HANG]
+
+
+RUNTIME, SETUP = ("symptom: runtime-hang", "symptom: setup-hang")
+
+
+def description(label: str) -> str:
+    return resolve(config(), TAXONOMY).axes["symptom"].labels[label].description
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "renamed"),
+    [
+        ("", {"hang": "runtime-hang"}, {RUNTIME: "hang"}),
+        ("", {"hang": "runtime-hang", RUNTIME.upper(): "x"}, {}),  # it is there
+        ("", {"hang": "runtime-hang", "hung": "runtime-hang"}, {}),  # which of the two?
+        ("", {SETUP: "runtime-hang"}, {}),  # another one of ours
+        ("axes: {symptom: {labels: {runtime-hang: hang}}}", {"hangs": "runtime-hang"}, {"hang": "hangs"}),
+        ("axes: {symptom: {labels: {runtime-hang: {description: ''}}}}", {"hang": ""}, {}),
+        (
+            "axes: {symptom: {labels: {runtime-hang: {description: same}, setup-hang: {description: same}}}}",
+            {"hang": "same"},
+            {},
+        ),
+    ],
+)
+def test_what_counts_as_renamed(text: str, there: dict[str, str], renamed: dict[str, str]) -> None:
+    known = TAXONOMY.axes["symptom"].label_ids
+    found = {name: description(said) if said in known else said for name, said in there.items()}
+    assert resolve(config(text), TAXONOMY, found).renamed == renamed
