@@ -22,6 +22,7 @@ from support.action import TITLE, Act, act, double, outputs, runner, summary, wr
 from support.checkout import REPOSITORY
 from support.faults import Trouble
 from support.github import GitHub
+from support.github_shapes import account
 
 LABELS = ["symptom: hang"]
 
@@ -177,6 +178,18 @@ def process(
     )
 
 
+@pytest.mark.parametrize("login", ["", "github-actions[bot]"])
+def test_what_another_bot_did_is_not_ours_where_the_account_is_known(double: GitHub, act: Act, login: str) -> None:
+    double.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nneeds-triage: true\n"
+    other = account("other[bot]", 5, "Bot")
+    double.label("owner/repo#1", "needs-triage", other)
+    assert act(login=login) == 0
+    assert double.labels("owner/repo#1") == [*(["needs-triage"] if login else []), "symptom: hang"]
+    double.unlabel("owner/repo#1", "symptom: hang", other)
+    assert act(login=login) == 0
+    assert ("symptom: hang" in double.labels("owner/repo#1")) is (login == "")
+
+
 @pytest.mark.slow
 def test_end_to_end(double: GitHub, runner: Path, keyword_bundle: Path) -> None:
     dry = process(runner, double, keyword_bundle, runner / "event.json", DISTRIAGE_DRY_RUN="true")
@@ -231,6 +244,7 @@ def test_action_yml_is_as_the_command_expects() -> None:
             assert step["shell"] == "bash"
     label = action["runs"]["steps"][-1]["env"]
     expected = {f"DISTRIAGE_{name.upper().replace('-', '_')}" for name in action["inputs"] if name != "repo-token"}
+    expected.add("DISTRIAGE_LOGIN")
     assert {name for name in label if name.startswith("DISTRIAGE_")} == expected
 
 

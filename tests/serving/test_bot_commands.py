@@ -51,6 +51,8 @@ TAXONOMY = default_taxonomy()
         ("Hello <!--\n/triage wrong\n--> you", []),
         ("<pre>\n/triage\n</pre>", []),
         ("<details>\n\n/triage\n\n</details>", ["/triage"]),
+        ("/triage accepted\n/Triage needs-information\n/triage unresolved", []),  # to Prow, not to us
+        ("/triage accepted please", ["/triage accepted please"]),
         ("see\u2028/triage", []),
         ("see\x0b/triage", []),
         ("> /triage", []),

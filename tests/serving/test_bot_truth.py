@@ -14,8 +14,8 @@ from distriage_serving.bot import reconcile
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
-from support.bot import BODY, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
-from support.faults import Trouble
+from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
+from support.faults import Trouble, message
 from support.github import INSTALLATION, PERSON
 
 FILE = "owner/repo/.github/distriage.yml"
@@ -292,3 +292,36 @@ def test_an_edited_comment_counts_once(bot: Bot) -> None:
     bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
     bot.settle()
     assert bot.reviews() == [("command", "oom", "maintainer", "hang")]
+
+
+@pytest.mark.parametrize(("lines", "theirs"), [("\n", ""), ("\r\n", ""), ("\n", "\n\nSee the FAQ.")])
+def test_what_a_maintainer_wrote_into_our_comment_stays(bot: Bot, lines: str, theirs: str) -> None:
+    bot.github.files[FILE] = COMMENTED
+    bot.issue("opened")
+    (own,) = [event for event in bot.github.timelines[ISSUE] if event["event"] == "commented"]
+    own["body"] = own["body"].replace("\n", lines) + theirs
+    bot.github.issues[ISSUE] |= {"title": "It leaks", "body": "memory grows grows"}
+    bot.issue("edited")
+    (shown,) = bot.github.comments(ISSUE)
+    assert bot.github.labels(ISSUE) == [LEAK] and shown.endswith(theirs) and ("leak" in shown) is (theirs == "")
+
+
+def test_an_issue_that_became_a_discussion_is_left_alone(bot: Bot) -> None:
+    bot.deliver("issues", bot.github.payload("opened", ISSUE))
+    bot.github.edit(ISSUE, {"state": "closed", "state_reason": "completed"}, PERSON)
+    bot.github.happened(ISSUE, "converted_to_discussion", PERSON)
+    bot.settle()
+    assert bot.writes() == [] and bot.job().state == "done"
+
+
+def test_a_command_for_another_bot_is_not_answered(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage accepted")
+    assert bot.github.comments(ISSUE) == ["/triage accepted"] and bot.github.reactions == {}
+
+
+def test_an_archived_repository_is_named(bot: Bot) -> None:
+    archived = message("Repository was archived so is read-only.", 403)
+    bot.github.troubles.append(Trouble("^POST /repos", archived, times=9))
+    bot.issue("opened")
+    assert "the repository is archived" in str(bot.job().last_error) and "locked" not in str(bot.job().last_error)

@@ -59,6 +59,8 @@ def test_the_own_comment_is_edited_and_an_equal_one_left() -> None:
     assert first is not None and first.replaces is None
     same = plan(verdict, "ask-for-environment: true", own_comment=OwnComment(5, first.digest))
     assert same.comment is None and why(same, "comment") == "the comment is up to date"
+    theirs = plan(make_verdict(), "ask-for-environment: true", own_comment=OwnComment(5, first.digest, edited=True))
+    assert theirs.comment is None and "somebody edited" in why(theirs, "comment")
     edited = plan(make_verdict(), "ask-for-environment: true", own_comment=OwnComment(5, first.digest)).comment
     assert edited is not None and edited.replaces == 5 and "Nothing" in edited.body
 

@@ -128,6 +128,11 @@ class GitHub:
         for name in names:
             self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
 
+    def happened(self, reference: str, kind: str, actor: dict[str, Any]) -> None:
+        """Anything else that is in an issue's timeline."""
+        repository = reference.partition("#")[0]
+        self._happened(reference, github_shapes.event(repository, next(self._ids), kind, actor))
+
     def rename_label(self, repository: str, old: str, new: str) -> None:
         """Give a label another name; what happened before keeps the old one."""
         labels = self.repository_labels[repository]

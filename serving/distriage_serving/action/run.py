@@ -48,6 +48,8 @@ class Inputs:
 
     Attributes:
         token: `repo-token`.
+        login: Its account, where the runner knows it; empty: GitHub is asked, and where that is refused, all that bots
+            did counts as done by this one.
         own_labels: A folder that `distriage learn` wrote; empty: own labels are not known.
         past_issues: A file that `distriage similar index` wrote; empty: past issues are not known.
         second_reader: Base URL of an endpoint to ask about what is in doubt; empty: nobody is asked.
@@ -55,6 +57,7 @@ class Inputs:
     """
 
     token: str = ""
+    login: str = ""
     repository: str = ""
     event_path: str = ""
     issue_number: str = ""
@@ -108,7 +111,7 @@ def _run(inputs: Inputs) -> list[str]:
     taxonomy = classifier.bundle.taxonomy
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
-    client = Client(inputs.token, max_wait_s=inputs.max_wait_s)
+    client = Client(inputs.token, max_wait_s=inputs.max_wait_s, login=inputs.login or None)
     config = _config(
         read_config(client, reference.repository, inputs.configuration_path or CONFIG_PATH, taxonomy),
         inputs.mode,

@@ -30,6 +30,10 @@ MAX_COMMENT_CHARS: Final = 1 << 16  # GitHub's limit
 NONE: Final = "none"
 USAGE: Final = "expected `/triage`, `/triage wrong`, `/triage wrong AXIS LABEL` or `/triage undo`"
 _COMMAND: Final = re.compile(r"/triage(?=\s|$)", re.IGNORECASE)
+# Those of Prow, the bot of Kubernetes, which reads the same comments: they are not meant for us.
+_PROW: Final = re.compile(
+    r"/triage (?:accepted|duplicate|needs-information|not-reproducible|support|unresolved)\Z", re.IGNORECASE
+)
 # What decides where a line belongs. Emphasis and links do not, and their rules are not linear in hostile text.
 _MARKDOWN: Final = MarkdownIt("zero", {"html": True}).enable(
     [
@@ -72,7 +76,7 @@ def find_commands(comment: str) -> list[str]:
         for opening, text in pairwise(_MARKDOWN.parse(comment[:MAX_COMMENT_CHARS]))
         if opening.type == "paragraph_open" and opening.level == 0
         for line in _lines(text)
-        if _COMMAND.match(line)
+        if _COMMAND.match(line) and not _PROW.match(line)
     ]
     return found[:MAX_COMMANDS]
 

@@ -37,6 +37,7 @@ def action(
         str,
         _text("DISTRIAGE_SECOND_READER_CALIBRATION", "What `distriage second-reader calibrate` wrote for that model."),
     ] = "",
+    login: Annotated[str, _text("DISTRIAGE_LOGIN", "The token's account, where it is known, such as x[bot].")] = "",
     max_wait_s: Annotated[
         float, typer.Option(min=0, help="Longest time to wait for GitHub's rate limits, in seconds.")
     ] = 300.0,
@@ -46,6 +47,7 @@ def action(
 
     inputs = Inputs(
         token=os.environ.get("GITHUB_TOKEN", ""),
+        login=login,
         repository=repository,
         event_path=event,
         issue_number=issue_number,

@@ -149,6 +149,8 @@ def raise_if_moved(error: RefusedError) -> None:
 
 def _explain(error: RefusedError, what: str) -> str:
     raise_if_moved(error)
+    if error.status == 403 and "archived" in str(error):
+        return f"{what}: the repository is archived ({error})"
     reasons = {
         401: "the token is not valid",
         403: "the issue is locked, or the token lacks the permission `issues: write`",

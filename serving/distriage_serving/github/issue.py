@@ -138,6 +138,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         touched=frozenset(history.touched),
         own_comment=history.comment,
         comment_deleted=history.comment_deleted,
+        converted=history.converted,
         issue_type=issue_type(issue),
         type_touched=history.type_touched,
     )
@@ -213,6 +214,7 @@ class History:
         label_events: Oldest first.
         comment: The own one of the kind that is looked for.
         comment_deleted: Any comment.
+        converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: It was closed last by us, and nobody opened it since.
     """
@@ -226,6 +228,7 @@ class History:
         self.label_events: list[LabelEvent] = []
         self.comment: OwnComment | None = None
         self.comment_deleted = False
+        self.converted = False
         self.type_touched = False
         self.closed_by_us = False
 
@@ -256,10 +259,13 @@ class History:
             self.closed_by_us = kind == "closed" and self._is_us(actor)
         elif kind == "comment_deleted":
             self.comment_deleted = True
+        elif kind == "converted_to_discussion":
+            self.converted = True
         elif kind == "commented" and self.comment is None and self._is_us(actor):
-            marker = Marker.read(event.get("body") or "")
+            body = str(event.get("body") or "")
+            marker = Marker.read(body)
             if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
-                self.comment = OwnComment(event["id"], marker.digest)
+                self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))
 
     def _is_us(self, actor: Mapping[str, Any] | None) -> bool:
         # A person's comment with our marker quotes us or is a trap: editing it would put words into their mouth.

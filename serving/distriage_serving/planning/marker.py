@@ -26,7 +26,8 @@ class Marker:
 
     @classmethod
     def of(cls, text: str, kind: Kind = "v1") -> Marker:
-        """The marker of a text."""
+        """The marker of a text; a browser sends other line ends."""
+        text = text.replace("\r\n", "\n")
         return cls(kind, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16])
 
     @classmethod
@@ -36,6 +37,10 @@ class Marker:
         if found is None:
             return None
         return cls(next(kind for kind in _KINDS if kind == found["kind"]), found["digest"])
+
+    def is_of(self, body: str) -> bool:
+        """Whether a comment with this marker says what we wrote, and nobody edited it."""
+        return Marker.of(body.partition("\n")[2], self.kind) == self
 
     def write(self, text: str) -> str:
         """A comment's body."""

@@ -63,6 +63,8 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
 def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
     if state.is_pull_request:
         return "it is a pull request"
+    if state.converted:
+        return "it was converted to a discussion"
     if state.author_is_bot:
         return "a bot wrote it"
     if state.sender_is_bot:
@@ -258,6 +260,9 @@ def _plan_comment(planner: _Planner) -> PlannedComment | None:
         planner.leave("comment", "a comment was deleted on this issue; it may have been ours, so no new one is written")
         return None
     marker = Marker.of(text)
+    if own is not None and own.edited:
+        planner.leave("comment", "somebody edited the comment; it is left as it is")
+        return None
     if own is not None and own.digest == marker.digest:
         planner.leave("comment", "the comment is up to date")
         return None

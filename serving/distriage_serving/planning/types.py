@@ -15,10 +15,12 @@ class OwnComment:
 
     Attributes:
         digest: Of its text, as the hidden marker says.
+        edited: Somebody else changed the text.
     """
 
     id: int
     digest: str
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class IssueState:
         touched: Names that anybody but Distriage ever put on the issue or took off.
         rewritten: The report is another one than that which Distriage labelled.
         comment_deleted: Some comment on the issue was deleted.
+        converted: It was converted to a discussion; GitHub leaves it closed.
         issue_type: Its issue type; None: it has none.
         type_touched: Anybody but Distriage ever set an issue type, changed it or took it off.
         decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
@@ -58,6 +61,7 @@ class IssueState:
     rewritten: bool = False
     own_comment: OwnComment | None = None
     comment_deleted: bool = False
+    converted: bool = False
     issue_type: str | None = None
     type_touched: bool = False
     decided: Mapping[str, str | None] = field(default_factory=dict)
