@@ -11,6 +11,7 @@ import pytest
 
 from distriage.references import IssueReference
 from distriage_serving.bot import reconcile
+from distriage_serving.planning.marker import Marker
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
@@ -325,3 +326,9 @@ def test_an_archived_repository_is_named(bot: Bot) -> None:
     bot.github.troubles.append(Trouble("^POST /repos", archived, times=9))
     bot.issue("opened")
     assert "the repository is archived" in str(bot.job().last_error) and "locked" not in str(bot.job().last_error)
+
+
+def test_a_comment_that_backfill_wrote_in_a_person_s_name_is_no_command(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say(Marker.of(text := "Is it wrong? Then say\n\n/triage wrong").write(text))
+    assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == [] and bot.github.reactions == {}

@@ -153,6 +153,12 @@ def test_an_issue_type_or_a_take_off_that_is_refused_is_a_warning(double: GitHub
     assert ["'one' could not be taken off" in warning for warning in done.warnings] == [True]
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_label_that_no_address_can_name_is_not_asked_for(double: GitHub, client: Client, name: str) -> None:
+    done = execute(Plan(IssueReference("owner/repo", 1), take_off=(name,)), client)
+    assert double.written == [] and done.labels_taken_off == [] and len(done.warnings) == 1
+
+
 def test_people_s_labels_stay(double: GitHub, client: Client) -> None:
     double.label(ISSUE, "symptom: native-crash", PERSON)
     double.label(ISSUE, "bug", PERSON)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from distriage.references import REPOSITORY, IssueReference
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.planning.configuration import CONFIG_PATH
+from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 from distriage_serving.times import epoch_s
 
@@ -193,6 +194,8 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
         return Ignored("it is a pull request")
     if action not in {"created", "edited"}:
         return Ignored(f"nothing to do for the action {action}")
+    if Marker.read(str(comment.get("body") or "")) is not None:  # `distriage backfill` writes in a person's name
+        return Ignored("the comment is ours")
     lines = _lines(comment.get("body"))
     if action == "edited":  # what stood there before was carried out before
         before = _table(_table(payload, "changes"), "body").get("from")

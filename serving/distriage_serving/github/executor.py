@@ -63,6 +63,9 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         else:
             done.labels_added = labels
     for name in plan.take_off:
+        if name in {".", ".."}:  # in an address they are no names, and without one all labels are taken off
+            done.warnings.append(f"the label {name!r} could not be taken off: no address can name it")
+            continue
         try:
             client.write("DELETE", f"{issue}/labels/{quote(name, safe='')}", None, repeatable=True)
         except RefusedError as error:
