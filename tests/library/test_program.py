@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -87,6 +88,36 @@ def test_a_command_whose_extra_is_missing_says_what_to_type(tmp_path: Path) -> N
         Finished(done.returncode, done.stdout, done.stderr),
         "this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')",
     )
+
+
+def test_every_command_of_the_server_says_which_extra_it_needs(tmp_path: Path) -> None:
+    calls = [
+        ["serve"],
+        ["worker"],
+        ["backtest", "a/b"],
+        ["backfill", "a/b"],
+        ["inbox", "list"],
+        ["reviews", "export"],
+        ["sessions", "list"],
+    ]
+    code = (
+        "import json, sys\n"
+        "for name in 'sqlalchemy alembic fastapi starlette uvicorn pydantic_settings jinja2 jwt'.split():\n"
+        "    sys.modules[name] = None\n"
+        "from distriage.cli import main\n"
+        "for call in json.loads(sys.argv[1]):\n"
+        "    sys.argv = ['distriage', *call]\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as end:\n"
+        "        print(end.code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(calls)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(calls) and done.stdout.split() == ["2"] * len(calls), done.stderr
+    assert all(line.endswith("; type: pip install 'distriage[serve]' (in a checkout: '.[serve]')") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ def worker(
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
     """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
-    from distriage_serving.bot.service import run_worker
-    from distriage_serving.settings import load_settings
+    with needs_extra("serve"):
+        from distriage_serving.bot.service import run_worker
+        from distriage_serving.settings import load_settings
 
     run_worker(load_settings({"model": model}))
 
