@@ -116,3 +116,5 @@ def test_the_citation_file_is_one() -> None:
     assert found["type"] in {"software", "dataset"}
     assert str(found["version"]) in (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     assert json.dumps(found["references"])
+    records = (REPOSITORY / "training" / "corpus" / "annotations.jsonl").read_text(encoding="utf-8").count("\n")
+    assert f"a corpus of {records:,} annotated reports" in found["abstract"]

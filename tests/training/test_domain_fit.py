@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from distriage_training.corpus.records import Record
 from distriage_training.fit.domain import FOLDS, Reports, fit_gate, repository_folds
 from distriage_training.fit.sparse import feature_matrix
 from distriage_training.release import domain
+from distriage_training.release.export import export
 from distriage_training.release.seal import put_in_place
 
 from support import keyword_model, toy_gate
+from support.command_line import Command
 from support.toys import write_config
 
 KNOWN = ("nccl timeout on rank", "the optimizer state does not fit on the gpu", "allreduce hangs after step")
@@ -177,6 +180,15 @@ def test_foreign_reports_are_read_from_tables_and_lines(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(tmp_path: Path, domain: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_foreign(load_config(foreign_config(tmp_path, **domain)))
+
+
+def test_reports_that_are_not_here_are_named_before_hours_of_work(tmp_path: Path, command: Command) -> None:
+    path = write_config(tmp_path / "config.toml", domain={"reports": ["none.csv.gz"]})
+    missing = f"domain.reports: {tmp_path / 'none.csv.gz'}: no such file; expected reports of other software, or "
+    with pytest.raises(ConfigError, match=re.escape(missing)):
+        export(tmp_path / "run", load_config(path), tmp_path / "bundle")
+    done = command("train", path, "--sparse-only", "--output", tmp_path / "run")  # ends at once: there is no run
+    assert done.code == 2 and f"distriage: `distriage export` will refuse this: {path}: {missing}" in done.err
 
 
 def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:

@@ -94,6 +94,14 @@ def test_limit_leaves_the_rest_for_the_next_call(place: Place, four: GitHub) -> 
     assert asked(four) == IDS
 
 
+def test_a_split_alone(tmp_path: Path, four: GitHub, command: Command) -> None:
+    rows = [annotation(identifier, split="test" if identifier == IDS[2] else "train") for identifier in IDS]
+    corpus = write_corpus(tmp_path / "corpus", rows)
+    done = command("corpus", "hydrate", "--corpus", corpus, "--texts", tmp_path / "t.jsonl", "--split", "test")
+    assert done.out == "fetched 1; 0 deleted, private or moved away; 0 left\n"
+    assert asked(four) == [IDS[2]]
+
+
 def test_goes_on_after_an_interruption_in_the_middle(place: Place, four: GitHub) -> None:
     four.moved["a/b#3"] = "a/b#3"  # a redirect to itself fails for a moment
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -26,7 +26,7 @@ from distriage_training.disk import writing
 
 corpus_app = typer.Typer(
     name="corpus",
-    help="The annotated corpus: import, hydrate, import-reviews, import-answers, stats, agreement, check, publish.",
+    help="The annotated corpus: fetch its texts, add records, check and count them, publish.",
     no_args_is_help=True,
 )
 CorpusOption = Annotated[Path, typer.Option("--corpus", help="Folder of the annotated corpus.")]
@@ -35,6 +35,7 @@ WithheldOption = Annotated[
     Path | None, typer.Option(help="Digests of threads that are kept for a last test; none may be annotated.")
 ]
 CORPUS = Path("training/corpus")
+Split = Literal["train", "validation", "test"]
 
 
 @corpus_app.command("import-reviews")
@@ -117,14 +118,19 @@ def import_(
 def hydrate(
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,
+    split: Annotated[Split | None, typer.Option(help="Only this split of the corpus.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most so many.")] = None,
 ) -> None:
-    """Fetch the texts of annotated issues from GitHub (needs GITHUB_TOKEN). Can be interrupted and called again."""
+    """Fetch the texts of annotated issues from GitHub. Can be interrupted and called again.
+
+    With GITHUB_TOKEN, GitHub answers 5,000 requests an hour; without one, 60.
+    """
     with training(), writing(texts.parent):
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus.hydrate import hydrate as fetch
 
-        report = fetch(corpus, texts, default_taxonomy(), limit=limit, console=Console(stderr=True, highlight=False))
+        console = Console(stderr=True, highlight=False)
+        report = fetch(corpus, texts, default_taxonomy(), split=split, limit=limit, console=console)
     typer.echo(f"fetched {report.fetched:,}; {len(report.gone):,} deleted, private or moved away; {report.left:,} left")
     for identifier in report.gone:
         typer.echo(f"gone: {identifier}")

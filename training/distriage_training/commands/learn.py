@@ -35,7 +35,7 @@ def learn(
         float, typer.Option(min=0.5, max=0.99, help="How often a label that is given must be right.")
     ] = 0.8,
     confidence: Annotated[
-        float, typer.Option(min=0.5, max=0.99, help="How surely the issues held out must show it.")
+        float, typer.Option(min=0.5, max=0.99, help="How sure that must be, by held-out issues.")
     ] = 0.9,
     least: Annotated[int, typer.Option(min=5, help="Issues that a label needs to be learned.")] = 20,
     include: Annotated[

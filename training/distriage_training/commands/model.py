@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from distriage.reader_commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
-from distriage.terminal import MAINTAIN, TRAIN
+from distriage.terminal import MAINTAIN, TRAIN, say
 from distriage.types import Mode
 from distriage_training.commands.corpus import corpus_app
 from distriage_training.commands.learn import learn
@@ -58,10 +58,13 @@ def train(
     """Fine-tune a model on the annotated corpus."""
     with training():
         from distriage_training.config import load_config
+        from distriage_training.corpus.foreign import missing_foreign
         from distriage_training.fit.train import refit_sparse
         from distriage_training.fit.train import train as run
 
         settings = load_config(config)
+        if missing := missing_foreign(settings):
+            say(f"`distriage export` will refuse this: {missing}")
         folder = output or Path("runs") / settings.name
         with writing(folder):
             weights = refit_sparse(settings, folder) if sparse_only else run(settings, folder, resume=resume)

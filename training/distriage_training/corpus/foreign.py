@@ -14,6 +14,17 @@ from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Record
 
 
+def missing_foreign(config: Config) -> ConfigError | None:
+    """What `read_foreign` will say of files that are not here, for those who would learn it after hours of work."""
+    for path in config.domain.reports:
+        if not path.is_file():
+            return ConfigError(
+                f"{config.path}: domain.reports: {path}: no such file; expected reports of other software, or "
+                "`reports = []` for a model without a domain gate (docs/training.md)"
+            )
+    return None
+
+
 def read_foreign(config: Config) -> list[Record]:
     """The reports that `domain` of the configuration names; `group` is the repository, in lower case.
 

@@ -38,6 +38,7 @@ def hydrate(
     texts: Path,
     taxonomy: Taxonomy,
     *,
+    split: str | None = None,
     limit: int | None = None,
     console: Console,
     sleep: Callable[[float], None] = time.sleep,
@@ -45,6 +46,7 @@ def hydrate(
     """Fetch what is missing in the store.
 
     Args:
+        split: Fetch this split's alone.
         limit: Fetch at most this many.
         sleep: Waits seconds.
 
@@ -63,7 +65,11 @@ def hydrate(
     gone = {row["id"] for _, row in read_jsonl(gone_file)} if gone_file.is_file() else set()
     _mend_last_line(texts)
     known = read_texts([texts, *own_texts(corpus)]).keys() | gone
-    wanted = [annotation for _, annotation in annotations if annotation.id not in known and annotation.url]
+    wanted = [
+        annotation
+        for _, annotation in annotations
+        if annotation.id not in known and annotation.url and split in {None, annotation.split}
+    ]
     todo = wanted[:limit]
     report = HydrateReport(gone=sorted(gone))
     texts.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
 from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import Config
+from distriage_training.corpus.foreign import missing_foreign
 from distriage_training.corpus.load import Splits, known_issues, load_splits, validation_in_domain
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.model import TriageModel
@@ -54,6 +55,8 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
     console = console or Console(stderr=True)
     if output.exists() and not (output / bundles.MANIFEST).is_file() and not _is_empty_folder(output):
         raise ConfigError(f"{output}: holds something other than a bundle; expected a bundle to replace, or a new name")
+    if missing := missing_foreign(config):
+        raise missing
     taxonomy = config.load_taxonomy()
     model = load_trained(run, config, taxonomy)
     info = load_run_info(run)
