@@ -110,7 +110,7 @@ class HttpSettings(BaseSettings):
         default=30, ge=1, description="Time that requests under way have after SIGTERM, in seconds."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least level of the log: `debug`, `info`, `warning` or `error`."
+        default="info", description="Lowest level that is logged: `debug`, `info`, `warning` or `error`."
     )
 
     @field_validator("api_keys", mode="before")

@@ -43,7 +43,7 @@ Times = Annotated[
         "--times",
         min=1,
         max=2,
-        help="How often each question is asked: twice costs twice, and tells doubt from certainty.",
+        help="How often each question is asked: twice costs twice as much, and tells doubt from certainty.",
     ),
 ]
 ALL_AXES = "kind,stage,symptom,cause,fix"

@@ -28,11 +28,24 @@ def listed_commands(page: Path) -> Iterator[list[str]]:
     """The words of each call of `distriage` in the listings of a page."""
     for listing in _LISTING.findall(page.read_text(encoding="utf-8")):
         for line in listing.replace("\\\n", " ").splitlines():
-            for part in re.split(r"\||&&|;", line):
-                words = shlex.split(part, comments=True)
-                words = [word for word in words if not re.match(r"[A-Z_]+=", word)]
+            for part in _parts(line):
+                words = [word for word in part if not re.match(r"[A-Z_]+=", word)]
                 if words[:1] == ["distriage"] and len(words) > 1:
                     yield words[1:]
+
+
+def _parts(line: str) -> Iterator[list[str]]:
+    """The words of each command of a line of shell."""
+    part: list[str] = []
+    words = shlex.shlex(line, posix=True, punctuation_chars="|&;")
+    words.whitespace_split = True
+    for word in words:
+        if word and set(word) <= set("|&;"):
+            yield part
+            part = []
+        else:
+            part.append(word)
+    yield part
 
 
 @cache

@@ -21,6 +21,7 @@ import yaml
 from distriage_serving.bot.deliveries import effect_of
 from distriage_serving.settings import Settings
 from distriage_serving.web.guard import WEBHOOK
+from distriage_serving.web.metrics import Metrics
 
 from support import container
 from support.checkout import REPOSITORY
@@ -154,6 +155,12 @@ def test_the_docs_name_what_there_is() -> None:
     named = set(re.findall(r"\bDISTRIAGE_([A-Z_]+)", text))
     assert len(named) > 8 and named <= {name.upper() for name in Settings.model_fields}
     assert {"GITHUB_APP_ID", "GITHUB_PRIVATE_KEY_FILE", "GITHUB_WEBHOOK_SECRET", "DATABASE", "ADMIN_TOKEN"} <= named
+
+
+def test_the_metrics_that_the_docs_name_exist() -> None:
+    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(distriage_[a-z_]+)", text))
+    assert len(named) > 5 and named <= set(re.findall(r"^# HELP (\S+)", Metrics().text().decode(), re.MULTILINE))
 
 
 def test_the_app_that_the_docs_register_has_the_permissions_that_the_bot_uses() -> None:

@@ -16,8 +16,8 @@ def bench(
         Path | None, typer.Option(help="A file of reports (JSONL, Parquet); default: the model's reference reports.")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Reports whose latency is measured.")] = 100,
-    many: Annotated[int, typer.Option(min=1, metavar="N", help="Reports of the measurement of throughput.")] = 2000,
-    rounds: Annotated[int, typer.Option(min=1, help="Times that each measurement is repeated.")] = 3,
+    many: Annotated[int, typer.Option(min=1, metavar="N", help="Reports whose throughput is measured.")] = 2000,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each measurement is repeated.")] = 3,
     seconds: Annotated[float, typer.Option(min=0.1, help="Length of each load over HTTP.")] = 20.0,
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
     encoder: Annotated[
