@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -27,6 +28,8 @@ DEFAULT_COMMENT: Final = (
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"\{\{\s*([\w-]{1,40})\s*\}\}")
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of what is not seen, or reorders text
+_JOINERS: Final = "\u200c\u200d"  # emoji and several scripts need them
 
 ModeWord = Annotated[Mode, Field(strict=False)]  # YAML has words, not members of an enumeration
 
@@ -58,9 +61,25 @@ def _threshold(value: object) -> float | None:
     raise PydanticCustomError("threshold", f"expected a number from {LEAST_THRESHOLD} to 1, such as 0.8")
 
 
+def _visible(text: str) -> str:
+    """A text that GitHub shows as it is written here."""
+    for char in text:
+        if unicodedata.category(char) in _HIDDEN and char not in _JOINERS:
+            name = unicodedata.name(char, "a control character").lower()
+            raise PydanticCustomError(
+                "hidden", f"expected text without control or invisible characters; U+{ord(char):04X} is one, {name}"
+            )
+    return text
+
+
 Colour = Annotated[str, Field(pattern=r"^#?[0-9A-Fa-f]{6}$"), AfterValidator(lambda text: text.lstrip("#").lower())]
-LabelName = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=r"^\S(?:[^\n\r]*\S)?$")]
-Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS, pattern=r"^[^\n\r]*$")]
+LabelName = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_NAME_CHARS, pattern=r"^\S(?:[^\n\r]*\S)?$"),
+    AfterValidator(_visible),
+]
+Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS, pattern=r"^[^\n\r]*$"), AfterValidator(_visible)]
+Prefix = Annotated[str, AfterValidator(_visible)]
 Pattern = Annotated[str, Field(min_length=1, max_length=MAX_PATTERN_CHARS)]
 Threshold = Annotated[
     float | None,
@@ -100,7 +119,7 @@ class FamiliesConfig(_Strict):
     """Set the label of a family when no single label is sure enough but the family is."""
 
     enabled: bool = Field(default=True, description="false: set no label of a family.")
-    prefix: str | None = Field(
+    prefix: Prefix | None = Field(
         default=None, description="Text before the family's id in a label's name; default: the axis's prefix."
     )
     labels: dict[str, Label] = Field(default={}, description="Family id -> its name here, false, or a table.")
@@ -116,7 +135,7 @@ class AxisConfig(_Strict):
     threshold: Threshold = Field(
         default=None, description="Set a label of this axis from this probability on, 0.5 to 1; in place of mode."
     )
-    prefix: str | None = Field(
+    prefix: Prefix | None = Field(
         default=None, description="Text before the label's id in its name; default: the axis's id, a colon and a space."
     )
     color: Colour | None = Field(
