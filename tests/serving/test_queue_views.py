@@ -102,6 +102,7 @@ def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they
         ("[a](javascript:alert(1)) [b](/logout)", '<p>[a](javascript:alert(1)) <a rel="noreferrer'),
         ("<mark>mine</mark>", "<p>mine</p>"),
         ("gnp.\u202eexe", "<p>gnp.[U+202E]exe</p>"),
+        ("<bdo dir=rtl>exe.gnp</bdo>", "<p>exe.gnp</p>"),
     ],
 )
 def test_nothing_in_a_report_acts_or_pretends(hostile: str, shown: str) -> None:
@@ -273,6 +274,15 @@ def test_a_report_from_outside_is_said_to_be_one() -> None:
 @pytest.mark.parametrize("unit", ["http://[", "http://a.b", "<http://", "http://a.b/(", "http:// ", "[http:// "])
 def test_a_report_full_of_addresses_is_rendered_in_linear_time(unit: str) -> None:
     assert in_time(lambda body: render(body, {}), unit * (65_536 // len(unit)))
+
+
+@pytest.mark.parametrize(("columns", "tables"), [(2000, 1), (100, 38)])
+def test_wide_tables_are_bounded_though_each_short_row_is_filled_up(columns: int, tables: int) -> None:
+    rows = (60_000 // tables - 4 * columns) // 2
+    body = ("|a" * columns + "\n" + "|-" * columns + "\n" + "|\n" * rows + "\n") * tables
+    html, _ = render("|b|\n|-|\n|c|\n\n" + body, {})
+    assert in_time(lambda text: render(text, {}), body)
+    assert html.startswith("<table>") and html.count("<td") <= 10_000 and html.rstrip().endswith("</p>")
 
 
 def test_addresses_become_links_wherever_they_stand() -> None:

@@ -17,6 +17,7 @@ import nh3
 from linkify_it import LinkifyIt
 from linkify_it.main import Match
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_inline import StateInline, linkify
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -31,13 +32,14 @@ _AS_TEXT: Final = re.compile(
 # As nh3 writes it. It is taken whole, so that no attribute can pretend to be an element.
 _ELEMENT: Final = re.compile(r'<(?P<tag>\w+)(?P<attributes>(?: [\w-]+="[^"]*")*)>')
 _ATTRIBUTE: Final = re.compile(r' (src|alt)="([^"]*)"')
-_TAGS: Final = nh3.ALLOWED_TAGS - {"area", "map", "mark"}  # a mark is ours
+_TAGS: Final = nh3.ALLOWED_TAGS - {"area", "bdo", "map", "mark"}  # a mark is ours, and bdo turns text round
 _SCHEMES: Final = {"http", "https", "mailto"}
 _REL: Final = "noreferrer noopener external nofollow"
 MAX_NESTING: Final = 20
 MAX_EXPANDED: Final = 10 * MAX_CHARS  # of addresses: one definition can be used ten thousand times
 MAX_SCHEME_CHARS: Final = 64
 MAX_ADDRESS_CHARS: Final = 2000
+MAX_CELLS: Final = 10_000  # of all tables: a short row is filled up to the width of its table
 
 
 class _Addresses(LinkifyIt):  # type: ignore[misc]  # it has no types
@@ -62,9 +64,25 @@ def _linkify(state: StateInline, silent: bool) -> bool:
     return linkify(state, silent)
 
 
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """markdown-it's rule, for tables that have at most `MAX_CELLS` cells together; what comes after these is text."""
+    left = state.env.setdefault("cells", MAX_CELLS)
+    if left < 0 or not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    columns = state.src.count("|", state.bMarks[start], state.eMarks[start]) + 1
+    rows = 0
+    while start + rows < end and not state.isEmpty(start + rows) and rows * columns <= left:
+        rows += 1
+    state.env["cells"] = left - rows * columns
+    return rows * columns <= left and table(state, start, end, False)
+
+
 _MARKDOWN: Final = MarkdownIt("gfm-like", {"html": True, "linkify": True, "breaks": True, "maxNesting": MAX_NESTING})
 _MARKDOWN.linkify = _Addresses()
 _MARKDOWN.inline.ruler.at("linkify", _linkify)
+_MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
 def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = False) -> tuple[Markup, int]:
