@@ -1,12 +1,17 @@
-"""The tests of `training/` need the extra `train`."""
+"""The tests of `training/` need the extra `train`, and read the repository's own corpus once for all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from distriage.taxonomy import Taxonomy
+from distriage_training.corpus import load
+
 from support.extras import module_or_skip
+from support.toys import CORPUS
 
 NEEDED = (
     "torch",
@@ -24,3 +29,25 @@ NEEDED = (
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Skip a file whose extra is not installed."""
     return module_or_skip(module_path, parent, "train", *NEEDED)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_corpus_is_read_once() -> Iterator[None]:
+    """Its 35,000 annotations take two seconds to read, and thirty trainings, exports and studies start with them.
+
+    Records are frozen, and each caller gets a list of its own.
+    """
+    read, known = load.load_records, {}
+
+    def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[load.Record], list[load.Annotation]]:
+        if corpus.resolve() != CORPUS.resolve() or texts.is_file():
+            return read(corpus, texts, taxonomy)
+        key = taxonomy.model_dump_json()
+        if key not in known:
+            known[key] = read(corpus, texts, taxonomy)
+        records, missing = known[key]
+        return list(records), list(missing)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "load_records", load_records)
+        yield
