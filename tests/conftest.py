@@ -154,15 +154,24 @@ def tiny_run(once: Once) -> Path:
 def tiny_bundle(tiny_run: Path, once: Once) -> Path:
     """The pulse model: the real pipeline on toys.
 
-    Its verdicts mean nothing; its files are those of a released model.
+    Its verdicts mean nothing; its files are those of a released model. The fp32 graph that the export made on its way
+    lies beside it.
     """
 
     def build(folder: Path) -> None:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
             warnings.simplefilter("ignore")
             from distriage_training.config import load_config
+            from distriage_training.release import gates
             from distriage_training.release.export import export
 
+            def write_and_keep(model: object, file: Path) -> None:
+                write_onnx(model, file)
+                shutil.copy(file, folder / "fp32.onnx")
+
+            write_onnx = gates.write_onnx
+            patch.setattr(gates, "write_onnx", write_and_keep)
+            folder.mkdir(exist_ok=True)
             export(tiny_run, load_config(REPOSITORY / "configs" / "tiny.toml"), folder / "tiny")
 
     return once("exported", build) / "tiny"

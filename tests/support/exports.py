@@ -1,4 +1,4 @@
-"""The tiny run, exported again in parts."""
+"""The parts of the tiny run's export."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
@@ -15,12 +14,11 @@ from distriage.recipe.text import ModelInput, prepare
 from distriage.taxonomy import default_taxonomy
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import label_numbers
+from distriage_training.corpus.records import Record
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.model import TriageModel
 from distriage_training.fit.run import load_trained
 from distriage_training.release.gates import ValidationSet
-from distriage_training.release.graph import write_onnx
 
 from support.toys import REPOSITORY
 
@@ -31,19 +29,20 @@ CONFIG = REPOSITORY / "configs" / "tiny.toml"
 
 @dataclass(frozen=True)
 class Exported:
-    """The parts of an export of the tiny run, made anew."""
+    """The parts of the export of the tiny run; `fp32`: the graph that it made on its way."""
 
     config: Config
     model: TriageModel
     tokenizer: Tokenizer
     fp32: Path
+    train: list[Record]
     validation: ValidationSet
     reference: dict[str, object]
     inputs: list[ModelInput]
 
 
 @pytest.fixture(scope="module")
-def exported(tiny_run: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Exported:
+def exported(tiny_run: Path, tiny_bundle: Path) -> Exported:
     """See `Exported`; the sparse head is mixed in as in the bundle."""
     config = load_config(CONFIG)
     model = load_trained(tiny_run, config, TAXONOMY)
@@ -52,21 +51,15 @@ def exported(tiny_run: Path, tiny_bundle: Path, tmp_path_factory: pytest.TempPat
         model.mix[i] = torch.tensor(weights[axis])
     tokenizer = load_tokenizer(config.encoder)
     tokenizer.enable_truncation(config.encoder.max_tokens)
-    fp32 = tmp_path_factory.mktemp("onnx") / "fp32.onnx"
-    write_onnx(model, fp32)
-    records = load_splits(config, TAXONOMY).validation
-    validation = ValidationSet(
-        [prepare(r.title, r.body) for r in records],
-        np.array([label_numbers(r, TAXONOMY) for r in records]),
-        np.array([r.origin for r in records]),
-    )
+    splits = load_splits(config, TAXONOMY)
     reference = json.loads((tiny_bundle / "reference.json").read_text(encoding="utf-8"))
     return Exported(
         config,
         model,
         tokenizer,
-        fp32,
-        validation,
+        tiny_bundle.parent / "fp32.onnx",
+        splits.train,
+        ValidationSet.of(splits.validation, TAXONOMY),
         reference,
         [prepare(r["title"], r["body"]) for r in reference["reports"]],
     )

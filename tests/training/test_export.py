@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Collection
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from rich.console import Console
 from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import Classifier
 from distriage.recipe.text import prepare
-from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.texts import read_texts
 from distriage_training.measure import scoring
 from distriage_training.release import gates, graph
@@ -124,13 +124,12 @@ def test_reference_reports_are_ours_to_ship_and_cover_the_labels(exported: Expor
     reports = [(row["title"], row["body"]) for row in exported.reference["reports"]]  # type: ignore[attr-defined]
     assert len(set(reports)) == len(reports)
     restated = set(read_texts([CORPUS / "restated.jsonl"]).values())
-    train = load_splits(exported.config, TAXONOMY).train
     ours, hard = reports[:-3], reports[-3:]
     assert set(ours) <= restated
-    labels = {(r.title, r.body): r.labels for r in train}
+    labels = {(r.title, r.body): r.labels for r in exported.train}
     for axis in ("kind", "stage"):
         assert {labels[report].get(axis) for report in ours} - {None} == {
-            r.labels[axis] for r in train if r.origin == "restated" and axis in r.labels
+            r.labels[axis] for r in exported.train if r.origin == "restated" and axis in r.labels
         }
     assert ("", "hang") in hard
     assert any("卡住" in title for title, _ in hard)
@@ -173,8 +172,7 @@ def test_the_graph_takes_any_length(exported: Exported) -> None:
 
 
 def test_int8_is_smaller_and_close(exported: Exported, tmp_path: Path) -> None:
-    train = load_splits(exported.config, TAXONOMY).train
-    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, train))
+    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, exported.train))
     assert (tmp_path / "int8.onnx").stat().st_size < 0.6 * exported.fp32.stat().st_size
     fp32, int8 = (
         onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, tmp_path / "int8.onnx")
@@ -201,8 +199,7 @@ def test_an_encoder_too_small_for_int8_products_keeps_them(
     exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graph, "MIN_COLUMNS", 10_000)
-    train = load_splits(exported.config, TAXONOMY).train
-    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, train[:2]))
+    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, exported.train[:2]))
     assert "MatMulInteger" not in {node.op_type for node in onnx.load(tmp_path / "int8.onnx").graph.node}
 
 
@@ -215,8 +212,7 @@ def test_outliers_are_smoothed_and_the_product_stays_what_it_was(exported: Expor
     values[5] *= 40
     tensors[norm].CopyFrom(numpy_helper.from_array(values, norm))
     onnx.save(model, tmp_path / "outlier.onnx")
-    train = load_splits(exported.config, TAXONOMY).train
-    write_int8(tmp_path / "outlier.onnx", tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, train))
+    write_int8(tmp_path / "outlier.onnx", tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, exported.train))
     smoothed = [t.name for t in onnx.load(tmp_path / "int8.onnx").graph.initializer if t.name.endswith("_smoothing")]
     assert smoothed
     fp32, int8 = (
@@ -238,14 +234,17 @@ def test_joined_logits_add_both_heads(exported: Exported) -> None:
 
 
 def test_int8_that_loses_too_much_gives_way_to_fp32_and_the_old_bundle_is_replaced_as_a_whole(
-    tiny_run: Path, exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path, tiny_bundle: Path, exported: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The two graphs are those of `tiny_bundle`, which torch takes long to write."""
     output = tmp_path / "models" / "tiny"
     output.mkdir(parents=True)
     (output / "stray.txt").write_text("of an older bundle", encoding="utf-8")
     for name in ("model.onnx", MANIFEST):
         (output / name).write_bytes(b"old")
     monkeypatch.setattr(gates, "MAX_INT8_DROP", -1.0)  # more than any drop
+    monkeypatch.setattr(gates, "write_onnx", lambda _, file: shutil.copy(exported.fp32, file))
+    monkeypatch.setattr(gates, "write_int8", lambda _, file, __: shutil.copy(tiny_bundle / "model.onnx", file))
     out = io.StringIO()
     assert export(tiny_run, exported.config, output, Console(file=out, width=200)) == output  # warnings are errors here
     assert "fp32 ships" in out.getvalue()
