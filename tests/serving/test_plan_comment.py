@@ -36,6 +36,13 @@ def test_the_comment_has_its_marker_first_and_asks_what_is_missing() -> None:
     assert "- Which torch?\n- Which nccl?" in made.comment.body
 
 
+@pytest.mark.parametrize("on_the_way", ["Hello\nyou", "Hello\r\nyou\r\n", "Hello\nyou\n\n"])
+def test_line_ends_and_blanks_that_are_lost_are_no_edit(on_the_way: str) -> None:
+    marker = Marker.of("Hello\nyou\n")
+    assert marker.is_of(marker.write(on_the_way))
+    assert not marker.is_of(marker.write("Hello you\n"))
+
+
 def test_nothing_to_say_is_no_comment() -> None:
     assert plan(make_verdict(), "ask-for-environment: true").comment is None
     assert plan(make_verdict(missing=("torch",))).comment is None

@@ -26,8 +26,8 @@ class Marker:
 
     @classmethod
     def of(cls, text: str, kind: Kind = "v1") -> Marker:
-        """The marker of a text; a browser sends other line ends."""
-        text = text.replace("\r\n", "\n")
+        """The marker of a text. A browser sends other line ends, and blanks at the end may be lost on the way."""
+        text = text.replace("\r\n", "\n").strip()
         return cls(kind, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16])
 
     @classmethod
