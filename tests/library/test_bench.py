@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import subprocess
+import sys
 import threading
 import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
-from distriage.bench import layout, load, page
+from distriage.bench import equal, layout, load, page, run
 from distriage.bench.child import in_child
 from distriage.bench.files import EXTRA
 from distriage.bench.inputs import PACKAGES
 from distriage.bench.parts import STEPS
-from distriage.bench.run import SECTIONS
+from distriage.classifier import Classifier
 from distriage.errors import DistriageError
+from distriage.types import IssueReport
 
+from support import bench_in_one
 from support.checkout import REPOSITORY
 from support.command_line import Command, assert_one_line
 from support.toys import write_lines
@@ -164,7 +170,17 @@ def test_parts_of_a_model_are_measured(command: Command, keyword_bundle: Path, t
     found = json.loads(done.out.splitlines()[-1])
     assert found["reports"] == {"file": "reports.jsonl", "count": 2} and found["model"] == "toy"
     assert all(found["parts"][name]["p50"] > 0 for name in (*STEPS, "whole", "but the graph"))
-    assert set(SECTIONS) & found.keys() == {"parts"}
+    assert set(run.SECTIONS) & found.keys() == {"parts"}
+
+
+def test_a_difference_is_counted(keyword_classifier: Classifier) -> None:
+    one, other = (
+        json.loads(keyword_classifier.classify(IssueReport(title, "")).model_dump_json())
+        for title in ("it hangs", "a segfault")
+    )
+    near = json.loads(json.dumps(one))
+    near["axes"]["symptom"]["probability"] += 0.0001
+    assert equal._differences([one, one, one], [one, near, other]) == {"decisions": 1, "verdicts": 2}
 
 
 def test_a_measurement_that_fails_says_why(tmp_path: Path) -> None:
@@ -227,36 +243,57 @@ def two_reports(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "reports.jsonl", rows)
 
 
-def test_peers_run_beside_ours(keyword_bundle: Path, tiny_run: Path, two_reports: Path) -> None:
-    pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
+def needs_setfit() -> None:
+    if importlib.util.find_spec("setfit") is None:  # to import it brings PyTorch into this process too
+        pytest.skip("needs setfit: pip install 'distriage[bench]'")
+
+
+def test_peers_that_are_installed_are_found(keyword_bundle: Path, two_reports: Path, tmp_path: Path) -> None:
+    needs_setfit()
     given = {"bundle": keyword_bundle, "reports": two_reports, "count": 2}
-    others = in_child("files", **given, encoder=tiny_run / "encoder", folder="")
-    assert others["missing"] == {} and others["labels"] == 8
-    found = in_child("texts", **given, rounds=1, threads=1, others=others)
-    assert list(found["all"]) == ["distriage", "transformers pipeline", "SetFit predict"]
-    assert found["all"]["distriage"]["ratio"] == 1
-    assert [row["reports"] for row in found["lengths"]] == [2]
+    others = in_child("files", **given, encoder=tmp_path, folder="")
+    assert others == {"missing": {}, "labels": 8, "encoder": str(tmp_path)}
+
+
+def test_one_thread_and_a_thread_a_core_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "cores", lambda: 3)
+    monkeypatch.setattr(run, "in_child", lambda task, **given: (task, given["threads"], given["others"]))
+    order = SimpleNamespace(count=1, rounds=1)
+    assert run._by_threads("graphs", order, {}, {}) == {"1": ("graphs", 1, {}), "3": ("graphs", 3, {})}  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
 def test_whole_processes_graphs_and_servers_are_measured(
-    command: Command, keyword_bundle: Path, tiny_run: Path, two_reports: Path
+    keyword_bundle: Path, tiny_run: Path, two_reports: Path
 ) -> None:
-    pytest.importorskip("setfit", reason="needs setfit: pip install 'distriage[bench]'")
-    done = command(
-        *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
-        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.5, "--issues", 300),
-        *(part for section in ("start", "graph", "many", "http", "past") for part in ("--only", section)),
+    needs_setfit()
+    sections = ("start", "graph", "text", "many", "http", "past")
+    done = subprocess.run(
+        [
+            *(sys.executable, Path(bench_in_one.__file__)),
+            *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
+            *("--count", "2", "--many", "4", "--rounds", "1", "--seconds", "0.2", "--issues", "300"),
+            *(part for section in sections for part in ("--only", section)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.code == 0, done.err
-    found = json.loads(done.out.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
     assert {"distriage", "onnxruntime fp32, defaults", "PyTorch fp32, eager"} <= found["graph"]["1"].keys()
+    text = found["text"]["1"]
+    assert list(text["all"]) == ["distriage", "transformers pipeline", "SetFit predict"]
+    assert text["all"]["distriage"]["ratio"] == 1
+    assert [row["reports"] for row in text["lengths"]] == [2]
     assert all(found["many"][name]["reports_per_s"] > 0 for name in ("distriage", "transformers pipeline"))
     assert found["start"]["classify"]["wall_s"] > found["start"]["interpreter"]["wall_s"] > 0
-    assert all(one["ready_s"] > 0 and one["peak_mib"] > 0 for one in found["start"]["ready"].values())
+    ready = found["start"]["ready"]
+    assert list(ready) == ["distriage", "transformers pipeline", "SetFit predict"]
+    assert all(one["ready_s"] > 0 and one["peak_mib"] > 0 for one in ready.values())
     assert found["http"]["distriage"]["1"]["codes"]["200"] > 0
     assert found["missing"]["infinity-emb"]
     assert found["past"]["issues"] == 300 and found["past"]["reports"] == 4
     assert all(found["past"][figure] > 0 for figure in ("indexed_per_s", "peak_mib"))
     assert 0 < found["past"]["find_ms"]["p50"] <= found["past"]["find_ms"]["p95"]
-    assert "Over HTTP" in done.out and "reports/s" in done.out
+    assert "Over HTTP" in done.stdout and "reports/s" in done.stdout
