@@ -29,7 +29,15 @@ from distriage.cli import main
 from support import keyword_model
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
-from support.databases import clock, database_url, empty_store, postgresql_server, store  # noqa: F401  # fixtures
+from support.databases import (  # noqa: F401  # fixtures
+    clock,
+    database_url,
+    empty_postgresql,
+    empty_store,
+    postgresql_server,
+    store,
+    store_url,
+)
 from support.github import CLOSED_PORT, GitHub
 
 settings.register_profile(
@@ -114,19 +122,24 @@ def node_modules() -> Path:
 
 
 @pytest.fixture(scope="session")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """Builds what takes long once for all workers of pytest-xdist: `once("name", build)` calls `build(folder)`."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all workers of pytest-xdist."""
     base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if worker else base) / "shared"
+    shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "shared"
     shared.mkdir(exist_ok=True)
+    return shared
+
+
+@pytest.fixture(scope="session")
+def once(shared_folder: Path) -> Once:
+    """Builds what takes long once for all workers of pytest-xdist: `once("name", build)` calls `build(folder)`."""
 
     def made(name: str, build: Callable[[Path], object]) -> Path:
-        with FileLock(shared / f"{name}.lock"):
-            if not (shared / name).exists():
-                build(shared / f"{name}.unfinished")
-                (shared / f"{name}.unfinished").rename(shared / name)
-        return shared / name
+        with FileLock(shared_folder / f"{name}.lock"):
+            if not (shared_folder / name).exists():
+                build(shared_folder / f"{name}.unfinished")
+                (shared_folder / f"{name}.unfinished").rename(shared_folder / name)
+        return shared_folder / name
 
     return made
 

@@ -25,8 +25,8 @@ BROKEN = "axes: {symtom: true}\n"
 
 
 @pytest.fixture
-def store(database_url: str) -> Iterator[Store]:
-    with Store.open(database_url) as opened:
+def store(store_url: str) -> Iterator[Store]:
+    with Store.open(store_url) as opened:
         yield opened
 
 

@@ -127,8 +127,8 @@ def test_a_command_killed_in_the_middle_counts_once(github: GitHub, keyword_clas
             assert github.labels(ISSUE) == ["symptom: oom"]
 
 
-def test_many_deliveries_many_kills(database_url: str, tmp_path: Path) -> None:
-    check(crash.crash(database_url, tmp_path, number=60, kills=3))
+def test_many_deliveries_many_kills(store_url: str, tmp_path: Path) -> None:
+    check(crash.crash(store_url, tmp_path, number=60, kills=3))
 
 
 def test_a_second_reader_that_fails_in_a_fifth_of_the_calls_sets_each_label_once(

@@ -222,8 +222,8 @@ def test_results_are_counted(store_of_both: Store) -> None:
 
 
 @pytest.fixture
-def store_of_both(database_url: str) -> Iterator[Store]:
-    with Store.open(database_url) as opened:
+def store_of_both(store_url: str) -> Iterator[Store]:
+    with Store.open(store_url) as opened:
         yield opened
 
 

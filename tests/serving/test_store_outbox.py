@@ -124,15 +124,15 @@ def test_a_superseded_job_inside_a_transaction_does_not_break_it(store: Store) -
     assert store.counts()["deliveries"]["waiting"] == 1
 
 
-def test_a_worker_killed_in_the_middle_of_a_transaction_leaves_nothing_half_done(database_url: str) -> None:
+def test_a_worker_killed_in_the_middle_of_a_transaction_leaves_nothing_half_done(store_url: str) -> None:
     clock = Clock()
-    with Store.open(database_url, clock) as store:
+    with Store.open(store_url, clock) as store:
         store.add_delivery(delivery())
     done = subprocess.run(
-        [sys.executable, WORKER, "killed", database_url], capture_output=True, text=True, timeout=180, check=False
+        [sys.executable, WORKER, "killed", store_url], capture_output=True, text=True, timeout=180, check=False
     )
     assert done.returncode == -9, done.stderr
-    with Store.open(database_url, clock) as store:
+    with Store.open(store_url, clock) as store:
         assert store.list_work(Job) == []
         [left] = store.list_work(Delivery)
         assert (left.state, left.lease_owner) == ("leased", "killed")
@@ -142,15 +142,15 @@ def test_a_worker_killed_in_the_middle_of_a_transaction_leaves_nothing_half_done
 
 
 @pytest.mark.slow
-def test_two_processes_never_take_the_same_item(database_url: str) -> None:
-    with Store.open(database_url) as store:
+def test_two_processes_never_take_the_same_item(store_url: str) -> None:
+    with Store.open(store_url) as store:
         with store.transaction():
             for number in range(30):
                 store.add_delivery(delivery(f"d{number}"))
                 put(store, number % 6, "triage" if number < 6 else f"command{number}")
         workers = [
             subprocess.Popen(
-                [sys.executable, WORKER, "drain", database_url],
+                [sys.executable, WORKER, "drain", store_url],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -261,7 +261,11 @@ def postgresql() -> Iterator[str]:
     """A database of a PostgreSQL of its own."""
     programs = databases._programs()
     assert programs is not None, "needs PostgreSQL: apt-get install postgresql"
-    with databases._private_server(programs) as server, databases.fresh_postgresql(server) as url:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        databases._server(programs, Path(folder)) as server,
+        databases.fresh_postgresql(server) as url,
+    ):
         yield url
 
 

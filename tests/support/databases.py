@@ -1,7 +1,7 @@
-"""A fresh database for a test, on SQLite and on a real PostgreSQL: `database_url` runs each test on both.
+"""A fresh database for a test: `database_url` and `store_url` run each test on SQLite and on a real PostgreSQL.
 
 `DISTRIAGE_TEST_POSTGRES` names a PostgreSQL server to use (a URL whose user may create databases); without it the tests
-start a private one.
+start a private one, which all workers of pytest-xdist share.
 """
 
 from __future__ import annotations
@@ -18,12 +18,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 if TYPE_CHECKING:
     from distriage_serving.store import Store
 
 SERVER_VARIABLE = "DISTRIAGE_TEST_POSTGRES"
 NOW = 1_700_000_000.0  # a Tuesday
+BOTH = ("sqlite", pytest.param("postgresql", marks=pytest.mark.database))
+# A crash of the machine loses no more than a test, and four processes of tests with three servers' pools in one of them
+# need more connections than PostgreSQL's 100.
+SERVER_OPTIONS = (
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "autovacuum=off",
+    "max_connections=300",
+)
 _numbers = count()
 
 
@@ -38,7 +49,7 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[str]:
+def postgresql_server(shared_folder: Path) -> Iterator[str]:
     """URL of a database that others can be made beside."""
     pytest.importorskip("sqlalchemy", reason="needs sqlalchemy: pip install 'distriage[serve]'")
     given = os.environ.get(SERVER_VARIABLE)
@@ -48,13 +59,13 @@ def postgresql_server() -> Iterator[str]:
     programs = _programs()
     if programs is None:
         pytest.skip(f"needs PostgreSQL: apt-get install postgresql, or {SERVER_VARIABLE}=postgresql://...")
-    with _private_server(programs) as url:
+    with _server(programs, shared_folder) as url:
         yield url
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.database)])
+@pytest.fixture(params=BOTH)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database of the test's own."""
+    """A database of the test's own, without tables."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'store.db'}"
         return
@@ -78,20 +89,40 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="session")
+def empty_postgresql(postgresql_server: str) -> Iterator[str]:
+    """Name of a database of PostgreSQL with all tables and nothing in them, to copy."""
+    from distriage_serving.store import Store
+
+    with fresh_postgresql(postgresql_server) as url:
+        Store.open(url).close()
+        yield url.partition("?")[0].rpartition("/")[2]
+
+
+@pytest.fixture(params=BOTH)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database of the test's own, with all tables and nothing in them."""
+    if request.param == "sqlite":
+        shutil.copyfile(request.getfixturevalue("empty_store"), tmp_path / "store.db")
+        yield f"sqlite:///{tmp_path / 'store.db'}"
+        return
+    server, template = (request.getfixturevalue(name) for name in ("postgresql_server", "empty_postgresql"))
+    with fresh_postgresql(server, template) as url:
+        yield url
+
+
 @pytest.fixture
-def store(database_url: str, clock: Clock, empty_store: Path) -> Iterator[Store]:
+def store(store_url: str, clock: Clock) -> Iterator[Store]:
     """A store without anything in it, on both databases."""
     from distriage_serving.store import Store
 
-    if database_url.startswith("sqlite"):
-        shutil.copyfile(empty_store, database_url.removeprefix("sqlite:///"))
-    with Store.open(database_url, clock) as opened:
+    with Store.open(store_url, clock) as opened:
         yield opened
 
 
 @contextmanager
-def fresh_postgresql(server: str) -> Iterator[str]:
-    """A new database beside `server`'s, dropped at the end."""
+def fresh_postgresql(server: str, template: str = "template0") -> Iterator[str]:
+    """A new database beside `server`'s, a copy of another, dropped at the end."""
     from sqlalchemy import create_engine, make_url, text
 
     address = make_url(server).set(drivername="postgresql+psycopg")
@@ -99,7 +130,7 @@ def fresh_postgresql(server: str) -> Iterator[str]:
     engine = create_engine(address, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8'"))
         yield address.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
         with engine.connect() as connection:
             connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
@@ -116,42 +147,54 @@ def _programs() -> Path | None:
 
 
 @contextmanager
-def _private_server(programs: Path) -> Iterator[str]:
-    """Listens on a socket in a folder of its own, on no port.
+def _server(programs: Path, shared: Path) -> Iterator[str]:
+    """Listens on a socket in a folder of its own, on no port. Who comes first starts it, who leaves last stops it.
 
     PostgreSQL refuses to run as root, so root becomes `postgres`.
     """
-    account = pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
-    folder = Path(
-        tempfile.mkdtemp(prefix="distriage-pg-")
-    )  # a socket's path has at most 107 characters, pytest's folders are longer
-    os.chown(folder, account.pw_uid, account.pw_gid)
+    lock, users = FileLock(shared / "postgresql.lock"), shared / "postgresql.users"
+    with lock:
+        folder, number = users.read_text(encoding="utf-8").split() if users.exists() else (_start(programs), "0")
+        users.write_text(f"{folder} {int(number) + 1}", encoding="utf-8")
+    try:
+        yield f"postgresql://distriage@/postgres?host={folder}"
+    finally:
+        with lock:
+            left = int(users.read_text(encoding="utf-8").split()[1]) - 1
+            if left:
+                users.write_text(f"{folder} {left}", encoding="utf-8")
+            else:
+                users.unlink()
+                _run(programs / "pg_ctl", Path(folder), "stop", "--mode=immediate")
+                shutil.rmtree(folder)
 
-    def run(program: str, *arguments: str) -> None:
+
+def _start(programs: Path) -> str:
+    """Make a cluster in a new folder, and start its server; the folder."""
+    # A socket's path has at most 107 characters; pytest's folders are longer.
+    folder = Path(tempfile.mkdtemp(prefix="distriage-pg-"))
+    account = _account()
+    os.chown(folder, account.pw_uid, account.pw_gid)
+    initial = ("--username=distriage", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+    _run(programs / "initdb", folder, *initial)
+    options = ("listen_addresses=''", f"unix_socket_directories='{folder}'", *SERVER_OPTIONS)
+    log = ("--log", str(folder / "server.log"))
+    _run(programs / "pg_ctl", folder, "start", "--wait", *log, "-o", " ".join(f"-c {option}" for option in options))
+    return str(folder)
+
+
+def _account() -> pwd.struct_passwd:
+    return pwd.getpwnam("postgres") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+
+
+def _run(program: Path, folder: Path, *arguments: str) -> None:
+    account = _account()
+    with (folder / "log").open("ab") as log:
         subprocess.run(
-            [programs / program, "-D", folder / "data", *arguments],
+            [program, "-D", folder / "data", *arguments],
             user=account.pw_uid,
             group=account.pw_gid,
             cwd=folder,
             check=True,
             stdout=log,
         )
-
-    try:
-        with (folder / "log").open("wb") as log:
-            run("initdb", "--username=distriage", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
-            run(
-                "pg_ctl",
-                "start",
-                "--wait",
-                "--log",
-                str(folder / "server.log"),
-                "-o",
-                f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off",
-            )
-            try:
-                yield f"postgresql://distriage@/postgres?host={folder}"
-            finally:
-                run("pg_ctl", "stop", "--mode=immediate")
-    finally:
-        shutil.rmtree(folder)
