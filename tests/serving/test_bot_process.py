@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from distriage.classifier import Classifier
@@ -20,6 +19,7 @@ from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import judge
 from distriage_serving.store import Store
 
+from support import local_http
 from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY
 from support.github import GitHub
@@ -62,9 +62,7 @@ def test_a_report_is_labelled_with_the_shipped_model(github: GitHub, shipped_bun
         (tmp_path / "worker.log").open("wb") as log,
     ):
         assert (
-            httpx.post(
-                f"http://127.0.0.1:{port}/github/webhook", content=payload, headers=headers, trust_env=False
-            ).status_code
+            local_http.post(f"http://127.0.0.1:{port}/github/webhook", content=payload, headers=headers).status_code
             == 202
         )
         assert github.labels(ISSUE) == []

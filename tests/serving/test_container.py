@@ -23,7 +23,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.web.guard import WEBHOOK
 from distriage_serving.web.metrics import Metrics
 
-from support import container
+from support import container, local_http
 from support.checkout import REPOSITORY
 from support.waiting import WAIT_S, until
 
@@ -105,7 +105,7 @@ def started(image: container.Stage, log: Path) -> Iterator[tuple[httpx.Client, i
         port = free.getsockname()[1]
     process = image.start(log, DISTRIAGE_PORT=str(port), DISTRIAGE_ADMIN_TOKEN=TOKEN)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S, trust_env=False) as client:
+        with local_http.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S) as client:
             until(lambda: process.poll() is not None or is_ready(client))
             assert process.poll() is None, log.read_text()
             yield client, port

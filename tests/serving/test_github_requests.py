@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from distriage.errors import NotFoundError, RefusedError
@@ -27,7 +26,7 @@ from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 
-from support import faults
+from support import faults, local_http
 from support.app_key import APP_ID, app_key
 from support.command_line import Command
 from support.described_github import (
@@ -254,12 +253,11 @@ def test_an_answer_that_github_does_not_give_is_seen(
     seen = []
     for wrong in ([{"id": "one"}], {"id": "one"}):
         double.troubles.append(Trouble("", Fault(good_status(operation), json.dumps(wrong))))
-        httpx.request(
+        local_http.request(
             method,
             prism.url + path,
             headers={"Authorization": f"Bearer {double.token}"},
             json=None if method == "GET" else {},
-            trust_env=False,
         )
         seen += prism.violations()
     assert any("response.body" in line for line in seen)
@@ -292,5 +290,5 @@ def test_a_request_that_github_refuses_is_seen(double: GitHub, prism: Prism, rep
     make, place, body = WRONG_REQUESTS[name]
     method, path = make(repository).split(" ")
     double.troubles.append(Trouble("", faults.status(404)))
-    httpx.request(method, prism.url + path, json=body, trust_env=False)
+    local_http.request(method, prism.url + path, json=body)
     assert any(place in line for line in prism.violations()), name

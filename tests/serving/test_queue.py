@@ -14,6 +14,7 @@ from distriage.types import IssueReport
 from distriage.verdict import FirstReading, SecondReading
 from distriage_serving.store import Job
 
+from support import local_http
 from support.queue_demo import add_issue
 from support.queue_server import Queue, csrf, log_in, visitor
 from support.queue_site import admin, site, stranger
@@ -38,7 +39,7 @@ def test_what_two_readers_see_differently_comes_first_with_both(site: Queue, adm
 
 def test_metrics_count_the_questions_to_a_second_reader(site: Queue) -> None:
     site.store.count_reader_result("answered")
-    text = httpx.get(f"{site.url}/metrics", trust_env=False).text
+    text = local_http.get(f"{site.url}/metrics").text
     assert 'distriage_second_reader_requests_total{result="answered"} 1.0' in text
 
 

@@ -13,6 +13,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from distriage.classifier import Classifier
 
+from support import local_http
 from support.command_line import Command, assert_one_line
 from support.queue_login import GITHUB, OAuthGitHub, admin, begin, oauth, site, stranger
 from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
@@ -20,9 +21,7 @@ from support.queue_server import TOKEN, Queue, csrf, log_in, queue, visitor
 
 def copy_of(client: httpx.Client) -> httpx.Client:
     """A browser with the same cookies."""
-    return httpx.Client(
-        base_url=client.base_url, cookies=dict(client.cookies), headers=client.headers, timeout=60, trust_env=False
-    )
+    return local_http.Client(base_url=client.base_url, cookies=dict(client.cookies), headers=client.headers, timeout=60)
 
 
 def test_a_cookie_copied_before_the_logout_is_worth_nothing_after_it(admin: httpx.Client) -> None:

@@ -19,6 +19,7 @@ from distriage.errors import ConfigError
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Delivery, Job, Store
 
+from support import local_http
 from support.app_key import APP_ID, app_key_pem
 from support.databases import fresh_postgresql
 from support.github import GitHub
@@ -41,11 +42,10 @@ def deliver(body: bytes, ports: list[int], rng: random.Random) -> None:
     end_s = time.monotonic() + WAIT_S
     while time.monotonic() < end_s:
         try:
-            answer = httpx.post(
+            answer = local_http.post(
                 f"http://127.0.0.1:{rng.choice(ports)}/github/webhook",
                 content=body,
                 headers=headers,
-                trust_env=False,
                 timeout=30,
             )
             if answer.status_code in {200, 202}:

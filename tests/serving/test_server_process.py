@@ -9,13 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from distriage.classifier import Classifier
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 
+from support import local_http
 from support.server import served
 from support.waiting import WAIT_S, until
 
@@ -36,8 +36,7 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
         connection.sendall(head.encode() + body[:10])
         until(
             lambda: (
-                b"distriage_http_requests_in_flight 2.0"
-                in httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).content
+                b"distriage_http_requests_in_flight 2.0" in local_http.get(f"http://127.0.0.1:{port}/metrics").content
             )
         )
         process.send_signal(signal.SIGTERM)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
+from support import local_http
 from support.github import GitHub
 from support.github_http import Request
 
@@ -87,7 +86,7 @@ class Prism:
         """What was not as described since the last call; each with the request that it belongs to."""
         self._marks += 1
         mark = f"/mark/{self._marks}"
-        httpx.get(self.url + mark, trust_env=False)  # the log is written in order, but later than the answer
+        local_http.get(self.url + mark)  # the log is written in order, but later than the answer
         end_s = time.monotonic() + WAIT_S
         while not (said := self._said_before(mark)):
             assert time.monotonic() < end_s, "Prism does not log"

@@ -24,6 +24,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.connections import BACKLOG, Waiting, protocol
 
+from support import local_http
 from support.waiting import WAIT_S, until
 
 ANEW = httpx.Limits(max_keepalive_connections=0)  # a connection for each request
@@ -70,9 +71,9 @@ def running(
     thread.start()
     port = listener.getsockname()[1]
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S, trust_env=False, limits=ANEW) as client:
+        with local_http.Client(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S, limits=ANEW) as client:
             if wait:
-                until(lambda: client.get("/readyz").status_code == 200)
+                until(lambda: client.get("/readyz").status_code == 200, every_s=0.05)
             yield Running(client, app, port, made.args[0])  # type: ignore[attr-defined]
     finally:
         server.should_exit = True
@@ -89,7 +90,9 @@ def served(bundle: Path, log: Path, **environment: str) -> Iterator[tuple[subpro
     with log.open("wb") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, env={**clean, **environment})
     try:
-        until(lambda: process.poll() is not None or (bool(port := listening(log)) and _status(port) == 200))
+        until(
+            lambda: process.poll() is not None or (bool(port := listening(log)) and _status(port) == 200), every_s=0.05
+        )
         assert process.poll() is None, log.read_text()
         yield process, listening(log)
     finally:
@@ -105,6 +108,6 @@ def listening(log: Path) -> int:
 
 def _status(port: int) -> int:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False).status_code
+        return local_http.get(f"http://127.0.0.1:{port}/readyz").status_code
     except httpx.HTTPError:
         return 0

@@ -30,7 +30,7 @@ import httpx
 
 from distriage_serving.store import Job, Store
 
-from support import keyword_model
+from support import keyword_model, local_http
 from support.app_key import APP_ID, app_key_pem
 from support.github import GitHub
 from support.queue_server import TOKEN, csrf, log_in
@@ -102,9 +102,7 @@ class Traffic:
                 "X-Hub-Signature-256": sign(body),
                 "Content-Type": "application/json",
             }
-            answer = httpx.post(
-                f"{self.url}/github/webhook", content=body, headers=headers, trust_env=False, timeout=30
-            )
+            answer = local_http.post(f"{self.url}/github/webhook", content=body, headers=headers, timeout=30)
             if answer.status_code == 202:
                 self.accepted += 1
                 self.references.append(reference)
@@ -116,14 +114,14 @@ class Traffic:
     def classify(self) -> None:
         """A report over HTTP, one in three hostile."""
         body = self.random.choice(HOSTILE_BODIES) if self.random.random() < 0.3 else "It hangs.\n" * 20
-        answer = httpx.post(f"{self.url}/v1/classify", json={"title": "x", "body": body}, trust_env=False, timeout=60)
+        answer = local_http.post(f"{self.url}/v1/classify", json={"title": "x", "body": body}, timeout=60)
         self._count("classify", answer)
 
     def decide(self) -> None:
         """A maintainer logs in, looks at the list and an issue, accepts, and logs out."""
         # One that is kept may be ended by the server just when the next request is written.
         headers = {"Accept": "text/html"}
-        with httpx.Client(base_url=self.url, headers=headers, trust_env=False, timeout=60, limits=ANEW) as client:
+        with local_http.Client(base_url=self.url, headers=headers, timeout=60, limits=ANEW) as client:
             if log_in(client).status_code != 303:
                 self.refused["login"] += 1
                 return
@@ -142,7 +140,7 @@ class Traffic:
     def watch(self) -> None:
         """The probe of an orchestrator."""
         started_s = time.monotonic()
-        httpx.get(f"{self.url}/livez", trust_env=False, timeout=30).raise_for_status()
+        local_http.get(f"{self.url}/livez", timeout=30).raise_for_status()
         self.livez_s = max(self.livez_s, time.monotonic() - started_s)
         time.sleep(0.2)
 
@@ -173,7 +171,7 @@ class Traffic:
         self._send(self.random.choice(GARBAGE))
 
     def _guess(self) -> None:
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=60, limits=ANEW) as client:
+        with local_http.Client(base_url=self.url, timeout=60, limits=ANEW) as client:
             log_in(client, "a wrong token of some length")
 
 

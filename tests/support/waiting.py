@@ -8,9 +8,13 @@ from collections.abc import Callable
 WAIT_S = 180.0  # for anything on a machine that is busy with other things; only a hang takes so long
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that happens in another thread or process."""
+def until(condition: Callable[[], bool], every_s: float = 0.01) -> None:
+    """Wait for something that happens in another thread or process.
+
+    Args:
+        every_s: Between two looks; more where a look costs something.
+    """
     end_s = time.monotonic() + WAIT_S
     while not condition():
         assert time.monotonic() < end_s, "did not happen in time"
-        time.sleep(0.01)
+        time.sleep(every_s)
