@@ -28,6 +28,7 @@ import httpx
 from distriage.bundle import default_model
 from distriage.cli import main as distriage
 
+from support import local_http
 from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY as CHECKOUT
 from support.github import FOREVER, PERSON, TOKEN, GitHub
@@ -101,13 +102,18 @@ def steps() -> list[Step]:
 
 @dataclass
 class Walk:
-    """A maintainer on her way: where she works, what GitHub shows, and where her server listens once it does."""
+    """A maintainer on her way: where she works, what GitHub shows, and where her server listens once it does.
+
+    Attributes:
+        every: Of the tracker's closed issues only each n-th is there: most of the time goes into reading them.
+    """
 
     folder: Path
     github: GitHub
     rest: ExitStack
     server: httpx.Client | None = None
     pictures: Path | None = None
+    every: int = 1
 
     def __post_init__(self) -> None:
         """Past issues; the newest of them are open and have no labels."""
@@ -120,8 +126,9 @@ class Walk:
         }
         self.github.tokens[TOKEN] = FOREVER
         self.github.define(TRACKER, "duplicate")
-        for number in range(1, PAST + 1):
-            self._file(number, is_open=number > PAST - OPEN)
+        newest = range(PAST - OPEN + 1, PAST + 1)
+        for number in sorted({*range(1, PAST + 1, self.every), *newest}):
+            self._file(number, is_open=number in newest)
         (self.folder / "github-app.pem").write_text(app_key_pem(), encoding="ascii")
 
     def _file(self, number: int, *, is_open: bool) -> None:
@@ -169,12 +176,12 @@ class Walk:
         model = CHECKOUT / "models" / default_model()
         _, port = self.rest.enter_context(served(model, self.folder / "server.log", **settings))
         address = f"http://127.0.0.1:{port}"
-        self.server = self.rest.enter_context(httpx.Client(base_url=address, timeout=120, trust_env=False))
+        self.server = self.rest.enter_context(local_http.Client(base_url=address, timeout=120))
         self._new_issue()
         if self.pictures is not None:
             _take(address, self.folder, self.pictures)
         self._decide()
-        for number in range(NEW + 1, NEW + 1 + LATER):
+        for number in range(NEW + 1, NEW + 1 + LATER, self.every):
             self._file(number, is_open=False)
 
     # ------------------------------------------------------------ in her queue
@@ -229,7 +236,7 @@ def _call(arguments: Sequence[str]) -> str:
 
 
 @contextmanager
-def walk(folder: Path, pictures: Path | None = None) -> Iterator[Walk]:
+def walk(folder: Path, pictures: Path | None = None, *, every: int = 1) -> Iterator[Walk]:
     """A maintainer who begins, in a folder that is the working directory until she is there."""
     before, place = dict(os.environ), Path.cwd()
     with ExitStack() as rest:
@@ -241,7 +248,7 @@ def walk(folder: Path, pictures: Path | None = None) -> Iterator[Walk]:
         for name in [name for name in os.environ if name.startswith(("DISTRIAGE_", "GITHUB_"))]:
             del os.environ[name]  # of a person, or of the runner that the tests run on
         os.environ.update({"GITHUB_API_URL": github.url, "NO_PROXY": "127.0.0.1", "COLUMNS": "100"})
-        yield Walk(folder, github, rest, pictures=pictures)
+        yield Walk(folder, github, rest, pictures=pictures, every=every)
 
 
 def plain(line: str) -> str:
