@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event, Thread
+
 import pytest
 
 from distriage.references import IssueReference
@@ -64,6 +66,25 @@ def test_an_issue_stays_open_until_every_axis_that_matters_is_reviewed(store: St
     assert status() == "open"
     store.add_reviews(person("kind", "bug", at=NOW + 2))  # who goes through it in the queue has looked at it all
     assert status() == "corrected"
+
+
+def test_what_two_people_say_at_the_same_moment_counts_in_the_order_of_their_times(store: Store) -> None:
+    store.save_issue(issue())
+    written = Event()
+
+    def accept() -> None:
+        written.wait()
+        store.add_reviews(person(who="eve"))
+
+    other = Thread(target=accept)
+    other.start()
+    with store.transaction():
+        store.add_reviews(person(label=None, at=NOW + 1))
+        written.set()
+        other.join(1)  # it waits for the end of this transaction, or has written by then
+    other.join()
+    found = store.get_issue("owner/repo", 1)
+    assert found is not None and found.status == "dismissed"
 
 
 def test_an_event_seen_twice_is_one_verdict(store: Store) -> None:

@@ -68,15 +68,20 @@ class Reviews(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted))
 
-    def last_decision(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Review]:
+    def last_decision(
+        self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
+    ) -> list[Review]:
         """A person's newest decision in the queue since then that stands: the reviews of one moment; empty: none.
 
         Args:
             repositories: None: in any.
+            at: Only that of this time; None: of any.
         """
         these = [Review.who == who, Review.how == "queue", Review.undone_at.is_(None)]
         if repositories is not None:
             these.append(Review.repository.in_(list(repositories)))
+        if at is not None:
+            these.append(Review.at == at)
         newest = select(Review.at).where(*these, Review.at >= since).order_by(Review.at.desc()).limit(1)
         wanted = select(Review).where(*these, Review.at == newest.scalar_subquery()).order_by(Review.id)
         with self._session(writes=False) as session:
@@ -102,6 +107,9 @@ def update_status(session: Session, issues: Iterable[Key]) -> None:
     """Bring the status of issues, (repository, number), in step with their verdicts and reviews."""
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
+        # What others say of these issues at this moment is read below, once they have said it.
+        these = select(Issue.number).where(tuple_(Issue.repository, Issue.number).in_(some))
+        session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
         latest: dict[Key, dict[str, Review]] = {key: {} for key in some}
         standing = (
             select(Review)
