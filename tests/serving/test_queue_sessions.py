@@ -31,6 +31,17 @@ def test_a_cookie_copied_before_the_logout_is_worth_nothing_after_it(admin: http
         assert thief.get("/queue").status_code == 303
 
 
+def test_a_new_login_ends_the_session_that_the_browser_had(site: Queue, admin: httpx.Client) -> None:
+    copied = admin.cookies["distriage_session"]
+    admin.cookies.delete("distriage_session")
+    token = csrf(admin.get("/login"))
+    admin.cookies.set("distriage_session", copied)
+    assert admin.post("/login", data={"csrf": token, "token": TOKEN}).status_code == 303
+    with visitor(site) as thief:
+        thief.cookies.set("distriage_session", copied)
+        assert thief.get("/queue").status_code == 303
+
+
 def test_the_database_holds_no_cookie_and_the_login_page_nothing_of_a_token(site: Queue, admin: httpx.Client) -> None:
     (session, *_) = site.store.list_sessions()
     assert admin.cookies["distriage_session"] not in repr(session) and session.id != admin.cookies["distriage_session"]

@@ -117,7 +117,7 @@ def _log_in(request: Request, fields: Fields) -> Response:
     if not sessions.administrators.knows(name, token):
         return _login_page(request, _login(request, then), "This is not the token of an administrator.", 403)
     response = go_to(_own(then) or "/queue")
-    sessions.begin(response, ADMIN + name, None)
+    sessions.begin(request, response, ADMIN + name, None)
     return response
 
 
@@ -157,7 +157,7 @@ async def login_from_github(request: Request) -> Response:
         detail = "You may not label the issues of any repository with this App; the role triage is needed."
         return await run_in_threadpool(_login_page, request, begun, detail, 403)
     response = go_to(_own(login.then) or "/queue")
-    await write(request, _sessions(request).begin, response, who, tuple(repositories))
+    await write(request, _sessions(request).begin, request, response, who, tuple(repositories))
     return response
 
 

@@ -117,8 +117,8 @@ class Sessions:
             known = (row.who, row.credential) in self._credentials
         return row if known else None
 
-    def begin(self, response: Response, who: str, repositories: tuple[str, ...] | None) -> None:
-        """Log somebody in: a new session, whatever there was before."""
+    def begin(self, request: Request, response: Response, who: str, repositories: tuple[str, ...] | None) -> None:
+        """Log somebody in: a new session, and an end of the one that this browser had."""
         token = secrets.token_urlsafe(32)
         by_github = not who.startswith(ADMIN)
         credential = (
@@ -136,6 +136,8 @@ class Sessions:
             ends_at=now + (GITHUB_AGE_S if by_github else ADMIN_AGE_S),
             repositories=None if repositories is None else list(repositories),
         )
+        if before := request.cookies.get(COOKIE):
+            self._store.end_sessions(_digest(before))
         self._store.add_session(row)
         self._set(response, COOKIE, token)
         response.delete_cookie(LOGIN_COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
