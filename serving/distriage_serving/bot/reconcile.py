@@ -131,4 +131,7 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         close(client, issue, standing.what, standing.duplicate_of)
         store.note_act(standing, carried_out=True)
         done.append("closed")
+    elif done:  # somebody else may have closed it, and then it stays so
+        is_open, updated_at = read_stage(client, issue)
+        store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
