@@ -107,6 +107,18 @@ def test_accepting_stores_who_when_and_model_and_asks_for_one_write_back(site: Q
     assert jobs[0].due_at is not None and jobs[0].due_at > jobs[0].created_at  # time to undo
 
 
+def test_a_second_click_says_nothing_new_so_that_one_undo_is_enough(site: Queue, admin: httpx.Client) -> None:
+    verdict_id = site.add(90, "exhausted timeout")
+    fields = {"csrf": csrf(admin.get("/queue")), "action": "dismiss", "verdict": str(verdict_id)}
+    for _ in range(2):
+        assert admin.post("/queue/owner/repo/90", data=fields).status_code == 303
+    assert len(site.store.reviews(issue=IssueReference("owner/repo", 90))) == 3 and site.status(90) == "dismissed"
+    admin.post("/queue/undo", data={"csrf": fields["csrf"]})
+    assert site.status(90) == "open"
+    admin.post("/queue/owner/repo/90", data=fields)
+    assert site.status(90) == "dismissed"
+
+
 def test_correcting_and_leaving_open_and_none_of_these(site: Queue, admin: httpx.Client) -> None:
     verdict_id = site.add(4, "exhausted timeout")
     token = csrf(admin.get("/queue/owner/repo/4"))

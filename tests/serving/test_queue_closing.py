@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import pytest
@@ -111,6 +113,35 @@ def test_nothing_is_closed_where_nobody_could_close_it_on_github(site: Queue, ad
         site.store.save_repository("owner/repo", enabled=True)
 
 
+def test_of_two_people_who_close_an_issue_at_once_one_does(site: Queue, admin: httpx.Client) -> None:
+    with visitor(site) as other:
+        log_in(other)
+        for number in range(20, 30):
+            site.add(number, "hangs")
+            data = [{"csrf": csrf(client.get("/queue")), "what": "completed"} for client in (admin, other)]
+            send = partial(httpx.Client.post, url=f"/queue/owner/repo/{number}/act")
+            with ThreadPoolExecutor() as pool:
+                sent = [pool.submit(send, client, data=each) for client, each in zip((admin, other), data, strict=True)]
+                statuses = sorted(answer.result().status_code for answer in sent)
+            assert statuses == [303, 409] and len(site.store.acts(IssueReference("owner/repo", number))) == 1
+
+
+def test_undo_takes_back_what_its_page_names_once(site: Queue, admin: httpx.Client) -> None:
+    for number, title in ((40, "hangs"), (41, "exhausted"), (42, "segfault")):
+        site.add(number, title)
+    act(admin, 40, what="completed")
+    page = admin.get("/queue").text
+    named = {"csrf": csrf(admin.get("/queue")), "at": page.partition('name="at" value="')[2].partition('"')[0]}
+    act(admin, 41, what="completed")  # in another tab
+    for _ in range(2):
+        admin.post("/queue/undo", data=named)
+    assert (state(site, 40), state(site, 41)) == ("open", "closed")
+    assert admin.post("/queue/undo", data={**named, "at": "x"}).status_code == 400
+    for strange in ("nan", "inf", "-1e999"):
+        assert admin.post("/queue/undo", data={**named, "at": strange}).headers["location"] == "/queue"
+    assert state(site, 41) == "closed"
+
+
 # ---------------------------------------------------------------- GitHub
 
 
@@ -171,6 +202,25 @@ def test_undo_leaves_what_a_person_set_before_or_closed_later(github: GitHub) ->
     reopen(client, issue, was_duplicate=True)
     assert (github.issues[ISSUE]["state"], github.labels(ISSUE)) == ("closed", ["duplicate"])
     assert github.comments(ISSUE) == []  # the comment was ours
+
+
+def test_an_issue_that_somebody_closed_again_is_not_open_after_undo(
+    github: GitHub, sqlite_store: Store, job: Job
+) -> None:
+    github.open(ISSUE, "A hang", "It hangs.")
+    client = Client(github.token, github.url, login=BOT["login"])
+    issue = Issue(
+        repository="owner/repo", number=1, title="t", body="b", author="a", url="u", created_at=1.0, updated_at=1.0
+    )
+    sqlite_store.save_issue(issue)
+    sqlite_store.add_act(row("completed"))
+    bring_in_step(client, sqlite_store, job)
+    github.edit(ISSUE, {"state": "open"}, PERSON)
+    github.edit(ISSUE, {"state": "closed", "state_reason": "completed"}, PERSON)
+    sqlite_store.undo_act(sqlite_store.acts(IssueReference("owner/repo", 1))[0])
+    bring_in_step(client, sqlite_store, job)
+    found = sqlite_store.get_issue("owner/repo", 1)
+    assert found is not None and found.state == github.issues[ISSUE]["state"] == "closed"
 
 
 @pytest.mark.parametrize("number", [12, None])

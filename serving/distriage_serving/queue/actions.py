@@ -42,16 +42,17 @@ def _decide_many(request: Request, fields: Fields) -> Response:
 
 @router.post("/undo")
 async def undo(request: Request) -> Response:
-    """Take back what the person did last: an act, or a decision."""
+    """Take back what the page names, or else what the person did last: an act, or a decision."""
     return await write(request, _undo, request, await read_form(request))
 
 
 def _undo(request: Request, fields: Fields) -> Response:
     visit = Visit(request, fields)
     query = _query(visit, fields)
-    if (acted := undo_last(visit)) is not None:
+    at = _read_time(fields.get("at", [""])[0])
+    if (acted := undo_last(visit, at)) is not None:
         return go_to(issue_href(acted.repository, acted.number, query))
-    issues = {(row.repository, row.number) for row in visit.decisions.undo()}
+    issues = {(row.repository, row.number) for row in visit.decisions.undo(at)}
     return go_to(issue_href(*issues.pop(), query)) if len(issues) == 1 else go_to(list_href(query))
 
 
@@ -82,6 +83,14 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
     visit.decisions.decide([(stored, choices)])
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
+
+
+def _read_time(text: str) -> float | None:
+    """Of what is to be taken back: another tab may have done something since."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise ProblemError(400, "bad-request", f"at: {text[:80]!r}; expected seconds since 1970") from None
 
 
 def _query(visit: Visit, fields: Fields) -> str:

@@ -15,7 +15,7 @@ from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.sessions import Fields, read_form
-from distriage_serving.queue.visit import NOTICE_S, Visit
+from distriage_serving.queue.visit import NOTICE_S, Notice, Visit
 from distriage_serving.store import SNOOZE, Act, Store, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
@@ -51,17 +51,23 @@ def _act_on(request: Request, fields: Fields, repository: str, number: int) -> R
         act.until = now + int(days) * 86400
     elif act.what not in CLOSES:
         raise ProblemError(400, "bad-request", f"what: {act.what[:80]!r}; expected {', '.join([*CLOSES, SNOOZE])}")
-    elif issue.state != "open":
-        raise ProblemError(409, "conflict", f"the issue is {issue.state} on GitHub already")
     if act.what == "duplicate":
         act.duplicate_of = _other(fields.get("of", [""])[0], number)
     with visit.store.transaction():
-        visit.store.add_act(act)
         if act.what in CLOSES:
-            _write_back(visit.store, act)
-            visit.store.set_state(act.reference, "closed", issue.updated_at)
+            _close(visit.store, act)
+        visit.store.add_act(act)
     query = filters.query
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
+
+
+def _close(store: Store, act: Act) -> None:
+    issue = store.get_issue(act.repository, act.number, lock=True)  # two people may close it at the same moment
+    if issue is None or issue.state != "open":
+        state = "gone" if issue is None else issue.state
+        raise ProblemError(409, "conflict", f"the issue is {state} on GitHub already")
+    _write_back(store, act)
+    store.set_state(act.reference, "closed", issue.updated_at)
 
 
 def _other(text: str, number: int) -> int:
@@ -71,14 +77,13 @@ def _other(text: str, number: int) -> int:
     return other
 
 
-def undo_last(visit: Visit) -> IssueReference | None:
-    """Take a person's newest act back, if it is newer than the newest decision; else None."""
-    act = newest_act(visit)
+def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
+    """Take a person's newest act back, if it is newer than the newest decision, or the act of a time; else None."""
+    act = newest_act(visit, at)
     if act is None:
         return None
     with visit.store.transaction():
-        visit.store.undo_act(act)
-        if act.what in CLOSES:
+        if visit.store.undo_act(act) and act.what in CLOSES:
             _write_back(visit.store, act)
             issue = visit.store.get_issue(act.repository, act.number)
             if issue is not None:
@@ -86,12 +91,12 @@ def undo_last(visit: Visit) -> IssueReference | None:
     return act.reference
 
 
-def newest_act(visit: Visit) -> Act | None:
-    """A person's newest act that can be undone, unless a decision is newer."""
-    act = visit.store.last_act(visit.session.who, visit.store.clock() - UNDO_S)
-    if act is None or not visit.session.sees(act.repository):
+def newest_act(visit: Visit, at: float | None = None) -> Act | None:
+    """A person's newest act that can be undone, unless a decision is newer; or the act of a time."""
+    act = visit.store.last_act(visit.session.who, visit.store.clock() - UNDO_S, visit.seen, at)
+    if act is None:
         return None
-    decided = visit.decisions.last()
+    decided = visit.decisions.last(at)
     return None if decided and decided[0].at > act.at else act
 
 
@@ -110,9 +115,9 @@ def _write_back(store: Store, act: Act) -> None:
     store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
 
 
-def notice(visit: Visit) -> str | None:
+def notice(visit: Visit) -> Notice | None:
     """What this person did just now."""
     act = newest_act(visit)
     if act is None or act.at < visit.store.clock() - NOTICE_S:
         return visit.notice()
-    return f"{describe(act)}: {act.reference}"
+    return Notice(f"{describe(act)}: {act.reference}", act.at)

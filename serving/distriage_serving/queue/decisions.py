@@ -146,8 +146,8 @@ class Decisions:
         """
         now = self._store.clock()
         for piece in _pieces(decided):
-            rows = self._reviews(piece, now)
             with self._store.transaction():
+                rows = self._unsaid(self._reviews(piece, now))
                 self._store.add_reviews(*rows)
                 self._write_back({(row.repository, row.number) for row in rows})
 
@@ -171,15 +171,29 @@ class Decisions:
             for predicted, probability in [_predicted(stored.verdict, axis)]
         ]
 
-    def last(self) -> list[Review]:
-        """The newest decision of this person that can be undone; empty: there is none."""
-        session = self._session
-        return self._store.last_decision(session.who, self._store.clock() - UNDO_S, session.repositories)
+    def _unsaid(self, rows: Sequence[Review]) -> list[Review]:
+        """Those that say something new: a second click says the same again, and one undo would leave it."""
+        said: set[tuple[str, int, str, str | None]] = set()
+        for repository, number in sorted({(row.repository, row.number) for row in rows}):
+            self._store.get_issue(repository, number, lock=True)  # the first click may be on its way
+            latest = {row.axis: row for row in self._store.reviews(issue=IssueReference(repository, number))}
+            verdicts = {row.verdict_id for row in rows if (row.repository, row.number) == (repository, number)}
+            said |= {
+                (repository, number, axis, row.label)
+                for axis, row in latest.items()
+                if (row.who, row.how) == (self._session.who, "queue") and row.verdict_id in verdicts
+            }
+        return [row for row in rows if (row.repository, row.number, row.axis, row.label) not in said]
 
-    def undo(self) -> list[Review]:
-        """Take the newest decision back; empty: there is none."""
+    def last(self, at: float | None = None) -> list[Review]:
+        """The newest decision of this person that can be undone, or the one of a time; empty: there is none."""
+        session = self._session
+        return self._store.last_decision(session.who, self._store.clock() - UNDO_S, session.repositories, at)
+
+    def undo(self, at: float | None = None) -> list[Review]:
+        """Take the newest decision back, or the one of a time; empty: there is none."""
         of_issue: dict[tuple[str, int], list[int]] = {}
-        for row in self.last():
+        for row in self.last(at):
             of_issue.setdefault((row.repository, row.number), []).append(row.id)
         undone: list[Review] = []
         for piece in _pieces(list(of_issue.values())):

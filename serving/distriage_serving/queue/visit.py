@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -17,6 +18,14 @@ from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError
 
 NOTICE_S: Final = 120  # so long a page offers to undo the last decision
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a person did just now; `at` names it to whoever takes it back."""
+
+    text: str
+    at: float
 
 
 class Visit:
@@ -50,16 +59,17 @@ class Visit:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
         return read_filters(query, self.taxonomy, self.repositories())
 
-    def notice(self) -> str | None:
+    def notice(self) -> Notice | None:
         """What this person decided just now."""
         rows = self.decisions.last()
         if not rows or rows[0].at < self.store.clock() - NOTICE_S:
             return None
         issues = sorted({(row.repository, row.number) for row in rows})
         if len(issues) > 1:
-            return f"Decided {len(issues)} issues."
+            return Notice(f"Decided {len(issues)} issues.", rows[0].at)
         issue = self.store.get_issue(*issues[0])
-        return f"{issue.status.capitalize() if issue is not None else 'Decided'}: {issues[0][0]}#{issues[0][1]}"
+        status = issue.status.capitalize() if issue is not None else "Decided"
+        return Notice(f"{status}: {issues[0][0]}#{issues[0][1]}", rows[0].at)
 
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.

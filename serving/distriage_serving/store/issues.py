@@ -117,10 +117,15 @@ class Issues(Database):
         with self._session(writes=False) as session:
             return {number: (updated_at, digest) for number, updated_at, digest in session.execute(wanted)}
 
-    def get_issue(self, repository: str, number: int) -> Issue | None:
-        """The whole issue, if it is known."""
-        with self._session(writes=False) as session:
-            return session.scalar(select(Issue).where(Issue.repository == repository, Issue.number == number))
+    def get_issue(self, repository: str, number: int, *, lock: bool = False) -> Issue | None:
+        """The whole issue, if it is known.
+
+        Args:
+            lock: Until the transaction ends, nobody else changes what is noted about it.
+        """
+        wanted = select(Issue).where(Issue.repository == repository, Issue.number == number)
+        with self._session(writes=lock) as session:
+            return session.scalar(wanted.with_for_update(key_share=True) if lock else wanted)
 
     def save_verdict(self, stored: StoredVerdict, taxonomy: Taxonomy, labelled: Collection[str] | None = None) -> int:
         """Store a verdict as the latest one of its issue.

@@ -4,10 +4,15 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const one = (selector, root = document) => root.querySelector(selector);
   const help = one("#help");
-  let leaving = false; // a second key press must not decide twice
+  let leaving = false; // a second key press or click must not decide twice
   document.documentElement.classList.add("js");
   addEventListener("pageshow", () => { leaving = false; });
-  document.addEventListener("submit", (event) => { if (event.target.method === "post") leaving = true; });
+  document.addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (leaving) event.preventDefault();
+    leaving = true;
+    setTimeout(() => { leaving = false; }, 5000); // who stops the page may try again
+  });
 
   // ---------------------------------------------------------------- list
   const rows = () => all("[data-row]");
@@ -39,7 +44,7 @@
   const ASK_FROM = 6;
   document.addEventListener("submit", (event) => {
     const count = selected().length;
-    if (event.target.id !== "bulk" || count < ASK_FROM) return;
+    if (event.defaultPrevented || event.target.id !== "bulk" || count < ASK_FROM) return;
     const what = event.submitter?.value === "dismiss" ? "Dismiss" : "Accept";
     if (confirm(`${what} ${count} issues?`)) return;
     event.preventDefault();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, Literal
 
 from sqlalchemy import ColumnElement, Index, exists, select, update
@@ -65,16 +66,32 @@ class Acts(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted.order_by(Act.id.desc())))
 
-    def last_act(self, who: str, since: float) -> Act | None:
-        """A person's newest act since then that stands."""
+    def last_act(
+        self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
+    ) -> Act | None:
+        """A person's newest act since then that stands.
+
+        Args:
+            repositories: None: in any.
+            at: Only one of this time; None: of any.
+        """
         wanted = select(Act).where(Act.who == who, Act.at >= since, Act.undone_at.is_(None))
+        if repositories is not None:
+            wanted = wanted.where(Act.repository.in_(list(repositories)))
+        if at is not None:
+            wanted = wanted.where(Act.at == at)
         with self._session(writes=False) as session:
             return session.scalar(wanted.order_by(Act.at.desc(), Act.id.desc()).limit(1))
 
-    def undo_act(self, act: Act) -> None:
-        """Take an act back."""
+    def undo_act(self, act: Act) -> bool:
+        """Take an act back.
+
+        Returns:
+            False: somebody has.
+        """
+        this = update(Act).where(Act.id == act.id, Act.undone_at.is_(None)).values(undone_at=self.clock())
         with self._session(writes=True) as session:
-            session.execute(update(Act).where(Act.id == act.id, Act.undone_at.is_(None)).values(undone_at=self.clock()))
+            return session.scalar(this.returning(Act.id)) is not None
 
     def note_act(self, act: Act, *, carried_out: bool) -> None:
         """Note whether GitHub shows an act."""
