@@ -13,6 +13,7 @@ from distriage.errors import BundleError
 from distriage.own.features import AXES_WEIGHT, VECTOR_WEIGHT, Reading, Scales
 from distriage.own.labels import ARRAYS, MANIFEST, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.text import prepare
 from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line
@@ -59,6 +60,19 @@ def test_own_labels_follow_from_the_words(keyword_bundle: Path, own_labels: Path
     assert found[0].probability > 0.8 and {item.label for item in found} == {"docs", "crash", "speed"}
     assert [item.probability for item in found] == sorted((item.probability for item in found), reverse=True)
     assert Classifier(keyword_bundle, threads=1).classify(REPORT).own is None
+
+
+def test_a_label_is_given_at_its_threshold_and_not_below(
+    keyword_bundle: Path, own_labels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = OwnLabels(own_labels, Bundle(keyword_bundle))
+    report = prepare(REPORT.title, REPORT.body)
+    (prediction,) = Classifier(keyword_bundle, threads=1).predict_inputs([report])
+    least = [head.threshold for head in own.manifest.labels]
+    assert None not in least
+    for moved, given in ((0.0, True), (-1e-9, False)):
+        monkeypatch.setattr(own, "probabilities", lambda _, moved=moved: np.array(least) + moved)
+        assert [item.applied for item in own(report, prediction)] == [given] * len(least)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +160,7 @@ def damage(folder: Path, what: str) -> str:
             fewer = {**manifest, "labels": manifest["labels"][1:], "arrays_sha256": ""}
             (folder / MANIFEST).write_text(json.dumps(fewer))
             return ARRAYS
-        case "out of range" | "out of order" | "infinite":
+        case "out of range" | "out of order" | "infinite" | "no scale":
             with np.load(folder / ARRAYS) as arrays:
                 values = dict(arrays)
             values["buckets"] = {
@@ -154,6 +168,7 @@ def damage(folder: Path, what: str) -> str:
                 "out of order": values["buckets"][::-1],
             }.get(what, values["buckets"])
             values["bias"] = values["bias"] + (np.inf if what == "infinite" else 0)
+            values["scale"] = values["scale"] * (what != "no scale")
             np.savez(folder / ARRAYS, **values)
             return ARRAYS
     return MANIFEST
@@ -177,6 +192,7 @@ def damage(folder: Path, what: str) -> str:
         "out of range",
         "out of order",
         "infinite",
+        "no scale",
     ],
 )
 def test_a_damaged_folder_is_refused_in_one_line(

@@ -194,7 +194,7 @@ def test_accepting_many_confirms_the_own_labels_that_are_given(site: Queue, admi
 def shelf(tmp_path: Path, own_labels: Path) -> Path:
     """A folder with the heads of two repositories."""
     shutil.copytree(own_labels, tmp_path / "shelf" / "owner" / "repo")
-    rename(Path(shutil.copytree(own_labels, tmp_path / "shelf" / "another")), "a/b", "guide")
+    rename(Path(shutil.copytree(own_labels, tmp_path / "shelf" / "another")), "A/b", "guide")
     return tmp_path / "shelf"
 
 

@@ -88,6 +88,14 @@ def test_what_looks_like_the_end_of_a_line_inside_a_review_is_none(tmp_path: Pat
     assert read_own_reviews(write_reviews(tmp_path / "reviews.jsonl", said), REPOSITORY) == said
 
 
+def test_reviews_of_other_repositories_and_of_axes_are_left_out_and_the_others_ordered_by_date(tmp_path: Path) -> None:
+    later = review(1, "x", right=False, at=datetime(2025, 2, 1, tzinfo=UTC))
+    first = review(1, "x", right=True, repository=REPOSITORY.upper())
+    others = [review(1, "x", right=True, repository="a/b"), review(1, "hang", right=True, axis="symptom")]
+    file = write_reviews(tmp_path / "reviews.jsonl", [later, *others, first])
+    assert read_own_reviews(file, REPOSITORY) == [first, later]
+
+
 def test_the_latest_review_of_a_label_counts() -> None:
     past = [PastIssue(1, "t", "b", "", 1.0, (), False)]
     assert with_reviews(past, [review(1, "x", right=True), review(1, "x", right=False)]).issues == tuple(past)
