@@ -111,6 +111,16 @@ def test_a_command_counts_on_a_locked_issue_too(bot: Bot) -> None:
     assert bot.github.labels(ISSUE) == [OOM]
 
 
+def test_a_label_of_a_rewritten_report_that_could_not_be_taken_off_is_taken_off_later(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.issues[ISSUE] |= {"title": "Out of memory", "body": "memory exhausted exhausted"}
+    bot.github.troubles.append(Trouble(r"^DELETE .*/labels/", faults.integration()))
+    bot.issue("edited")
+    assert HANG in bot.github.labels(ISSUE)
+    bot.issue("reopened")
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
 def test_a_decision_in_the_queue_is_written_back_and_taken_back(bot: Bot) -> None:
     bot.issue("opened")
     decided = Review(

@@ -16,7 +16,7 @@ from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
 from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
-from support.faults import Trouble, message
+from support.faults import Fault, Trouble, message
 from support.github import INSTALLATION, PERSON
 
 FILE = "owner/repo/.github/distriage.yml"
@@ -120,6 +120,13 @@ def test_a_repository_is_compared_now_and_then_and_without_changes_nothing_is_wr
     reconciled(bot)
     assert len(bot.writes()) == writes
     assert [job.state for job in bot.store.list_work(Job) if job.kind == "triage"] == ["done"]
+
+
+def test_an_open_issue_that_the_list_leaves_out_stays_open(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.github.troubles.append(Trouble(r"^GET /repos/owner/repo/issues\?", Fault(200, "[]")))
+    reconciled(bot)
+    assert bot.stored().state == "open"
 
 
 def test_a_repository_that_shows_no_issues_is_not_asked_again_and_again(bot: Bot) -> None:

@@ -124,3 +124,14 @@ def test_a_deferral_is_no_attempt_and_says_why(store: Store, clock: Clock) -> No
         assert store.defer(job, clock.now + 30, "80 writes in this minute") == "waiting"
         clock.now += 30
     assert [job.last_error for job in store.list_work(Job, "waiting")] == ["80 writes in this minute"]
+
+
+def test_who_answers_for_one_item_leaves_all_others_alone(store: Store) -> None:
+    for id_ in ("d1", "d2"):
+        store.add_delivery(delivery(id_))
+    one, other = store.lease(Delivery, "a", 60, 2)
+    store.finish(one)
+    store.extend(other, 60)
+    with pytest.raises(LeaseLostError):
+        store.finish(put(store))  # which nobody has leased
+    assert store.counts()["deliveries"]["leased"] == store.counts()["jobs"]["waiting"] == 1

@@ -64,6 +64,14 @@ def test_jobs_of_one_issue_run_one_at_a_time_in_the_order_of_their_times(store: 
     assert [job.kind for job in store.lease(Job, "b", 60, 10)] == ["triage"]
 
 
+def test_a_job_that_waits_for_another_of_its_issue_keeps_nobody_from_the_next_issue(store: Store) -> None:
+    put(store, 1, "triage")
+    store.lease(Job, "a", 60)
+    put(store, 1, "verdict")
+    put(store, 2, "triage")
+    assert [job.issue for job in store.lease(Job, "b", 60)] == [2]
+
+
 def test_an_expired_job_is_taken_over_before_the_rest_of_its_issue(store: Store, clock: Clock) -> None:
     put(store, 1, "triage")
     [lost] = store.lease(Job, "a", 60)

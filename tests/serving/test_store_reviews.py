@@ -87,6 +87,14 @@ def test_what_two_people_say_at_the_same_moment_counts_in_the_order_of_their_tim
     assert found is not None and found.status == "dismissed"
 
 
+def test_an_axis_that_does_not_apply_needs_no_review(store: Store) -> None:
+    store.save_issue(issue())
+    store.save_verdict(prediction(symptom="apply", fix="not-applicable"), TAXONOMY, ["symptom", "fix"])
+    store.add_reviews(person("symptom", how="label"))
+    found = store.get_issue("owner/repo", 1)
+    assert found is not None and found.status == "accepted"
+
+
 def test_an_event_seen_twice_is_one_verdict(store: Store) -> None:
     first = store.add_reviews(person(how="unlabel", label=None))
     assert store.add_reviews(person(how="unlabel", label=None)) == first
