@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
+from distriage.references import IssueReference
 from distriage.types import Outcome
 from distriage.verdict import FirstReading
 from distriage_serving.store import (
+    Act,
+    Backfilled,
     IssueFilter,
     Store,
     report_digest,
 )
+from distriage_serving.store.database import values_of
 from distriage_serving.store.priority import DOUBLING_S, priority, unread_priority
 
 from support.databases import NOW, Clock
@@ -93,3 +99,27 @@ def test_need_is_impact_times_uncertainty_and_doubles_every_sixty_days() -> None
     least = make_verdict(differs, axis_verdict("kind", "question"))
     assert priority(least, NOW + 100 * DOUBLING_S, TAXONOMY) > priority(make_verdict(unsure), NOW, TAXONOMY)
     assert unread_priority(NOW) > priority(make_verdict(axis_verdict("kind", "other")), NOW, TAXONOMY)
+
+
+def test_issues_of_one_number_in_two_repositories_have_nothing_in_common(store: Store) -> None:
+    one, other = (IssueReference(name, 1) for name in ("owner/repo", "other/repo"))
+    for reference in (one, other):
+        store.save_issue(issue(repository=reference.repository))
+    before = store.get_issue("other/repo", 1)
+    kept = store.save_verdict(prediction(), TAXONOMY)
+    noted = Backfilled("hang", added=True, who="ada", at=NOW)
+    store.set_plan(kept, {"backfilled": [asdict(noted)]})
+    store.mark_carried_out(kept)
+    store.hold(one, held=True)
+    store.add_reviews(person())
+    store.set_state(one, "closed", NOW + 1)
+    store.add_act(Act(repository="owner/repo", number=1, what="snooze", who="ada", at=NOW, until=NOW + 60))
+    after = store.get_issue("other/repo", 1)
+    assert before is not None and after is not None and values_of(after) == values_of(before)
+    assert store.latest_verdict("other/repo", 1) is store.labelled_digest("other/repo", 1) is None
+    assert store.latest_verdict("owner/repo", 1) is not None and store.labelled_digest("owner/repo", 1) is not None
+    assert (store.backfilled(one), store.backfilled(other)) == ([noted], [])
+    assert (store.held_issues("owner/repo"), store.held_issues("other/repo")) == ([one], [])
+    assert (list(store.open_issues("owner/repo")), list(store.open_issues("other/repo"))) == ([], [1])
+    assert store.reviews(issue=other) == [] == store.acts(other)
+    assert store.count_issues(IssueFilter(awake_at=NOW)) == 1
