@@ -8,6 +8,7 @@ import pytest
 
 from distriage.references import IssueReference
 from distriage_serving.store import (
+    Act,
     Job,
     Lifecycle,
     Store,
@@ -167,6 +168,41 @@ def test_a_renamed_repository_takes_everything_along(store: Store, clock: Clock)
     assert store.rename_repository("new/name", "NEW/name")
     assert store.get_repository("new/name").display_name == "NEW/name"  # type: ignore[union-attr]
     clock.now += 1
+
+
+def test_after_a_rename_the_reviews_of_both_names_count_and_the_same_one_once(store: Store) -> None:
+    store.save_repository("owner/repo", installation_id=7)
+    for number in (1, 2):
+        for name in ("owner/repo", "new/name"):
+            store.save_issue(issue(number, repository=name))
+        store.add_reviews(person(number=number), person("stage", None, number=number))  # in one step
+    store.add_reviews(person(at=NOW - 9), person(repository="new/name"))
+    assert store.rename_repository("owner/repo", "new/name")
+    said = sorted((review.number, review.axis, review.at) for review in store.reviews(repositories=["new/name"]))
+    first = [(1, "stage", NOW), (1, "symptom", NOW - 9), (1, "symptom", NOW)]
+    assert said == [*first, (2, "stage", NOW), (2, "symptom", NOW)]
+    second = store.get_issue("new/name", 2)
+    assert second is not None and second.status == "corrected"
+    assert not store.rename_repository("un/known", "Un/Known")
+
+
+def test_a_rename_leaves_other_repositories_as_they_are(store: Store) -> None:
+    for name in ("owner/repo", "by/stander"):
+        store.save_repository(name, installation_id=7)
+        store.save_issue(issue(repository=name))
+        store.save_verdict(prediction(repository=name), TAXONOMY)
+        store.add_reviews(person(repository=name))
+        store.add_act(Act(repository=name, number=1, what="snooze", who="ada", at=NOW))
+        store.put_job(triage_job(IssueReference(name, 1), 7))
+    assert store.rename_repository("owner/repo", "new/name")
+    for name in ("new/name", "by/stander"):
+        reference = IssueReference(name, 1)
+        found = store.get_issue(name, 1)
+        assert found is not None and found.status == "accepted" and store.latest_verdict(name, 1) is not None
+        assert len(store.reviews(issue=reference)) == len(store.acts(reference)) == 1
+    assert [row.name for row in store.list_repositories()] == ["by/stander", "new/name"]
+    waiting = {(job.key, job.lane, job.repository) for job in store.list_work(Job, "waiting")}
+    assert waiting == {(f"triage:{name}#1", f"{name}#1", name) for name in ("new/name", "by/stander")}
 
 
 @pytest.mark.parametrize("state", ["closed", "deleted", "transferred"])
