@@ -9,6 +9,7 @@ import importlib.util
 import io
 import os
 import shutil
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -203,6 +204,30 @@ def shipped_bundle() -> Path:
     if not (folder / MANIFEST).is_file():
         pytest.skip(f"models/{folder.name} is not in this checkout")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shipped_classifier(shipped_bundle: Path) -> Classifier:
+    """The default model of the checkout, loaded."""
+    return Classifier(shipped_bundle, threads=1)
+
+
+@pytest.fixture(scope="session")
+def distributions(once: Once) -> Path:
+    """A folder with the source distribution of the checkout and the wheel that is built from it.
+
+    Without isolation: `pip install .` in `.ci/run` shows that pyproject.toml names what a build needs.
+    """
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.skip("needs hatchling: pip install 'distriage[dev]'")
+
+    def build(folder: Path) -> None:
+        script = Path(__file__).parent / "support" / "distributions.py"
+        command = [sys.executable, "-P", script, folder]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+    return once("distributions", build)
 
 
 @pytest.fixture(scope="session")

@@ -31,27 +31,19 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_an_installation_without_extras_is_light_and_works(tmp_path: Path) -> None:
-    """What `pip install .` brings into a bare environment, seen from outside the checkout."""
+def test_an_installation_without_extras_is_light_and_works(distributions: Path, tmp_path: Path) -> None:
+    """What the wheel brings into a bare environment, seen from outside the checkout."""
     environment = tmp_path / "venv"
-    assert run(sys.executable, "-m", "venv", environment, cwd=tmp_path).returncode == 0
+    assert run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path).returncode == 0
     binaries = environment / ("Scripts" if os.name == "nt" else "bin")
     python = binaries / "python"
-    probe = run(
-        python,
-        "-m",
-        "pip",
-        "download",
-        "-q",
-        "--no-deps",
-        "--dest",
-        tmp_path / "probe",
-        "hatchling>=1.27",
-        cwd=tmp_path,
-    )
-    if probe.returncode != 0:
-        pytest.skip(f"pip reaches no package index: {probe.stderr.strip().splitlines()[-1]}")
-    installed = run(python, "-m", "pip", "install", "-q", REPOSITORY, cwd=tmp_path)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    (wheel,) = distributions.glob("*.whl")
+    installed = run(*pip, "install", "-q", "--no-compile", wheel, cwd=tmp_path)
+    if installed.returncode != 0:
+        probe = run(*pip, "download", "-q", "--no-deps", "--dest", tmp_path / "probe", "hatchling>=1.27", cwd=tmp_path)
+        if probe.returncode != 0:
+            pytest.skip(f"pip reaches no package index: {probe.stderr.strip().splitlines()[-1]}")
     assert installed.returncode == 0, installed.stderr
 
     found = json.loads(run(python, "-c", PROBE, cwd=tmp_path).stdout)
