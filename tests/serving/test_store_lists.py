@@ -21,7 +21,6 @@ from distriage_serving.store import (
 )
 from distriage_serving.store.issues import WEEK_S
 from distriage_serving.store.paging import in_order
-from distriage_serving.store.schema import VerdictAxis
 
 from support.databases import NOW
 from support.stored_issues import TAXONOMY, issue, person, prediction
@@ -79,68 +78,51 @@ def test_counts_by_week_take_the_latest_prediction_only(store: Store) -> None:
     assert store.axis_counts(NOW + 1) == store.axis_counts(0, []) == []
 
 
+NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)"
+
+
 @pytest.fixture
 def many(store: Store) -> Iterator[Store]:
     """10,000 issues in two repositories, each with a prediction of one axis."""
-    sure = make_verdict()
+    key = {"repository": "'o/r' || (n % 2)", "number": "n"}
+    seen = {"title": "'t'", "body": "'b'", "author": "'a'", "url": "'u'", "labels": "'[]'", "digest": "'d'"}
+    times = {"created_at": f"{NOW} - n % 997", "updated_at": f"{NOW}"}
+    stands = {"state": "'open'", "status": "'open'", "priority": "n * 7919 % 1000 / 8.0", "held": "FALSE"}
+    said = {
+        "model": "'toy'",
+        "taxonomy_version": "'1'",
+        "digest": "'d'",
+        "verdict": "CAST(:verdict AS TEXT)",
+        "plan": "'null'",
+    }
+    axis = {"axis": "'stage'", "label": "'inference'", "probability": "0.5", "outcome": "'apply'", "labelled": "TRUE"}
+    rows: dict[str, dict[str, str]] = {
+        "issues": {**key, **seen, **times, **stands, "verdict_id": "n"},
+        "verdicts": {"id": "n", **key, **said, "made_at": f"{NOW}", "week_at": "0"},
+        "verdict_axes": {"verdict_id": "n", **axis},
+    }
+    verdict = {"verdict": json.dumps(make_verdict().model_dump())}
     with store._session(writes=True) as session:
-        seen = {
-            "title": "t",
-            "body": "b",
-            "author": "a",
-            "url": "u",
-            "state": "open",
-            "labels": [],
-            "updated_at": NOW,
-            "digest": "d",
-        }
-        issues = [
-            {
-                "repository": f"o/r{n % 2}",
-                "number": n,
-                "created_at": NOW - n % 997,
-                "priority": n * 7919 % 1000 / 8,
-                "status": "open",
-                "verdict_id": n,
-                **seen,
-            }
-            for n in range(1, 10_001)
-        ]
-        session.execute(Issue.__table__.insert(), issues)
-        said = {
-            "model": "toy",
-            "taxonomy_version": "1",
-            "digest": "d",
-            "verdict": sure,
-            "plan": None,
-            "made_at": NOW,
-            "week_at": 0,
-        }
-        session.execute(
-            StoredVerdict.__table__.insert(),
-            [{"id": n, "repository": f"o/r{n % 2}", "number": n, **said} for n in range(1, 10_001)],
-        )
-        axes = [
-            {"verdict_id": n, "axis": "stage", "label": "inference", "probability": 0.5, "outcome": "apply"}
-            for n in range(1, 10_001)
-        ]
-        session.execute(VerdictAxis.__table__.insert(), axes)
+        for table, columns in rows.items():
+            made = f"{NUMBERS} SELECT {', '.join(columns.values())} FROM numbers"
+            session.execute(text(f"INSERT INTO {table} ({', '.join(columns)}) {made}"), verdict)
         session.execute(text("ANALYZE"))
     yield store
 
 
 def test_paging_over_ten_thousand_issues_reads_an_index_and_misses_none(many: Store) -> None:
     seen: list[tuple[float, str, int]] = []
-    after = None
+    after, middle = None, None
     while True:
         page = many.list_issues(after=after, limit=2500)
         seen += [(item.priority, item.repository, item.number) for item, _ in page.items]
         after = page.next
         if after is None:
             break
+        middle = after if len(seen) == 5000 else middle
     assert len(seen) == len(set(seen)) == 10_000
     assert [key[0] for key in seen] == sorted((key[0] for key in seen), reverse=True)
-    middle = many.list_issues(limit=5000).next
+    assert middle is not None
     for sort, wanted, place in (
         ("priority", IssueFilter(), None),
         ("priority", IssueFilter(), middle),

@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,10 @@ from distriage.references import IssueReference
 from distriage.types import IssueReport
 from distriage_serving.store import Store
 
+from support import local_http
 from support.queue_demo import add_issue
 from support.server import ANEW, Running, running
+from support.waiting import WAIT_S
 
 TOKEN = "a-token-for-the-tests"
 REPOSITORIES = ("Owner/Repo", "owner/other")
@@ -66,36 +68,29 @@ class Queue:
 
     def multiply(self, number: int, count: int) -> None:
         """Copies of an issue and its verdict, numbered from 100,000, written at once."""
-        with sqlite3.connect(self.file) as connection:
-            connection.row_factory = sqlite3.Row
-            issue = dict(
+        issue = self.store.get_issue(REPOSITORIES[0], number)
+        assert issue is not None
+        copied = (
+            (
+                "issues",
+                f"repository = '{issue.repository}' and number = {number}",
+                {"number": "place", "verdict_id": "place", "priority": "priority - place / 1e6"},
+            ),
+            ("verdicts", f"id = {issue.verdict_id}", {"id": "place", "number": "place"}),
+            ("verdict_axes", f"verdict_id = {issue.verdict_id}", {"verdict_id": "place"}),
+        )
+        places = (
+            "with recursive places(place) as "
+            f"(values(100000) union all select place + 1 from places where place < {100_000 + count - 1})"
+        )
+        with closing(sqlite3.connect(self.file)) as connection, connection:
+            for table, condition, changed in copied:
+                names = [name for name, *_ in connection.execute(f"select * from {table} limit 0").description]
+                values = ", ".join(changed.get(name, name) for name in names)
                 connection.execute(
-                    "select * from issues where repository = ? and number = ?", (REPOSITORIES[0].lower(), number)
-                ).fetchone()
-            )
-            prediction = dict(
-                connection.execute("select * from verdicts where id = ?", (issue["verdict_id"],)).fetchone()
-            )
-            axes = [
-                dict(row)
-                for row in connection.execute("select * from verdict_axes where verdict_id = ?", (prediction["id"],))
-            ]
-            for place in range(100_000, 100_000 + count):
-                _insert(
-                    connection,
-                    "issues",
-                    {**issue, "number": place, "verdict_id": place, "priority": issue["priority"] - place / 1e6},
+                    f"insert into {table} ({', '.join(names)}) {places} "
+                    f"select {values} from {table}, places where {condition}"
                 )
-                _insert(connection, "verdicts", {**prediction, "id": place, "number": place})
-                for axis in axes:
-                    _insert(connection, "verdict_axes", {**axis, "verdict_id": place})
-        connection.close()
-
-
-def _insert(connection: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    connection.execute(
-        f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})", tuple(row.values())
-    )
 
 
 @contextmanager
@@ -113,7 +108,7 @@ def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Que
 
 def visitor(site: Queue) -> httpx.Client:
     """A browser, as far as these pages need one."""
-    return httpx.Client(base_url=site.url, headers={"Accept": "text/html"}, timeout=60, trust_env=False, limits=ANEW)
+    return local_http.Client(base_url=site.url, headers={"Accept": "text/html"}, timeout=WAIT_S, limits=ANEW)
 
 
 def csrf(page: httpx.Response) -> str:
