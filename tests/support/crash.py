@@ -257,15 +257,11 @@ def _state(store: Store, case: Case) -> str | None:
 
 
 @contextmanager
-def postgresql() -> Iterator[str]:
-    """A database of a PostgreSQL of its own."""
+def postgresql(folder: Path) -> Iterator[str]:
+    """A database of a PostgreSQL of its own, which is noted in a folder."""
     programs = databases._programs()
     assert programs is not None, "needs PostgreSQL: apt-get install postgresql"
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        databases._server(programs, Path(folder)) as server,
-        databases.fresh_postgresql(server) as url,
-    ):
+    with databases._server(programs, folder) as server, databases.fresh_postgresql(server) as url:
         yield url
 
 
@@ -283,7 +279,7 @@ def main() -> None:
     sys.stdout.write("database    " + "  ".join(columns) + "\n")
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         for name in ["sqlite", "postgresql"] if options.database == "both" else [options.database]:
-            url = f"sqlite:///{folder}/store.db" if name == "sqlite" else stack.enter_context(postgresql())
+            url = f"sqlite:///{folder}/store.db" if name == "sqlite" else stack.enter_context(postgresql(Path(folder)))
             figures = crash(
                 url, Path(folder), options.deliveries, options.kills, options.seed, second_reader=options.second_reader
             )
