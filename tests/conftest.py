@@ -47,7 +47,13 @@ settings.register_profile(
 settings.load_profile("distriage")
 
 WAITING_WORKERS = 2
-LONGEST_FIRST = ("container", "slow", "browser")
+# What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
+LONGEST_FIRST = (
+    *("test_container", "test_crash", "test_studies", "test_bench", "test_train", "test_install", "test_whole_path"),
+    *("test_export", "test_other_encoders", "test_queue_browser", "test_training_commands", "test_cluster"),
+    *("test_release", "test_rolling_restart", "test_export_bundle", "test_equal", "test_github_requests"),
+)
+THEN = ("container", "slow", "browser")  # markers
 Once = Callable[[str, Callable[[Path], object]], Path]
 MARKS = {  # fixture -> marker
     **dict.fromkeys(("tiny_run", "finished", "prism_at", "statuses", "many"), "slow"),
@@ -64,13 +70,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their fixtures, and begin with what takes longest: files are dealt out to the workers in order."""
+    named = {name: place for place, name in enumerate(LONGEST_FIRST)}
     for item in items:
         for fixture in MARKS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKS[fixture])
     ranks: dict[Path, int] = {}
     for item in items:
-        rank = min((place for place, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name)), default=9)
-        ranks[item.path] = min(rank, ranks.get(item.path, 9))
+        rank = min((place for place, name in enumerate(THEN, 100) if item.get_closest_marker(name)), default=200)
+        ranks[item.path] = min(named.get(item.path.stem, rank), ranks.get(item.path, 200))
     items.sort(key=lambda item: ranks[item.path])
 
 
@@ -231,11 +238,11 @@ def distributions(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
-def keyword_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def keyword_bundle(once: Once) -> Path:
     """A toy model that hears single words; see `keyword_model.py`."""
     if importlib.util.find_spec("onnx") is None:
         pytest.skip("needs onnx: pip install 'distriage[train]'")
-    return keyword_model.build(tmp_path_factory.mktemp("toy") / "toy")
+    return once("keywords", lambda folder: keyword_model.build(folder / "toy")) / "toy"
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ MIRROR = "http://deb.debian.org/debian"
 # The image python:3.11-slim-bookworm is Debian 12 with Python 3.11, which Debian 12 has too.
 BASE = "python:3.11.13-slim-bookworm"
 PACKAGES = "ca-certificates,python3,python3-venv"
-# Nothing here is worth a flush to a disk. To leave out manuals costs more, since mmdebstrap filters in Python then.
+# Nothing here is worth a flush to a disk, and nobody searches for packages by their descriptions.
 LIGHT = ("--dpkgopt=force-unsafe-io", '--aptopt=Acquire::Languages "none"')
 FROM_HERE = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt")  # how this machine reaches a package index
 # The wheel that a build makes is unpacked at once: its 50 MB of model need not be deflated for that.
