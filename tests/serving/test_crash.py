@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +45,18 @@ def a_worker(store: Store, github: GitHub, classifier: Classifier) -> Worker:
     return Worker(store, App(APP_ID, app_key(), github.url), LocalJudge(classifier), threading.Event(), Timing(0.0))
 
 
-def work_and_die(step: int, url: str, github: GitHub, classifier: Classifier) -> int | None:
+@contextmanager
+def a_store(empty: Path) -> Iterator[Store]:
+    """A store in memory with nothing in it; other processes may open its URL."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        shutil.copyfile(empty, f"{folder}/store.db")
+        with Store.open(f"sqlite:///{folder}/store.db") as store:
+            yield store
+
+
+def work_and_die(step: int, store: Store, github: GitHub, classifier: Classifier) -> int | None:
     """Let another process work until a step; its exit code."""
-    arguments = (step, url, github.url, str(classifier.bundle.path), app_key_pem())
+    arguments = (step, str(store._engine.url), github.url, str(classifier.bundle.path), app_key_pem())
     process = crash_worker.forkserver().Process(target=crash_worker.work_until, args=arguments)
     process.start()
     process.join()
@@ -67,7 +79,7 @@ def deliver(store: Store, github: GitHub, action: str, event_name: str, **more: 
 
 
 def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
-    github: GitHub, keyword_classifier: Classifier
+    github: GitHub, keyword_classifier: Classifier, empty_store: Path
 ) -> None:
     step, died = 0, 0
     survived = False
@@ -77,9 +89,9 @@ def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
         github.timelines.clear()
         github.repository_labels.clear()
         github.tokens.clear()
-        with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+        with a_store(empty_store) as store:
             deliver(store, github, "opened", "issues")
-            exit_code = work_and_die(step, f"sqlite:///{folder}/store.db", github, keyword_classifier)
+            exit_code = work_and_die(step, store, github, keyword_classifier)
             survived = exit_code == 0
             died += exit_code == -signal.SIGKILL
             assert survived or exit_code == -signal.SIGKILL
@@ -95,11 +107,13 @@ def test_sigkill_at_any_step_loses_nothing_and_does_nothing_twice(
 
 
 @pytest.mark.parametrize("undo", [False, True])
-def test_a_command_killed_in_the_middle_counts_once(github: GitHub, keyword_classifier: Classifier, undo: bool) -> None:
+def test_a_command_killed_in_the_middle_counts_once(
+    github: GitHub, keyword_classifier: Classifier, empty_store: Path, undo: bool
+) -> None:
     for step in range(9, 18, 2):
         github.open(ISSUE, "It hangs", "hangs hangs hangs")
         github.timelines.clear()
-        with tempfile.TemporaryDirectory(dir=MEMORY) as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+        with a_store(empty_store) as store:
             worker = a_worker(store, github, keyword_classifier)
             deliver(store, github, "opened", "issues")
             while worker.step():
@@ -117,7 +131,7 @@ def test_a_command_killed_in_the_middle_counts_once(github: GitHub, keyword_clas
                 "issue_comment",
                 comment=github.comment(ISSUE, "/triage undo" if undo else "/triage wrong symptom=oom", PERSON),
             )
-            exit_code = work_and_die(step, f"sqlite:///{folder}/store.db", github, keyword_classifier)
+            exit_code = work_and_die(step, store, github, keyword_classifier)
             assert exit_code == -signal.SIGKILL
             later = store.clock() + 10
             store.clock = lambda: later  # noqa: B023
