@@ -5,6 +5,7 @@ No test reaches a network, save those marked `container`, which install the proj
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import io
 import os
@@ -79,6 +80,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rank = min((place for place, name in enumerate(THEN, 100) if item.get_closest_marker(name)), default=200)
         ranks[item.path] = min(named.get(item.path.stem, rank), ranks.get(item.path, 200))
     items.sort(key=lambda item: ranks[item.path])
+
+
+def pytest_collection() -> None:
+    """What the test modules import stays to the end: it need not be searched for cycles while it is loaded, ..."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """... nor, a million objects with PyTorch's, at each full collection afterwards."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
