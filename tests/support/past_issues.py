@@ -44,8 +44,8 @@ def write_history(file: Path, items: Sequence[Mapping[str, Any]]) -> Path:
     return file
 
 
-def learned_folder(folder: Path, bundle: Path) -> Path:
-    """What `distriage learn` writes for `plain_history`."""
+def learned_folder(folder: Path, bundle: Path, items: Sequence[Mapping[str, Any]] | None = None) -> Path:
+    """What `distriage learn` writes for these items; None: for `plain_history`."""
     from distriage.classifier import Classifier
     from distriage.history import load_history
     from distriage_training.learn.examples import Wishes, usable
@@ -53,7 +53,7 @@ def learned_folder(folder: Path, bundle: Path) -> Path:
     from distriage_training.learn.thresholds import Promise
 
     folder.mkdir(parents=True, exist_ok=True)
-    _, history = load_history(write_history(folder / "history.jsonl", plain_history()))
+    _, history = load_history(write_history(folder / "history.jsonl", plain_history() if items is None else items))
     classifier, past, promise = Classifier(bundle, threads=1), usable(history.issues), Promise(0.8, 0.9)
     readings = read_issues(classifier, past.kept, lambda *_: None)
     result = learn_and_measure(past, Wishes(), readings, promise, lambda *_: None)

@@ -21,7 +21,7 @@ from distriage_training.learn.compare import MIN_ISSUES, Row
 from distriage_training.learn.reviews import read_own_reviews, with_reviews
 
 from support.command_line import Command, assert_one_line
-from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
+from support.past_issues import REPOSITORY, WORDS, learned_folder, plain_history, write_history
 
 
 def review(number: int, label: str, *, right: bool, repository: str = REPOSITORY, **changes: Any) -> ReviewRecord:
@@ -155,13 +155,16 @@ def test_worse_only_where_the_whole_interval_says_so() -> None:
     assert Row("x", MIN_ISSUES, 0.5, 0.9, (9, 10), (0, 0), (0.1, 0.5)).outcome == "better"
 
 
-@pytest.fixture
-def learned(command: Command, keyword_bundle: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def first(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Heads learned from the first 240 issues."""
-    history = write_history(tmp_path / "first.jsonl", dated(240))
-    done = command("learn", "--issues", history, "--model", keyword_bundle, "--output", tmp_path / "own")
-    assert done.code == 0
-    return tmp_path / "own"
+    return learned_folder(tmp_path_factory.mktemp("first"), keyword_bundle, dated(240))
+
+
+@pytest.fixture
+def learned(first: Path, tmp_path: Path) -> Path:
+    """A copy of them to learn again into."""
+    return Path(shutil.copytree(first, tmp_path / "own"))
 
 
 def again(command: Command, model: Path, own: Path, items: Sequence[Mapping[str, Any]], *more: object) -> Any:
