@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,15 +34,18 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Builds a toy model that hears `words` and says what it was trained on."""
+def make(keyword_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Builds a toy model that hears `words` and says what it was trained on; one that hears all of them is a copy."""
 
     def build(
         name: str, words: Mapping[str, Mapping[int, float]] = keyword_model.WORDS, trained_on: Sequence[str] | None = ()
     ) -> Path:
-        with monkeypatch.context() as patch:
-            patch.setattr(keyword_model, "WORDS", words)
-            folder = keyword_model.build(tmp_path / name)
+        if words is keyword_model.WORDS:
+            folder = Path(shutil.copytree(keyword_bundle, tmp_path / name))
+        else:
+            with monkeypatch.context() as patch:
+                patch.setattr(keyword_model, "WORDS", words)
+                folder = keyword_model.build(tmp_path / name)
         if trained_on is not None:
             (folder / "trained-on.txt").write_text(
                 "".join(f"{thread_digest(identifier)}\n" for identifier in trained_on), encoding="ascii"
