@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,15 +82,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks[item.path])
 
 
-def pytest_collection() -> None:
-    """What the test modules import stays to the end: it need not be searched for cycles while it is loaded, ..."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What test modules import stays to the end: half a million objects and more, never searched for cycles."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """... nor, a million objects with PyTorch's, at each full collection afterwards."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
