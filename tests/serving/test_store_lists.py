@@ -170,9 +170,11 @@ def explain(store: Store, wanted: IssueFilter, sort: Sort, after: str | None) ->
         ["priority", "1", "o/r", 1],
         ["priority", float("nan"), "o/r", 1],
         ["priority", 1.0, "o/r", 2**63],
+        ["priority", 1.0, "o/r\0", 1],
+        ["priority", 1.0, "\ud800", 1],
         [[[]]],
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_a_cursor_that_no_page_gave_is_refused(place: object) -> None:
     token = place if isinstance(place, str) else base64.urlsafe_b64encode(json.dumps(place).encode()).decode()

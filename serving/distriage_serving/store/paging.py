@@ -14,6 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.errors import InputError
 from distriage_serving.store.acts import is_snoozed
+from distriage_serving.store.columns import storable
 from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 
 Sort = Literal["priority", "newest", "oldest"]
@@ -126,7 +127,10 @@ def _read_cursor(token: str, sort: Sort) -> tuple[float, str, int]:
     try:
         match json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))):
             case [str(order), float(value), str(repository), int(number)] if (
-                order == sort and math.isfinite(value) and 0 <= number <= _MAX_INTEGER
+                order == sort
+                and math.isfinite(value)
+                and repository == storable(repository)
+                and 0 <= number <= _MAX_INTEGER
             ):
                 return value, repository, number
     except (ValueError, RecursionError):
