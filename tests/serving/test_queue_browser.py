@@ -27,6 +27,10 @@ HOSTILE = (
     "<script>window.owned=1</script><img src=x onerror=window.owned=1> \u202egnp.exe\x1b[31m {{7*7}} "
     "${7*7} </textarea></title><svg onload=window.owned=1>"
 )
+PICTURES = (  # the second one as GitHub writes what is pasted
+    "It hangs: ![the graph](https://pictures.invalid/graph.png)\n\n"
+    '<img width="4000" height="1000" alt="as pasted" src="https://pictures.invalid/pasted.png" />'
+)
 LOG = "2024-01-01 00:00:00 [rank0]: RuntimeError: memory exhausted " + "x" * 3000
 
 
@@ -155,22 +159,24 @@ def test_hostile_text_is_shown_as_text_and_runs_nothing(site: Queue, open_page: 
 
 
 def test_pictures_are_loaded_when_asked_for_and_only_then(site: Queue, open_page: OpenPage) -> None:
-    site.add(43, "A picture", "It hangs: ![the graph](https://pictures.invalid/graph.png)")
+    site.add(43, "A picture", PICTURES)
     page = open_page("/queue/owner/repo/43")
     asked: list[str] = []
 
     def answer(route: Route) -> None:
         asked.append(route.request.headers.get("referer", "none"))
-        route.fulfill(content_type="image/svg+xml", body='<svg xmlns="http://www.w3.org/2000/svg"/>')
+        route.fulfill(content_type="image/svg+xml", body='<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"/>')
 
     page.route("https://pictures.invalid/**", answer)
     page.wait_for_selector("[data-explained]")
     expect(page.get_by_role("link", name="Picture: the graph")).to_be_visible()
     assert asked == []
-    page.get_by_role("link", name="Load the picture").click()
+    page.get_by_role("link", name="Load the 2 pictures").click()
     page.wait_for_selector("[data-explained] img")
     expect(page.get_by_alt_text("the graph")).to_be_attached()
     assert asked and set(asked) == {"none"}  # whoever serves it learns nothing of us
+    box = page.get_by_alt_text("as pasted").bounding_box()
+    assert box is not None and box["height"] == pytest.approx(box["width"] / 4, abs=1)  # narrower, in its shape
 
 
 def test_lines_that_carried_the_verdict_are_marked_after_the_page_is_there(site: Queue, open_page: OpenPage) -> None:
