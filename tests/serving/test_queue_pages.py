@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from distriage.classifier import Classifier
+from distriage.feedback import own_axis
 from distriage_serving.queue.pages import STATIC, _said
+from distriage_serving.store import Review
 
 from support.checkout import REPOSITORY
 from support.queue_server import Queue, csrf, log_in, queue, visitor
@@ -160,6 +162,14 @@ def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: 
     finally:
         site.store.save_repository("owner/repo", config_error=None)
     assert "cannot be read" not in admin.get("/queue").text
+
+
+def test_a_label_of_the_repository_hides_nothing_among_the_decisions(site: Queue, admin: httpx.Client) -> None:
+    site.add(95, "exhausted")
+    said = {"repository": "owner/repo", "number": 95, "who": "mara", "how": "queue", "at": 1.0}
+    site.store.add_reviews(Review(axis=own_axis("x\u202egnp"), label="x\u202egnp", **said))
+    page = admin.get("/queue/owner/repo/95").text
+    assert "\u202e" not in page and "U+202E" in page
 
 
 def test_each_axis_says_who_decided_it(site: Queue, admin: httpx.Client) -> None:
