@@ -35,7 +35,14 @@ FLOORS = {
         {"settings", "logs"},
         {"administrators", "http_settings", "times"},
     ],
-    "distriage_training": [{"commands"}, {"release", "study", "learn"}, {"measure"}, {"fit"}, {"corpus"}, {"config"}],
+    "distriage_training": [
+        {"commands"},
+        {"release", "study", "learn"},
+        {"measure"},
+        {"fit"},
+        {"corpus"},
+        {"config", "disk"},
+    ],
 }
 MAX_MODULES, MAX_LINES, MAX_PARAMETERS = 15, 300, 6
 FEW_PARAMETERS = ("planning", "bot", "store")
