@@ -243,6 +243,7 @@ def test_one_name_for_two_labels_confirms_or_says_nothing(bot: Bot) -> None:
     bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
     bot.settle()
     assert bot.store.reviews(issue=IssueReference("owner/repo", 2)) == []
+    assert bot.store.latest_verdict("owner/repo", 2) is not None
 
 
 def test_taking_one_wrong_label_off_leaves_the_issue_in_the_queue(bot: Bot) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from distriage_serving.store import Delivery, Job
 
-from support.bot import BODY, COMMENTED, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
+from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
 from support.github import INSTALLATION, PERSON
 
 
@@ -30,6 +30,16 @@ def test_a_new_issue_is_labelled_and_what_was_said_is_kept(bot: Bot) -> None:
         and repository.installation_id == INSTALLATION
         and repository.config == {"axes": {"symptom": {"enabled": True}}}
     )
+
+
+def test_the_same_verdict_is_kept_once_and_another_one_beside_it(bot: Bot) -> None:
+    kept = []
+    for mode in ("", "", "mode: precise\n"):
+        bot.github.files["owner/repo/.github/distriage.yml"] = mode + CONFIG
+        bot.issue("reopened")
+        kept.append(bot.stored().verdict_id)
+    first, again, precise = kept
+    assert first == again != precise
 
 
 def test_there_is_one_comment_that_is_edited_later(bot: Bot) -> None:

@@ -123,3 +123,5 @@ def test_issues_of_one_number_in_two_repositories_have_nothing_in_common(store: 
     assert (list(store.open_issues("owner/repo")), list(store.open_issues("other/repo"))) == ([], [1])
     assert store.reviews(issue=other) == [] == store.acts(other)
     assert store.count_issues(IssueFilter(awake_at=NOW)) == 1
+    store.add_act(Act(repository="owner/repo", number=1, what="completed", who="ada", at=NOW))
+    assert [act.what for act in store.acts(one)] == ["completed", "snooze"]
