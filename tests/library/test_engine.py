@@ -60,11 +60,6 @@ def answers(batch: Path, settings: Settings, workers: int) -> list[str]:
     return [line for _, line in local.answer(read_records(str(batch)), settings, workers)]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "distriage", "classify", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_workers_answer_what_one_process_answers_and_in_its_order(batch: Path, settings: Settings) -> None:
     alone = answers(batch, settings, 1)
     assert answers(batch, settings, 2) == alone
@@ -89,23 +84,25 @@ def test_records_are_read_only_a_little_ahead(settings: Settings) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_where_it_was_killed(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+def test_a_run_goes_on_where_it_was_killed(command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
     output, part = tmp_path / "out.jsonl", tmp_path / "out.jsonl.part"
     options = ("--model", keyword_bundle, "--workers", 1)
-    assert run(batch, *options, "--output", tmp_path / "whole.jsonl").returncode == 0
+    assert command("classify", batch, *options, "--output", tmp_path / "whole.jsonl").code == 0
     whole = (tmp_path / "whole.jsonl").read_bytes()
     part.write_bytes(whole[: len(whole) // 2])  # ends in the middle of a line
-    refused = run(batch, *options, "--output", output)
-    assert refused.returncode == 2 and "holds an unfinished run; pass --resume" in refused.stderr
-    assert run(batch, *options, "--output", output, "--resume").returncode == 0
+    refused = command("classify", batch, *options, "--output", output)
+    assert_one_line(refused, "holds an unfinished run; pass --resume")
+    assert command("classify", batch, *options, "--output", output, "--resume").code == 0
     assert output.read_bytes() == whole and not part.exists()
 
 
-def test_a_run_does_not_go_on_with_other_input(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+def test_a_run_does_not_go_on_with_other_input(
+    command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path
+) -> None:
     part = tmp_path / "out.jsonl.part"
     part.write_text('{"id": "a/b#99"}\n')
-    done = run(batch, "--model", keyword_bundle, "--output", tmp_path / "out.jsonl", "--resume")
-    assert done.returncode == 2 and "answer 1 is about a/b#99, but that record of the input is" in done.stderr
+    options = ("--model", keyword_bundle, "--workers", 1, "--output", tmp_path / "out.jsonl", "--resume")
+    assert_one_line(command("classify", batch, *options), "answer 1 is about a/b#99, but that record of the input is")
     assert part.read_text() == '{"id": "a/b#99"}\n'
 
 
@@ -234,7 +231,9 @@ def members(group: int) -> list[int]:
 
 
 @pytest.mark.slow
-def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+def test_compressed_files_and_tables_hold_the_same(
+    command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path
+) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
     from pyarrow import parquet
 
@@ -258,7 +257,7 @@ def test_compressed_files_and_tables_hold_the_same(batch: Path, keyword_bundle: 
         }
     options = ("--model", keyword_bundle, "--workers", 1)
     for name in ("out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"):
-        assert run(batch, *options, "--output", tmp_path / name).returncode == 0, name
+        assert command("classify", batch, *options, "--output", tmp_path / name).code == 0, name
     expected = (tmp_path / "out.jsonl").read_bytes()
     assert gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()) == expected
     with pyarrow.CompressedInputStream(str(tmp_path / "out.jsonl.zst"), "zstd") as stream:
