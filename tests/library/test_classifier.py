@@ -12,7 +12,6 @@ import pytest
 from tokenizers import Tokenizer
 
 from distriage.bench.inputs import machine
-from distriage.bundle import Bundle
 from distriage.classifier import Classifier, encode, softmax, token_ids
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES, check_report, read
@@ -66,6 +65,14 @@ def test_the_inputs_of_the_graph_are_of_one_report(keyword_bundle: Path) -> None
     assert nothing["feature_ids"].tolist() == [[0]] and nothing["feature_counts"].tolist() == [[0.0]]
 
 
+@pytest.fixture(scope="module")
+def shipped_tokenizer(shipped_classifier: Classifier) -> Tokenizer:
+    bundle = shipped_classifier.bundle
+    tokenizer = Tokenizer.from_file(str(bundle.path / "tokenizer.json"))
+    tokenizer.enable_truncation(bundle.manifest.max_tokens)
+    return tokenizer
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -83,11 +90,11 @@ def test_the_inputs_of_the_graph_are_of_one_report(keyword_bundle: Path) -> None
     ],
 )
 @pytest.mark.parametrize("shift", [0, 1, 7])  # where the beginning ends
-def test_the_tokens_of_the_beginning_are_those_of_the_whole(shipped_bundle: Path, text: str, shift: int) -> None:
-    tokenizer = Tokenizer.from_file(str(shipped_bundle / "tokenizer.json"))
-    tokenizer.enable_truncation(Bundle(shipped_bundle).manifest.max_tokens)
+def test_the_tokens_of_the_beginning_are_those_of_the_whole(
+    shipped_tokenizer: Tokenizer, text: str, shift: int
+) -> None:
     text = "z" * shift + text * (1 + 8000 // len(text))
-    assert token_ids(tokenizer, text) == tokenizer.encode(text).ids
+    assert token_ids(shipped_tokenizer, text) == shipped_tokenizer.encode(text).ids
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -117,10 +124,10 @@ def test_predictions_name_the_model_and_every_axis(tiny_classifier: Classifier) 
 
 
 def test_a_prediction_holds_the_encoders_vector_where_the_graph_gives_one(
-    shipped_bundle: Path, tiny_classifier: Classifier, keyword_classifier: Classifier
+    shipped_classifier: Classifier, tiny_classifier: Classifier, keyword_classifier: Classifier
 ) -> None:
     report = IssueReport("NCCL timeout", "It hangs in all_reduce.")
-    for classifier in (Classifier(shipped_bundle, threads=1), tiny_classifier):
+    for classifier in (shipped_classifier, tiny_classifier):
         vector = classifier.predict(report).vector
         assert vector.shape == (384,) and np.isfinite(vector).all() and vector.any()
     assert keyword_classifier.predict(report).vector.shape == (0,)
@@ -135,9 +142,11 @@ def test_an_answer_does_not_depend_on_neighbours_or_order(tiny_classifier: Class
     assert largest_difference(single[1:], single[:-1]) > 0.1
 
 
-def test_an_answer_does_not_depend_on_the_number_of_threads(shipped_bundle: Path) -> None:
+def test_an_answer_does_not_depend_on_the_number_of_threads(
+    shipped_bundle: Path, shipped_classifier: Classifier
+) -> None:
     """Products in fp32 may be added in another order; int8 ones never are."""
-    one, two = (Classifier(shipped_bundle, threads=threads) for threads in (1, 2))
+    one, two = shipped_classifier, Classifier(shipped_bundle, threads=2)
     for report in REPORTS:
         first, second = one.predict(report), two.predict(report)
         np.testing.assert_allclose(probabilities(first), probabilities(second), atol=1e-5)
@@ -268,6 +277,6 @@ def test_the_shipped_bundle_gives_its_reference_logits(shipped_bundle: Path) -> 
     ],
 )
 def test_the_shipped_bundle_reads_plain_cases(
-    shipped_bundle: Path, title: str, body: str, axis: str, label: str
+    shipped_classifier: Classifier, title: str, body: str, axis: str, label: str
 ) -> None:
-    assert Classifier(shipped_bundle, threads=1).predict(IssueReport(title, body)).scores[axis].ranked()[0][0] == label
+    assert shipped_classifier.predict(IssueReport(title, body)).scores[axis].ranked()[0][0] == label

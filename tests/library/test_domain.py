@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.bundle import DOMAIN, Bundle
+from distriage.bundle import DOMAIN
 from distriage.classifier import Classifier
 from distriage.domain import DomainGate, shape_features, tfidf
 from distriage.errors import BundleError
@@ -161,20 +161,16 @@ def foreign_texts() -> list[IssueReport]:
     return [IssueReport(title, body.strip()) for title, body in ([*block, ""][:2] for block in blocks)]
 
 
-@pytest.fixture(scope="module")
-def shipped(shipped_bundle: Path) -> Classifier:
-    assert DOMAIN in Bundle(shipped_bundle).manifest.files
-    return Classifier(shipped_bundle, threads=1)
-
-
-def test_few_short_texts_about_something_else_get_a_label(shipped: Classifier) -> None:
+def test_few_short_texts_about_something_else_get_a_label(shipped_classifier: Classifier) -> None:
+    assert shipped_classifier.gate is not None
     texts = foreign_texts()
     assert len(texts) >= 180
+    examined = [(report.title, shipped_classifier.examine(report)) for report in texts]
     labelled = {
         mode: [
-            report.title
-            for report in texts
-            for axis, said in shipped.classify(report, mode).axes.items()
+            title
+            for title, findings in examined
+            for axis, said in findings.verdict(mode).axes.items()
             if axis != "kind" and said.outcome == "apply" and said.label != "false"
         ]
         for mode in (Mode.BALANCED, Mode.PRECISE)
@@ -194,8 +190,8 @@ def test_few_short_texts_about_something_else_get_a_label(shipped: Classifier) -
     ],
 )
 @pytest.mark.parametrize("mode", [Mode.BALANCED, Mode.PRECISE])
-def test_a_recipe_is_no_distributed_bug(shipped: Classifier, report: IssueReport, mode: Mode) -> None:
-    verdict = shipped.classify(report, mode)
+def test_a_recipe_is_no_distributed_bug(shipped_classifier: Classifier, report: IssueReport, mode: Mode) -> None:
+    verdict = shipped_classifier.classify(report, mode)
     assert not verdict.in_domain
     assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
 
@@ -258,13 +254,15 @@ PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager f
 
 
 @pytest.mark.parametrize("report", LONG_FOREIGN)
-def test_a_long_bug_of_other_software_gets_no_sure_label_of_ours(shipped: Classifier, report: IssueReport) -> None:
-    verdict = shipped.classify(report, Mode.PRECISE)
+def test_a_long_bug_of_other_software_gets_no_sure_label_of_ours(
+    shipped_classifier: Classifier, report: IssueReport
+) -> None:
+    verdict = shipped_classifier.classify(report, Mode.PRECISE)
     assert {said.outcome for axis, said in verdict.axes.items() if axis != "kind"} <= {"abstain", "not-applicable"}
 
 
 @pytest.mark.parametrize(
     "title", ["Training hangs", "NCCL timeout", "\u8bad\u7ec3\u5361\u4f4f", "CUDA out of memory", "loss is nan", "hang"]
 )
-def test_a_short_report_of_the_domain_passes(shipped: Classifier, title: str) -> None:
-    assert shipped.predict(IssueReport(title, "")).in_domain
+def test_a_short_report_of_the_domain_passes(shipped_classifier: Classifier, title: str) -> None:
+    assert shipped_classifier.predict(IssueReport(title, "")).in_domain

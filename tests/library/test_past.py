@@ -274,8 +274,8 @@ def test_the_hash_space_is_that_of_the_recipe() -> None:
     assert toy_index((1, 0)).idf.shape == (2 * HASH_BUCKETS,)
 
 
-def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_bundle: Path) -> None:
-    classifier = Classifier(shipped_bundle, threads=1)
+def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_classifier: Classifier) -> None:
+    classifier = shipped_classifier
     index, later = asked_before(classifier), FILED_AT + 30 * DAY_S
 
     def named(id_: str, title: str = TITLE, filed_at: float = later) -> list[str]:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -140,11 +139,11 @@ def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifie
     assert "error" not in {item.fact for item in verdict_of(keyword_classifier, make_report()).missing}
 
 
-def test_a_sure_stage_decides_what_is_asked_for(shipped_bundle: Any) -> None:
+def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) -> None:
     report = IssueReport(
         "cannot build", "```\nfatal error: cuda_runtime.h: No such file or directory\n```\npip install deepspeed fails"
     )
-    verdict = verdict_of(Classifier(shipped_bundle, threads=1), report, Mode.BEST)
+    verdict = verdict_of(shipped_classifier, report, Mode.BEST)
     assert verdict.axes["stage"].label == "build-import"
     assert [item.fact for item in verdict.missing] == ["framework_version", "torch", "cuda", "os"]
 
@@ -186,8 +185,8 @@ def test_verdicts_are_frozen_and_strict() -> None:
 
 
 @pytest.fixture(scope="module")
-def bundle(shipped_bundle: Path) -> Bundle:
-    return Bundle(shipped_bundle)
+def bundle(shipped_classifier: Classifier) -> Bundle:
+    return shipped_classifier.bundle
 
 
 def scores_of(axis: str, **likely: float) -> AxisScores:
