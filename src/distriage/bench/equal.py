@@ -25,11 +25,10 @@ T = TypeVar("T")
 Answer = Mapping[str, Any]  # a verdict as JSON
 
 
-def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path, *, ray: bool = True) -> dict[str, Any]:
+def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path) -> dict[str, Any]:
     """Answer the reports in every way, and count those whose answer differs from the one that is asked about alone.
 
-    Args:
-        ray: Also on a cluster, which is started here unless one is there.
+    A cluster is started unless one is there.
 
     Returns:
         `reports`; `ways`: way -> how many `decisions` (outcome, label or family of an axis) and how many `verdicts`
@@ -49,7 +48,7 @@ def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path, *, ray: 
     missing = {}
     for name, module, way in (
         ("HTTP", "fastapi", lambda: _http(bundle, rows, folder)),
-        *([("Ray", "ray", lambda: on_ray(bundle, file, folder))] if ray else []),
+        ("Ray", "ray", lambda: _on_ray(bundle, file, folder)),
     ):
         if installed(module):
             ways[name] = way
@@ -103,8 +102,7 @@ def _http(bundle: Path, rows: Sequence[Mapping[str, str]], folder: Path) -> Iter
             yield from answer.raise_for_status().json()["verdicts"]
 
 
-def on_ray(bundle: Path, file: Path, folder: Path) -> Iterator[Answer]:
-    """The answers of a cluster to the records of a file, in order."""
+def _on_ray(bundle: Path, file: Path, folder: Path) -> Iterator[Answer]:
     import ray
 
     output = folder / "equal-ray"
