@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -125,11 +124,11 @@ class Bundle:
         taxonomy: The bundle's own taxonomy.
     """
 
-    def __init__(self, path: Path, *, wait: bool = True) -> None:
+    def __init__(self, path: Path, *, graph: bool = True) -> None:
         """Read and verify a bundle.
 
         Args:
-            wait: Until the graph is verified too, which takes longest; else call `wait` before an answer is given.
+            graph: Verify the graph too, which takes longest; else call `verify_graph` before an answer is given.
 
         Raises:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
@@ -140,27 +139,24 @@ class Bundle:
         for name in REQUIRED_FILES:
             if name not in self.manifest.files:
                 raise BundleError(f"{path / MANIFEST}: `files` lacks {name}")
-        beside = ThreadPoolExecutor(1)
-        self._graph_check = beside.submit(_check_file, path, GRAPH, self.manifest.files[GRAPH])
-        beside.shutdown(wait=False)  # takes no more; what it has goes on
         for name, record in self.manifest.files.items():
             if name != GRAPH:
                 _check_file(path, name, record)
-        if wait:
-            self.wait()
+        if graph:
+            self.verify_graph()
         try:
             self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
         except TaxonomyError as error:
             raise BundleError(str(error)) from None
         self._check_labels()
 
-    def wait(self) -> None:
-        """Until the graph is verified.
+    def verify_graph(self) -> None:
+        """Compare the graph's size and digest with the manifest's.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
         """
-        self._graph_check.result()
+        _check_file(self.path, GRAPH, self.manifest.files[GRAPH])
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:

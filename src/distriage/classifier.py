@@ -7,6 +7,7 @@ depend on its neighbours (https://github.com/microsoft/onnxruntime/issues/10111)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,7 +121,7 @@ class Classifier:
         Raises:
             BundleError: the bundle or the folder is missing or fails verification.
         """
-        self.bundle = Bundle(find_bundle(model), wait=False)
+        self.bundle = Bundle(find_bundle(model), graph=False)
         vocabulary = self.bundle.path / "tokenizer.json"
         try:
             self._tokenizer = Tokenizer.from_file(str(vocabulary))
@@ -129,10 +130,12 @@ class Classifier:
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
         file = self.bundle.path / GRAPH
-        try:
-            self._session = open_session(file, threads)
-        finally:
-            self.bundle.wait()  # a damaged graph is called damaged, whatever else it could not do
+        with ThreadPoolExecutor(1) as beside:  # both take as long, and neither holds the interpreter's lock
+            verified = beside.submit(self.bundle.verify_graph)
+            try:
+                self._session = open_session(file, threads)
+            finally:
+                verified.result()  # a damaged graph is called damaged, whatever else it could not do
         self._check_outputs(file)
         self._has_vector = VECTOR in {output.name for output in self._session.get_outputs()}
         sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
