@@ -125,10 +125,7 @@ class Bundle:
     """
 
     def __init__(self, path: Path, *, graph: bool = True) -> None:
-        """Read and verify a bundle.
-
-        Args:
-            graph: Verify the graph too, which takes longest; else call `verify_graph` before an answer is given.
+        """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.
 
         Raises:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
@@ -140,10 +137,8 @@ class Bundle:
             if name not in self.manifest.files:
                 raise BundleError(f"{path / MANIFEST}: `files` lacks {name}")
         for name, record in self.manifest.files.items():
-            if name != GRAPH:
+            if graph or name != GRAPH:
                 _check_file(path, name, record)
-        if graph:
-            self.verify_graph()
         try:
             self.taxonomy: Taxonomy = load_taxonomy(path / "taxonomy.toml").completed_by(default_taxonomy())
         except TaxonomyError as error:
@@ -165,7 +160,13 @@ class Bundle:
         Raises:
             BundleError: the file is damaged, though its SHA-256 is right.
         """
-        return _read_trained_on(self.path) if TRAINED_ON in self.manifest.files else None
+        if TRAINED_ON not in self.manifest.files:
+            return None
+        file = self.path / TRAINED_ON
+        try:
+            return frozenset(file.read_text(encoding="ascii").split())
+        except UnicodeDecodeError as error:
+            raise BundleError(f"{file}: not ASCII at byte {error.start}; expected one digest a line") from None
 
     def _check_labels(self) -> None:
         place = self.path / MANIFEST
@@ -175,11 +176,9 @@ class Bundle:
                 f"{place}: taxonomy {said.name} {said.version}, but taxonomy.toml beside it is "
                 f"{self.taxonomy.name} {self.taxonomy.version}"
             )
-        ours = default_taxonomy()
-        if self.taxonomy.name == ours.name and self.taxonomy.version != ours.version:
-            raise BundleError(
-                f"{place}: made for taxonomy version {self.taxonomy.version}; this Distriage has {ours.version}"
-            )
+        name, version, ours = self.taxonomy.name, self.taxonomy.version, default_taxonomy()
+        if name == ours.name and version != ours.version:
+            raise BundleError(f"{place}: made for taxonomy version {version}; this Distriage has {ours.version}")
         if set(self.manifest.axes) != set(self.taxonomy.axes):
             raise BundleError(
                 f"{place}: axes {', '.join(self.manifest.axes)}; the taxonomy has {', '.join(self.taxonomy.axes)}"
@@ -187,14 +186,9 @@ class Bundle:
         for axis_id, calibration in self.manifest.axes.items():
             expected = self.taxonomy.axes[axis_id].label_ids
             if calibration.labels != expected:
-                wrong = next(
-                    (
-                        f"{a!r} where {b!r} was expected"
-                        for a, b in zip(calibration.labels, expected, strict=False)
-                        if a != b
-                    ),
-                    "another number of labels",
-                )
+                pairs = zip(calibration.labels, expected, strict=False)
+                others = (f"{ours!r} where {theirs!r} was expected" for ours, theirs in pairs if ours != theirs)
+                wrong = next(others, "another number of labels")
                 raise BundleError(f"{place}: labels of axis {axis_id} do not match the taxonomy: {wrong}")
             for target in PRECISION_TARGETS:
                 if set(calibration.thresholds.get(target, ())) != set(expected):
@@ -258,13 +252,6 @@ def sha256_of(file: Path) -> str:
 def thread_digest(identifier: str) -> str:
     """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _read_trained_on(path: Path) -> frozenset[str]:
-    try:
-        return frozenset((path / TRAINED_ON).read_text(encoding="ascii").split())
-    except UnicodeDecodeError as error:
-        raise BundleError(f"{path / TRAINED_ON}: not ASCII at byte {error.start}; expected one digest a line") from None
 
 
 def model_folders() -> tuple[Path, Path]:

@@ -23,6 +23,7 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import find_own_comment, read_issue
 from distriage_serving.planning.config_file import parse_config
+from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 
@@ -107,7 +108,7 @@ def test_who_touched_the_issue_type(
 
 def test_a_comment_edited(double: GitHub, client: Client, repository: str) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
-    double.comment(f"{repository}#1", "<!-- distriage:v1 0123456789abcdef -->\nold", BOT)
+    double.comment(f"{repository}#1", Marker.of("old").write("old"), BOT)
     carry_out(client, repository)
     assert sent(double) >= EDIT and len(double.comments(f"{repository}#1")) == 1
 
