@@ -187,7 +187,7 @@ class Bundle:
             expected = self.taxonomy.axes[axis_id].label_ids
             if calibration.labels != expected:
                 pairs = zip(calibration.labels, expected, strict=False)
-                others = (f"{ours!r} where {theirs!r} was expected" for ours, theirs in pairs if ours != theirs)
+                others = (f"{label!r} where {wanted!r} was expected" for label, wanted in pairs if label != wanted)
                 wrong = next(others, "another number of labels")
                 raise BundleError(f"{place}: labels of axis {axis_id} do not match the taxonomy: {wrong}")
             for target in PRECISION_TARGETS:
