@@ -24,9 +24,9 @@ from hypothesis import HealthCheck, settings
 # those of the tokenizers do not outlive a fork, and no test may ask the hub.
 os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 
-from distriage.bundle import MANIFEST, default_model
 from distriage.classifier import Classifier
 from distriage.cli import main
+from distriage.shipped import MANIFEST, default_model
 
 from support import keyword_model
 from support.checkout import REPOSITORY

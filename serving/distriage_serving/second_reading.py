@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from distriage.bundle import Bundle, find_bundle
+from distriage.bundle import Bundle
 from distriage.errors import ConfigError
 from distriage.past.answer import LikelyDuplicate
 from distriage.past.index import Known
+from distriage.shipped import find_bundle
 from distriage.types import IssueReport
 from distriage.verdict import Verdict
 from distriage_serving.planning.configuration import RepositoryConfig

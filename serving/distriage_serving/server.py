@@ -8,8 +8,8 @@ from contextlib import nullcontext
 
 import uvicorn
 
-from distriage.bundle import find_bundle
 from distriage.errors import BundleError, ConfigError
+from distriage.shipped import find_bundle
 from distriage_serving.app import create_app
 from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings

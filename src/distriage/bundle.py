@@ -10,16 +10,15 @@ models/<name>/bundle.json      what it is: labels, calibration, sizes and checks
               index.npz        known issues, for `similar.py`; may be missing
               domain.npz       tells reports of other software apart, for `domain.py`; may be missing
               trained-on.txt   `thread_digest` of each record that the weights were fitted on; may be missing
-models/DEFAULT                 name of the default model; `distriage promote` writes it
+
+`shipped.py` finds it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,15 +27,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from distriage.errors import BundleError, TaxonomyError
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
+from distriage.shipped import GRAPH, MANIFEST, sha256_of
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.validation import first_fault
 
 FORMAT = 2
-DEFAULT_FILE = "DEFAULT"
 TRAINED_ON = "trained-on.txt"
-MANIFEST = "bundle.json"
 PRECISION_TARGETS = ("0.50", "0.80", "0.90")  # that `policy.py` asks for; a bundle may hold more
-GRAPH = "model.onnx"
 REQUIRED_FILES = (GRAPH, "tokenizer.json", "taxonomy.toml", "reference.json", "metrics.json", "README.md")
 DOMAIN = "domain.npz"  # may be missing, like the index
 INDEX = "index.npz"  # has a format number of its own; readers that know nothing of it still check its SHA-256
@@ -145,13 +142,16 @@ class Bundle:
             raise BundleError(str(error)) from None
         self._check_labels()
 
-    def verify_graph(self) -> None:
+    def verify_graph(self, sha256: Callable[[], str] | None = None) -> None:
         """Compare the graph's size and digest with the manifest's.
+
+        Args:
+            sha256: Gives its digest, hex; OSError where it cannot be read. None: it is taken now.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
         """
-        _check_file(self.path, GRAPH, self.manifest.files[GRAPH])
+        _check_file(self.path, GRAPH, self.manifest.files[GRAPH], sha256)
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:
@@ -227,74 +227,22 @@ def _check_versions(manifest: Manifest, path: Path) -> None:
             raise BundleError(f"{path / MANIFEST}: {what} {value}; this Distriage reads {expected}")
 
 
-def _check_file(path: Path, name: str, record: FileRecord) -> None:
+def _check_file(path: Path, name: str, record: FileRecord, sha256: Callable[[], str] | None = None) -> None:
     if name != Path(name).name or name in {"", ".."} or not name.isprintable():
         raise BundleError(f"{path / MANIFEST}: {name!r} is not a plain file name")
     file = path / name
     if not file.is_file():
         raise BundleError(f"{file}: missing")
     try:
-        size, sha256 = file.stat().st_size, sha256_of(file)
+        size, digest = file.stat().st_size, sha256() if sha256 is not None else sha256_of(file)
     except OSError as error:
         raise BundleError(f"{file}: cannot be read: {error.strerror}") from None
     if size != record.bytes:
         raise BundleError(f"{file}: {size} bytes; {MANIFEST} says {record.bytes}: truncated or swapped")
-    if sha256 != record.sha256:
+    if digest != record.sha256:
         raise BundleError(f"{file}: its SHA-256 is not the one in {MANIFEST}: damaged or swapped")
-
-
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file's content, hex."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def thread_digest(identifier: str) -> str:
     """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def model_folders() -> tuple[Path, Path]:
-    """Where shipped models may lie: inside the package (a wheel), beside `src` (a checkout)."""
-    package = Path(str(resources.files("distriage")))
-    return package / "models", package.parent.parent / "models"
-
-
-def default_model() -> str:
-    """Name of the default model, from `models/DEFAULT`.
-
-    Raises:
-        BundleError: there is no such file, or it holds no name.
-    """
-    for folder in model_folders():
-        file = folder / DEFAULT_FILE
-        if file.is_file():
-            name = file.read_text(encoding="utf-8", errors="replace").strip()
-            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name):
-                raise BundleError(f"{file}: {name!r:.60}; expected the name of a model beside it")
-            return name
-    raise BundleError(
-        f"no default model: {' and '.join(str(folder / DEFAULT_FILE) for folder in model_folders())} are missing"
-    )
-
-
-def find_bundle(model: str | Path | None = None) -> Path:
-    """The directory of a bundle.
-
-    Args:
-        model: A directory, the name of a shipped model, or None for the default one.
-
-    Raises:
-        BundleError: there is none.
-    """
-    if model is not None and Path(model).is_dir():
-        return Path(model)
-    name = str(model) if model is not None else default_model()
-    candidates = [folder / name for folder in model_folders()]
-    for candidate in candidates:
-        if (candidate / MANIFEST).is_file():
-            return candidate
-    raise BundleError(
-        f"model {name!r}: no such directory and no shipped model of that name "
-        f"(looked in {candidates[0].parent} and {candidates[1].parent})"
-    )

@@ -7,22 +7,22 @@ depend on its neighbours (https://github.com/microsoft/onnxruntime/issues/10111)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from distriage.bundle import DOMAIN, GRAPH, Bundle, find_bundle
+from distriage.bundle import DOMAIN, Bundle
 from distriage.domain import DomainGate
 from distriage.errors import BundleError, InputError
+from distriage.graph import LoadingGraph
 from distriage.reading import ReadReport, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
+from distriage.shipped import GRAPH, find_bundle
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
 
 if TYPE_CHECKING:
@@ -71,33 +71,6 @@ def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(text).ids
 
 
-def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Load an ONNX file as it is run in production.
-
-    Args:
-        threads: Threads per pass; None: one per core.
-
-    Raises:
-        BundleError: onnxruntime cannot load it.
-    """
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    if threads is not None:
-        options.intra_op_num_threads = threads
-    # Threads that wait in a loop take the core from whatever else runs, and double the time to load.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        return onnxruntime.InferenceSession(
-            str(file),
-            options,
-            providers=["CPUExecutionProvider"],
-            # Its kernel is scalar: 6 times slower than Add and LayerNormalization.
-            disabled_optimizers=["SkipLayerNormFusion"],
-        )
-    except Exception as error:  # onnxruntime raises a dozen unrelated types
-        raise BundleError(f"{file}: onnxruntime cannot load it: {error}") from None
-
-
 class Classifier:
     """The model of one bundle, ready to classify many reports. Safe to share between threads.
 
@@ -108,7 +81,12 @@ class Classifier:
     """
 
     def __init__(
-        self, model: str | Path | None = None, *, threads: int | None = None, own: str | Path | None = None
+        self,
+        model: str | Path | None = None,
+        *,
+        threads: int | None = None,
+        own: str | Path | None = None,
+        graph: LoadingGraph | None = None,
     ) -> None:
         """Load and verify a bundle.
 
@@ -117,26 +95,24 @@ class Classifier:
             threads: Threads a report; None: one per core, which answers soonest. For throughput, give each of several
                 processes one thread.
             own: A folder that `distriage learn` wrote with this model.
+            graph: The model's graph, where its loading has begun, with its number of threads.
 
         Raises:
             BundleError: the bundle or the folder is missing or fails verification.
         """
-        self.bundle = Bundle(find_bundle(model), graph=False)
-        vocabulary = self.bundle.path / "tokenizer.json"
+        path = find_bundle(model)
+        graph = graph or LoadingGraph(path / GRAPH, threads)  # loads beside all that follows
+        self.bundle = Bundle(path, graph=False)
+        vocabulary = path / "tokenizer.json"
         try:
             self._tokenizer = Tokenizer.from_file(str(vocabulary))
         except Exception as error:  # tokenizers raises the bare class
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        file = self.bundle.path / GRAPH
-        with ThreadPoolExecutor(1) as beside:  # both take as long, and neither holds the interpreter's lock
-            verified = beside.submit(self.bundle.verify_graph)
-            try:
-                self._session = open_session(file, threads)
-            finally:
-                verified.result()  # a damaged graph is called damaged, whatever else it could not do
-        self._check_outputs(file)
+        self.bundle.verify_graph(graph.sha256)  # a damaged graph is called damaged, whatever else it could not do
+        self._session = graph.session()
+        self._check_outputs(graph.file)
         self._has_vector = VECTOR in {output.name for output in self._session.get_outputs()}
         sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
         gated = DOMAIN in self.bundle.manifest.files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
     from distriage.records import BadRecord
     from distriage.types import IssueReport
     from distriage.verdict import FailedRecord, Verdict
+
+
+# Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
+# begins after every 700 new objects and repeats at exit.
+NEW_OBJECTS = 50_000
+atexit.register(gc.freeze)
 
 
 class Engine(StrEnum):
@@ -113,7 +121,6 @@ def classify(
     ] = False,
 ) -> None:
     """Say what issue reports are about: kind, distributed or not, stage, symptom, root cause, fix; or "not sure"."""
-    from distriage.classifier import Classifier
     from distriage.records import is_batch
 
     if (resume or engine is Engine.RAY) and output is None:
@@ -142,8 +149,16 @@ def classify(
             items = Items(sources, _issues(issue or []))
             run_local(items, settings, console, output=output, resume=resume, workers=workers)
         return
+    from distriage.graph import LoadingGraph
+    from distriage.shipped import GRAPH, find_bundle
+
     # A second thread costs more to start than it saves on one pass; `--explain` has up to 40.
-    classifier = Classifier(model, threads=None if explain else 1, own=own)
+    folder, threads = find_bundle(model), None if explain else 1
+    graph = LoadingGraph(folder / GRAPH, threads)  # while it loads, the rest is imported
+    from distriage.classifier import Classifier
+    from distriage.render import print_answers
+
+    classifier = Classifier(folder, threads=threads, own=own, graph=graph)
     if similar:
         _ = classifier.similar  # a model without an index is refused before anything is printed
     several = len(sources) + len(issue or []) > 1
@@ -161,8 +176,6 @@ def classify(
 
         reader = reader_from_options(second_reader, reader_model, reader_calibration, classifier.bundle.manifest.name)
         classify_one = partial(reader.classify, classifier, mode=mode, explain=explain, similar=similar)
-    from distriage.render import print_answers
-
     answers = _verdicts(classify_one, reports)
     if print_answers(answers, classifier.bundle.taxonomy, json_=json_, jsonl=jsonl, quiet=batch) and not batch:
         raise typer.Exit(2)
@@ -265,6 +278,7 @@ def build_app(*, whole: bool = True) -> typer.Typer:
 
 def main() -> None:
     """Entry point: errors of ours end in one line and exit code 2."""
+    gc.set_threshold(NEW_OBJECTS)
     try:
         build_app(whole=sys.argv[1:2] not in [[command.__name__] for command in _CORE])()
     except DistriageError as error:

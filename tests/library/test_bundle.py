@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle, default_model, find_bundle
+from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
+from distriage.shipped import MANIFEST, default_model, find_bundle
 from distriage.taxonomy import default_taxonomy
 
 from support.files import rewrite

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distriage.bundle import Bundle, sha256_of
+from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
 from distriage.own.features import AXES_WEIGHT, VECTOR_WEIGHT, Reading, Scales
 from distriage.own.labels import ARRAYS, MANIFEST, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import prepare
+from distriage.shipped import sha256_of
 from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from distriage.bundle import FORMAT, MANIFEST, REQUIRED_FILES, Provenance, sha256_of
+from distriage.bundle import FORMAT, REQUIRED_FILES, Provenance
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.text import RECIPE_VERSION
+from distriage.shipped import MANIFEST, sha256_of
 from distriage.taxonomy import parse_taxonomy
 
 TAXONOMY = """

@@ -14,8 +14,9 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
-from distriage.bundle import INDEX, MANIFEST, REQUIRED_FILES, TRAINED_ON, Bundle
+from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.errors import BundleError, ConfigError
+from distriage.shipped import MANIFEST
 from distriage.taxonomy import default_taxonomy_text
 from distriage_training.config import load_config
 from distriage_training.corpus.load import in_domain, load_splits, validation_in_domain

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from distriage.bundle import Bundle, default_model, thread_digest
+from distriage.bundle import Bundle, thread_digest
 from distriage.classifier import Classifier
+from distriage.shipped import default_model
 from distriage_training.config import load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import thread_key

@@ -6,9 +6,9 @@ import signal
 import threading
 from functools import partial
 
-from distriage.bundle import find_bundle
 from distriage.errors import ConfigError
 from distriage.http_client import connections
+from distriage.shipped import find_bundle
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.logs import configure_logging

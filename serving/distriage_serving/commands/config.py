@@ -40,7 +40,8 @@ def check(
 
     Inside GitHub Actions the lines are marked in the pull request.
     """
-    from distriage.bundle import Bundle, find_bundle
+    from distriage.bundle import Bundle
+    from distriage.shipped import find_bundle
     from distriage.taxonomy import default_taxonomy
     from distriage_serving.action import workflow_commands
     from distriage_serving.planning.config_file import load_config
@@ -88,8 +89,9 @@ def init(
     model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
 ) -> None:
     """Print a draft made from a repository's labels: which of our labels each may stand for, and why."""
-    from distriage.bundle import Bundle, find_bundle
+    from distriage.bundle import Bundle
     from distriage.references import REPOSITORY
+    from distriage.shipped import find_bundle
     from distriage_serving.planning.config_file import parse_config
     from distriage_serving.planning.draft import TheirLabel, draft, observe
 

@@ -11,8 +11,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from distriage.bench.inputs import milliseconds, summary
-from distriage.classifier import Classifier, open_session
+from distriage.classifier import Classifier
 from distriage.environment import find_facts
+from distriage.graph import open_session
 from distriage.reading import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare

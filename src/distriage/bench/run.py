@@ -15,10 +15,10 @@ from distriage.bench import equal, load, peers, start, throughput
 from distriage.bench.child import in_child
 from distriage.bench.files import EXTRA
 from distriage.bench.inputs import load_reports, machine, versions
-from distriage.bundle import find_bundle
 from distriage.engine.local import cores
 from distriage.errors import DistriageError
 from distriage.recipe.text import prepare
+from distriage.shipped import find_bundle
 
 FORMAT = 1
 EQUAL = "equal"

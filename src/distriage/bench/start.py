@@ -37,7 +37,8 @@ def timed_steps(bundle: Path, report: IssueReport) -> dict[str, float]:
     import distriage.render
     import distriage.verdict  # noqa: F401
     from distriage.bundle import Bundle
-    from distriage.classifier import Classifier, open_session
+    from distriage.classifier import Classifier
+    from distriage.graph import open_session
 
     mark("distriage, pydantic, rich, typer")
     Bundle(bundle)

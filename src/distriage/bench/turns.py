@@ -12,7 +12,8 @@ from tokenizers import Tokenizer
 from distriage.bench import peers
 from distriage.bench.inputs import milliseconds, summary
 from distriage.bench.start import LOADERS
-from distriage.classifier import Classifier, encode, open_session
+from distriage.classifier import Classifier, encode
+from distriage.graph import open_session
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
 

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from distriage.bundle import MANIFEST, Bundle, find_bundle, sha256_of
+from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.own.labels import MANIFEST as OWN_MANIFEST
 from distriage.own.labels import OwnLabels
 from distriage.records import BadRecord, RawRecord, parse_record
+from distriage.shipped import MANIFEST, find_bundle, sha256_of
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord
 

@@ -17,6 +17,7 @@ from distriage.classifier import Classifier, softmax
 from distriage.errors import ConfigError
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
+from distriage.shipped import MANIFEST
 from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import missing_foreign
@@ -53,7 +54,7 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
             `output` is something other than a bundle.
     """
     console = console or Console(stderr=True)
-    if output.exists() and not (output / bundles.MANIFEST).is_file() and not _is_empty_folder(output):
+    if output.exists() and not (output / MANIFEST).is_file() and not _is_empty_folder(output):
         raise ConfigError(f"{output}: holds something other than a bundle; expected a bundle to replace, or a new name")
     if missing := missing_foreign(config):
         raise missing

@@ -18,11 +18,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from distriage.bundle import DEFAULT_FILE, MANIFEST, TRAINED_ON, Bundle, sha256_of, thread_digest
+from distriage.bundle import TRAINED_ON, Bundle, thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, CorpusError
 from distriage.intervals import outcome_of
 from distriage.recipe.text import prepare
+from distriage.shipped import DEFAULT_FILE, MANIFEST, sha256_of
 from distriage.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.additions.reviews import labels_of, read_reviews
