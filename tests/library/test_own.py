@@ -10,7 +10,7 @@ import pytest
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
-from distriage.own.features import AXES_WEIGHT, VECTOR_WEIGHT, Reading, Scales
+from distriage.own.features import AXES_WEIGHT, TITLE, VECTOR_WEIGHT, VIEW_WEIGHTS, Reading, Scales, title_grams
 from distriage.own.labels import ARRAYS, MANIFEST, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import prepare
@@ -44,6 +44,15 @@ def test_only_buckets_of_several_reports_count_and_each_view_has_unit_length() -
     assert scales.words(reading([2, 2 * HASH_BUCKETS - 1], [0, 0], [0, 0]))[0].tolist() == []
 
 
+def test_the_title_s_characters_are_a_view_that_weighs_less_than_the_words() -> None:
+    assert {*title_grams("a [BUG]: b")} >= {*title_grams("[bug]:")} and len(title_grams("[bug]:")) == 11
+    assert not {*title_grams("feature")} & {*title_grams("bug")}
+    assert len(title_grams("a")) == 1 and not title_grams("")  # " a " is the one run of a word of one letter
+    scales = Scales.fitted([reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1])] * 2)
+    _, values = scales.words(reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1]))
+    assert values == pytest.approx([1, VIEW_WEIGHTS[TITLE]])
+
+
 def test_the_dense_blocks_are_centred_and_weighed() -> None:
     scales = Scales.fitted(READINGS)
     dense = scales.dense(READINGS[0])
@@ -52,6 +61,24 @@ def test_the_dense_blocks_are_centred_and_weighed() -> None:
     assert mean == pytest.approx(np.zeros(2), abs=1e-6) and abs(dense[2]) < 2 * AXES_WEIGHT
     words_alone = Scales.fitted(READINGS, views=[1], dense=False)
     assert words_alone.buckets.tolist() == [HASH_BUCKETS + 1] and words_alone.dense(READINGS[0]).tolist() == []
+
+
+def test_labels_that_were_learned_without_titles_are_read_and_answer_as_they_did(
+    keyword_bundle: Path, own_labels: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(own_labels, tmp_path / "own"))
+    with np.load(folder / ARRAYS) as arrays:
+        values = dict(arrays)
+    words = values["buckets"] < TITLE * HASH_BUCKETS
+    values |= {"buckets": values["buckets"][words], "idf": values["idf"][words], "words": values["words"][:, words]}
+    np.savez_compressed(folder / ARRAYS, **values)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 2, "arrays_sha256": ""}))
+    answers = [
+        Classifier(keyword_bundle, threads=1, own=folder).classify(IssueReport(title, REPORT.body)).own
+        for title in ("x", "[Docs]: x")
+    ]
+    assert answers[0] and answers[0] == answers[1]
 
 
 def test_own_labels_follow_from_the_words(keyword_bundle: Path, own_labels: Path) -> None:

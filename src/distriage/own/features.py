@@ -1,14 +1,16 @@
 """A report -> the numbers that heads for a repository's own labels read. Pure; the same in fitting and in serving.
 
-Three blocks: hashed word n-grams as TF-IDF, each view of unit length (`recipe.features`; only buckets that several
-reports had); the encoder's vector, centred, of a fixed length; and what the model says on its own axes, as standardized
-log-probabilities. A block whose weight is 0 is left out.
+Three blocks. Hashed n-grams as TF-IDF, of the words of each view (`recipe.features`) and of the title's characters:
+each view has a fixed length, and only buckets that several reports had count. The encoder's vector, centred, of a fixed
+length. What the model says on its own axes, as standardized log-probabilities. A block whose weight is 0 is left out.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,10 @@ from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 
+TITLE = VIEWS  # the view behind those of the words: many trackers' titles begin with a label, such as `[Bug]:`
+OWN_VIEWS = VIEWS + 1
+VIEW_WEIGHTS = np.array([1.0] * VIEWS + [0.5])  # lengths of their blocks
+TITLE_GRAMS = (3, 4)  # characters
 VECTOR_WEIGHT = 0.7  # length of the vector's block, where a view of the words has 1; see training/LOG.md
 AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
@@ -30,7 +36,7 @@ class Reading:
     """What is kept of one report.
 
     Attributes:
-        ids, counts: Hashed n-grams [features] of both views, ascending.
+        ids, counts: Hashed n-grams [features] of all views, ascending.
         vector: The encoder's vector [width]; may be empty.
         axes: Log-probabilities of all labels of all axes of the model, one after the other.
     """
@@ -44,13 +50,25 @@ class Reading:
 def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
     """Of a report and what the model says of it."""
     ids, counts = all_features(report)
+    title = title_grams(report.title)
     probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
     return Reading(
-        np.asarray(ids, np.int64),
-        np.asarray(counts, np.float64),
+        np.asarray([*ids, *(TITLE * HASH_BUCKETS + bucket for bucket in sorted(title))], np.int64),
+        np.asarray([*counts, *(float(title[bucket]) for bucket in sorted(title))], np.float64),
         np.asarray(prediction.vector, np.float32),
         np.log(np.maximum(np.asarray(probabilities, np.float32), _LEAST_PROBABILITY)),
     )
+
+
+def title_grams(title: str) -> Counter[int]:
+    """Bucket -> how often it occurs: hashed runs of characters within the words of a title, each between two blanks."""
+    counts: Counter[int] = Counter()
+    for word in title.lower().split():
+        between = f" {word} "
+        for size in TITLE_GRAMS:
+            runs = (between[start : start + size] for start in range(max(1, len(between) - size + 1)))
+            counts.update(crc32(run.encode("utf-8", "replace")) % HASH_BUCKETS for run in runs)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +89,19 @@ class Scales:
     scale: NDArray[np.float64]
 
     @classmethod
-    def fitted(cls, readings: Sequence[Reading], *, views: Sequence[int] = range(VIEWS), dense: bool = True) -> Scales:
+    def fitted(
+        cls, readings: Sequence[Reading], *, views: Sequence[int] = range(OWN_VIEWS), dense: bool = True
+    ) -> Scales:
         """Fit.
 
         Args:
-            views: Of the words: 0 is the report as cleaned, 1 as filed.
+            views: Of the n-grams: 0 is the report as cleaned, 1 as filed, 2 the title's characters.
             dense: With the blocks of the encoder.
         """
-        frequencies = np.zeros(VIEWS * HASH_BUCKETS, np.int64)
+        frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)
         for reading in readings:
             frequencies[reading.ids] += 1
-        wanted = np.isin(np.arange(VIEWS * HASH_BUCKETS) // HASH_BUCKETS, list(views))
+        wanted = np.isin(np.arange(OWN_VIEWS * HASH_BUCKETS) // HASH_BUCKETS, list(views))
         buckets = np.flatnonzero((frequencies >= LEAST_REPORTS) & wanted)
         nothing = np.zeros(0)
         axes = np.array([reading.axes for reading in readings], np.float64)
@@ -99,15 +119,15 @@ class Scales:
         return len(self.buckets) + len(self.centre) + len(self.mean)
 
     def words(self, reading: Reading) -> tuple[NDArray[np.int64], Floats]:
-        """Columns and values of the words of one report, those of each view of unit length."""
+        """Columns and values of the n-grams of one report, those of each view as long as its weight."""
         columns = np.searchsorted(self.buckets, reading.ids)
         known = columns < len(self.buckets)
         known[known] = self.buckets[columns[known]] == reading.ids[known]
         columns = columns[known]
         values = (1 + np.log(reading.counts[known])) * self.idf[columns]
         view = reading.ids[known] // HASH_BUCKETS
-        lengths = np.sqrt(np.bincount(view, values**2, VIEWS))
-        return columns, values / np.maximum(1e-12, lengths[view])
+        lengths = np.sqrt(np.bincount(view, values**2, OWN_VIEWS))
+        return columns, values * VIEW_WEIGHTS[view] / np.maximum(1e-12, lengths[view])
 
     def dense(self, reading: Reading) -> Floats:
         """The numbers that stand behind the words, [width of vector + axes]."""

@@ -24,13 +24,14 @@ from distriage.bundle import Bundle
 from distriage.bundle import Manifest as BundleManifest
 from distriage.errors import BundleError
 from distriage.own.answer import OwnLabel
-from distriage.own.features import Reading, Scales, reading_of
-from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.own.features import OWN_VIEWS, Reading, Scales, reading_of
+from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 from distriage.validation import first_fault
 
-OWN_FORMAT = 2
+OWN_FORMAT = 3
+OLDER_FORMATS = (2,)  # without the n-grams of titles; read all the same
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
@@ -160,7 +161,9 @@ class OwnLabels:
                 raise ValueError(f"{name} does not fit")
         ascending = (np.diff(scales.buckets) > 0).all()
         if not (
-            ascending and scales.buckets.min(initial=0) >= 0 and scales.buckets.max(initial=0) < VIEWS * HASH_BUCKETS
+            ascending
+            and scales.buckets.min(initial=0) >= 0
+            and scales.buckets.max(initial=0) < OWN_VIEWS * HASH_BUCKETS
         ):
             raise ValueError("buckets are out of range or order")
         if not (scales.scale > 0).all():
@@ -221,6 +224,6 @@ def read_manifest(file: Path) -> OwnManifest:
         manifest = OwnManifest.model_validate_json(text)
     except ValidationError as error:
         raise BundleError(f"{file}: {first_fault(error, OwnManifest)}") from None
-    if manifest.format != OWN_FORMAT:
+    if manifest.format not in {OWN_FORMAT, *OLDER_FORMATS}:
         raise BundleError(f"{file}: format {manifest.format}; this Distriage reads {OWN_FORMAT}")
     return manifest

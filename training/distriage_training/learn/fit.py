@@ -46,7 +46,7 @@ class Kind:
     contrast: float = 0.0
 
 
-JOINED = Kind("encoder and words", (0, 1), True, 5.0)
+JOINED = Kind("encoder and words", (0, 1, 2), True, 5.0)
 CONTRASTED = replace(JOINED, name="encoder and telling words", contrast=0.5)  # better on some trackers: training/LOG.md
 WORDS = Kind("TF-IDF", (1,), False, 10.0)  # the report as filed, word 1- and 2-grams
 KINDS = (JOINED, CONTRASTED, WORDS)
