@@ -14,10 +14,15 @@ from pathlib import Path
 MIRROR = "http://deb.debian.org/debian"
 # The image python:3.11-slim-bookworm is Debian 12 with Python 3.11, which Debian 12 has too.
 BASE = "python:3.11.13-slim-bookworm"
-PACKAGES = "ca-certificates,python3,python3-venv"
-# Nothing here is worth a flush to a disk, and nobody searches for packages by their descriptions.
-LIGHT = ("--dpkgopt=force-unsafe-io", '--aptopt=Acquire::Languages "none"')
-FROM_HERE = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt")  # how this machine reaches a package index
+PACKAGES = "base-files,base-passwd,coreutils,dash,libstdc++6,passwd,python3"
+# Unpacked and not configured: Python's package would compile the whole standard library, and no step needs the rest.
+# Nobody searches for packages by their descriptions, and xz takes longer to unpack than gz.
+LIGHT = ("--variant=extract", '--aptopt=Acquire { Languages "none"; CompressionTypes::Order:: "gz"; }')
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
+FROM_HERE = ("etc/resolv.conf", CERTIFICATES)  # how this machine reaches a package index
+UV = "ghcr.io/astral-sh/uv:"  # this image is one file, and the package from the index has it too
+# Modules are compiled as they are imported, which is cheaper where a server starts once, and kept for its children.
+NOT_COMPILED = {"UV_COMPILE_BYTECODE": "0", "PYTHONPYCACHEPREFIX": "/tmp/compiled"}
 # The wheel that a build makes is unpacked at once: its 50 MB of model need not be deflated for that.
 STORED = "import zlib\nzlib.Z_DEFAULT_COMPRESSION = 0\n"
 SERVE = """
@@ -52,11 +57,11 @@ class Stage:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command inside, as the stage's user."""
         inside = ["chroot", f"--userspec={self.user}", str(self.root), "env", "-C", self.folder, *command]
-        return subprocess.run(inside, env=self.environment | _pip(), capture_output=True, text=True, check=False)
+        return subprocess.run(inside, env=self.environment | _uv(), capture_output=True, text=True, check=False)
 
     def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
         """The container's process group: root file system read-only, writable are only /data and /tmp."""
-        given = self.environment | environment | {"ROOT": str(self.root), "BUILD_USER": self.user}
+        given = self.environment | NOT_COMPILED | environment | {"ROOT": str(self.root), "BUILD_USER": self.user}
         inside = ["env", "-u", "ROOT", "-u", "BUILD_USER", "-C", self.folder, *self.entrypoint, *self.command]
         with log.open("wb") as stream:
             return subprocess.Popen(
@@ -90,11 +95,15 @@ def context(repository: Path, folder: Path) -> Path:
 
 def base(folder: Path) -> Path:
     """A fresh Debian with Python, called as it is called in Python's own image."""
-    command = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", *LIGHT, "bookworm", str(folder), MIRROR]
+    command = ["mmdebstrap", f"--include={PACKAGES}", *LIGHT, "bookworm", str(folder), MIRROR]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     for name in FROM_HERE:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path("/", name), folder / name)
+    for name in ("passwd", "group"):  # as the package configures itself
+        shutil.copy(folder / f"usr/share/base-passwd/{name}.master", folder / "etc" / name)
+    (folder / "usr/local/bin").mkdir(parents=True)
     (folder / "usr/local/bin/python").symlink_to("/usr/bin/python3")
     (folder / "etc/python3.11/sitecustomize.py").write_text(STORED, encoding="utf-8")
     return folder
@@ -149,7 +158,10 @@ def build(dockerfile: str, context: Path, fresh: Path, folder: Path) -> Stage:
 def _copy(stage: Stage, stages: dict[str, Stage], context: Path, words: Sequence[str]) -> None:
     origin = context
     if words[0].startswith("--from="):
-        origin = stages[words[0].removeprefix("--from=")].root
+        from uv import find_uv_bin
+
+        name = words[0].removeprefix("--from=")
+        origin = Path(find_uv_bin()).parent if name.startswith(UV) else stages[name].root
         words = words[1:]
     *sources, target = words
     destination = stage.root / os.path.join(stage.folder, target)[1:]  # noqa: PTH118 (an absolute target replaces the folder)
@@ -162,8 +174,7 @@ def _copy(stage: Stage, stages: dict[str, Stage], context: Path, words: Sequence
             shutil.copy(path, destination / path.name if destination.is_dir() else destination)
 
 
-def _pip() -> dict[str, str]:
-    index = {
-        name: value for name, value in os.environ.items() if name in {"PIP_INDEX_URL", "HTTPS_PROXY", "HTTP_PROXY"}
-    }
-    return {"PIP_CERT": "/etc/ssl/certs/ca-certificates.crt", "PIP_ROOT_USER_ACTION": "ignore", **index}
+def _uv() -> dict[str, str]:
+    index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if "PIP_INDEX_URL" in os.environ else {}
+    proxies = {name: value for name, value in os.environ.items() if name in {"HTTPS_PROXY", "HTTP_PROXY"}}
+    return {"SSL_CERT_FILE": f"/{CERTIFICATES}", **NOT_COMPILED, **index, **proxies}
