@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support import package_index
 from support.checkout import REPOSITORY
 
 pytestmark = pytest.mark.container
@@ -28,22 +29,23 @@ print(json.dumps({{
 
 def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    environment |= package_index.ENVIRONMENT
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_an_installation_without_extras_is_light_and_works(distributions: Path, tmp_path: Path) -> None:
     """What the wheel brings into a bare environment, seen from outside the checkout."""
+    uv = pytest.importorskip("uv", reason="needs uv: pip install 'distriage[dev]'").find_uv_bin()
     environment = tmp_path / "venv"
     assert run(sys.executable, "-m", "venv", "--without-pip", environment, cwd=tmp_path).returncode == 0
     binaries = environment / ("Scripts" if os.name == "nt" else "bin")
     python = binaries / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python)
     (wheel,) = distributions.glob("*.whl")
-    installed = run(*pip, "install", "-q", "--no-compile", wheel, cwd=tmp_path)
+    installed = run(uv, "pip", "install", "-q", "--no-cache", "--python", python, wheel, cwd=tmp_path)
     if installed.returncode != 0:
-        probe = run(*pip, "download", "-q", "--no-deps", "--dest", tmp_path / "probe", "hatchling>=1.27", cwd=tmp_path)
+        probe = run(uv, "pip", "install", "-q", "--no-deps", "--target", tmp_path / "probe", "hatchling", cwd=tmp_path)
         if probe.returncode != 0:
-            pytest.skip(f"pip reaches no package index: {probe.stderr.strip().splitlines()[-1]}")
+            pytest.skip(f"uv reaches no package index: {probe.stderr.strip().splitlines()[-1]}")
     assert installed.returncode == 0, installed.stderr
 
     found = json.loads(run(python, "-c", PROBE, cwd=tmp_path).stdout)

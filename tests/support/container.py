@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support import package_index
+
 MIRROR = "http://deb.debian.org/debian"
 # The image python:3.11-slim-bookworm is Debian 12 with Python 3.11, which Debian 12 has too.
 BASE = "python:3.11.13-slim-bookworm"
@@ -23,6 +25,7 @@ FROM_HERE = ("etc/resolv.conf", CERTIFICATES)  # how this machine reaches a pack
 UV = "ghcr.io/astral-sh/uv:"  # this image is one file, and the package from the index has it too
 # Modules are compiled as they are imported, which is cheaper where a server starts once, and kept for its children.
 NOT_COMPILED = {"UV_COMPILE_BYTECODE": "0", "PYTHONPYCACHEPREFIX": "/tmp/compiled"}
+BUILD = package_index.ENVIRONMENT | {"SSL_CERT_FILE": f"/{CERTIFICATES}"} | NOT_COMPILED
 # The wheel that a build makes is unpacked at once: its 50 MB of model need not be deflated for that.
 STORED = "import zlib\nzlib.Z_DEFAULT_COMPRESSION = 0\n"
 SERVE = """
@@ -57,7 +60,7 @@ class Stage:
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command inside, as the stage's user."""
         inside = ["chroot", f"--userspec={self.user}", str(self.root), "env", "-C", self.folder, *command]
-        return subprocess.run(inside, env=self.environment | _uv(), capture_output=True, text=True, check=False)
+        return subprocess.run(inside, env=self.environment | BUILD, capture_output=True, text=True, check=False)
 
     def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
         """The container's process group: root file system read-only, writable are only /data and /tmp."""
@@ -172,9 +175,3 @@ def _copy(stage: Stage, stages: dict[str, Stage], context: Path, words: Sequence
             subprocess.run(["cp", "-a", f"{path}/.", str(destination)], check=True)
         else:
             shutil.copy(path, destination / path.name if destination.is_dir() else destination)
-
-
-def _uv() -> dict[str, str]:
-    index = {"UV_DEFAULT_INDEX": os.environ["PIP_INDEX_URL"]} if "PIP_INDEX_URL" in os.environ else {}
-    proxies = {name: value for name, value in os.environ.items() if name in {"HTTPS_PROXY", "HTTP_PROXY"}}
-    return {"SSL_CERT_FILE": f"/{CERTIFICATES}", **NOT_COMPILED, **index, **proxies}

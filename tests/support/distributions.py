@@ -1,6 +1,6 @@
 """`python distributions.py FOLDER` in a checkout: its source distribution, and the wheel that this one builds.
 
-As `python -m build --no-isolation`, but compressed as fast as can be: the best compression of 50 MB takes 15 seconds.
+As `python -m build --no-isolation`, but compressed as little as can be: the best compression of 50 MB takes 15 seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import zlib
 from functools import partial
 from pathlib import Path
 
-FAST = 1
+STORED = 0
 
 
 def build(folder: Path) -> None:
@@ -32,6 +32,6 @@ def build(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    gzip.GzipFile = partial(gzip.GzipFile, compresslevel=FAST)  # type: ignore[assignment, misc]
-    zlib.Z_DEFAULT_COMPRESSION = FAST  # zipfile's  # type: ignore[misc]
+    gzip.GzipFile = partial(gzip.GzipFile, compresslevel=STORED)  # type: ignore[assignment, misc]
+    zlib.Z_DEFAULT_COMPRESSION = STORED  # zipfile's  # type: ignore[misc]
     build(Path(sys.argv[1]).resolve())
