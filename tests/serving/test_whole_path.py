@@ -14,11 +14,14 @@ from support.whole_path import BODY, NEW, TITLE, TRACKER, plain, steps, walk
 
 
 @pytest.mark.slow
-def test_a_maintainer_goes_the_whole_way(shipped_bundle: Path, command: Command, tmp_path: Path) -> None:
+def test_a_maintainer_goes_the_whole_way(
+    shipped_bundle: Path, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     del shipped_bundle  # the default model, which must be there
+    monkeypatch.setattr("distriage.past.build.FEW", 1_000)  # two processes more would load the model for 60 issues each
     page = steps()
     assert sum(line.startswith("distriage ") for step in page for line in step.commands) == 11
-    with walk(tmp_path, every=2) as her:
+    with walk(tmp_path, every=2, length=160) as her:
         for step in page:
             if step.commands[0].startswith("distriage reviews"):
                 before = her.own()

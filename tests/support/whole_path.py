@@ -106,6 +106,7 @@ class Walk:
 
     Attributes:
         every: Of the tracker's closed issues only each n-th is there: most of the time goes into reading them.
+        length: Of their bodies only so many characters, likewise.
     """
 
     folder: Path
@@ -114,6 +115,7 @@ class Walk:
     server: httpx.Client | None = None
     pictures: Path | None = None
     every: int = 1
+    length: int | None = None
 
     def __post_init__(self) -> None:
         """Past issues; the newest of them are open and have no labels."""
@@ -133,7 +135,7 @@ class Walk:
 
     def _file(self, number: int, *, is_open: bool) -> None:
         row, labels = self._records[number - 1 - (number > NEW)]
-        self._open(number, row["title"], row["body"], "open" if is_open else "closed")
+        self._open(number, row["title"], row["body"][: self.length], "open" if is_open else "closed")
         for label in () if is_open else labels:
             self.github.label(f"{TRACKER}#{number}", label, PERSON)
 
@@ -236,7 +238,7 @@ def _call(arguments: Sequence[str]) -> str:
 
 
 @contextmanager
-def walk(folder: Path, pictures: Path | None = None, *, every: int = 1) -> Iterator[Walk]:
+def walk(folder: Path, pictures: Path | None = None, *, every: int = 1, length: int | None = None) -> Iterator[Walk]:
     """A maintainer who begins, in a folder that is the working directory until she is there."""
     before, place = dict(os.environ), Path.cwd()
     with ExitStack() as rest:
@@ -248,7 +250,7 @@ def walk(folder: Path, pictures: Path | None = None, *, every: int = 1) -> Itera
         for name in [name for name in os.environ if name.startswith(("DISTRIAGE_", "GITHUB_"))]:
             del os.environ[name]  # of a person, or of the runner that the tests run on
         os.environ.update({"GITHUB_API_URL": github.url, "NO_PROXY": "127.0.0.1", "COLUMNS": "100"})
-        yield Walk(folder, github, rest, pictures=pictures, every=every)
+        yield Walk(folder, github, rest, pictures=pictures, every=every, length=length)
 
 
 def plain(line: str) -> str:
