@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import ssl
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
@@ -30,13 +31,20 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
         ConfigError: the proxy or the certificates that the environment names cannot be used.
     """
     try:
-        return httpx.Client(**options)
+        trusted = _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        return httpx.Client(verify=trusted, **options)
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:  # its message may show a password
         names = ", ".join(name for name in _VARIABLES if os.environ.get(name))
         raise ConfigError(
             f"{whose}: {names} of the environment cannot be used ({type(error).__name__}); expected proxies such as "
             "http://proxy.example:3128 (SOCKS needs `pip install socksio`) and certificates that are there"
         ) from None
+
+
+@cache
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Those that the two variables name, or certifi's: read once, since that takes a tenth of a second."""
+    return httpx.create_ssl_context()
 
 
 @cache

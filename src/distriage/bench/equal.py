@@ -96,9 +96,12 @@ def _engine(bundle: Path, file: Path) -> Iterator[Answer]:
 
 
 def _http(bundle: Path, rows: Sequence[Mapping[str, str]], folder: Path) -> Iterator[Answer]:
-    with load.ours(bundle, local.cores(), folder / "equal-server.log") as url:
+    with (
+        load.ours(bundle, local.cores(), folder / "equal-server.log") as url,
+        httpx.Client(timeout=120, trust_env=False) as client,
+    ):
         for some in _groups(rows):
-            answer = httpx.post(f"{url}/v1/classify", json={"reports": list(some)}, timeout=120, trust_env=False)
+            answer = client.post(f"{url}/v1/classify", json={"reports": list(some)})
             yield from answer.raise_for_status().json()["verdicts"]
 
 
