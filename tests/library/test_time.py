@@ -166,7 +166,7 @@ def answer(body: str) -> None:
     Findings(BUNDLE, known, PREDICTION).verdict()
 
 
-BUNDLE = Bundle(find_bundle(None))
+BUNDLE = Bundle(find_bundle(None), graph=False)  # nothing here runs it
 PREDICTION = Prediction(
     BUNDLE.manifest.name,
     {
@@ -182,8 +182,8 @@ def test_one_unit_repeated_takes_linear_time(unit: str) -> None:
 
 
 def test_units_in_pairs_take_linear_time() -> None:
-    """A drawn tenth of all pairs; `HOSTILE_INPUTS` runs of the next test see the others."""
-    pairs = random.Random(7).sample([(one, other) for one in UNITS for other in UNITS if one != other], 60)
+    """A hundredth of all pairs, drawn; `HOSTILE_INPUTS` runs of the next test see the others."""
+    pairs = random.Random(7).sample([(one, other) for one in UNITS for other in UNITS if one != other], 30)
     for one, other in pairs:
         half = 32_768
         for body in (
@@ -204,7 +204,7 @@ def hostile(draw: st.DrawFn) -> tuple[str, int]:
 
 @pytest.mark.slow
 @given(hostile())
-@settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "60")))
+@settings(max_examples=int(os.environ.get("HOSTILE_INPUTS", "30")))
 def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:
     """`HOSTILE_INPUTS=2000` is the whole measurement; every run draws the same inputs."""
     line, length = drawn
