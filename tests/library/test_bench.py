@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
-import sys
 import threading
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from distriage.bench import equal, layout, load, page, run
+from distriage.bench import equal, layout, load, page, peers, run
 from distriage.bench.child import in_child
 from distriage.bench.files import EXTRA
 from distriage.bench.inputs import PACKAGES
@@ -244,7 +242,7 @@ def two_reports(tmp_path: Path) -> Path:
 
 
 def needs_setfit() -> None:
-    if importlib.util.find_spec("setfit") is None:  # to import it brings PyTorch into this process too
+    if importlib.util.find_spec("setfit") is None:
         pytest.skip("needs setfit: pip install 'distriage[bench]'")
 
 
@@ -262,25 +260,28 @@ def test_one_thread_and_a_thread_a_core_are_measured(monkeypatch: pytest.MonkeyP
     assert run._by_threads("graphs", order, {}, {}) == {"1": ("graphs", 1, {}), "3": ("graphs", 3, {})}  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
+@pytest.fixture
+def peers_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Peers run in this process, which tests of training gave PyTorch, and on one core."""
+    monkeypatch.setattr(run, "in_child", bench_in_one.measured)
+    monkeypatch.setattr(run, "cores", lambda: 1)
+    monkeypatch.setattr(peers, "_quiet", lambda: None)  # it would quieten all tests after this one
+
+
+@pytest.mark.usefixtures("peers_here")
+@pytest.mark.filterwarnings("ignore")  # of the peers, about themselves
 def test_whole_processes_graphs_and_servers_are_measured(
-    keyword_bundle: Path, tiny_run: Path, two_reports: Path
+    keyword_bundle: Path, tiny_run: Path, two_reports: Path, command: Command
 ) -> None:
     needs_setfit()
     sections = ("start", "graph", "text", "many", "http", "past")
-    done = subprocess.run(
-        [
-            *(sys.executable, Path(bench_in_one.__file__)),
-            *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
-            *("--count", "2", "--many", "4", "--rounds", "1", "--seconds", "0.2", "--issues", "300"),
-            *(part for section in sections for part in ("--only", section)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = command(
+        *("bench", "--model", keyword_bundle, "--reports", two_reports, "--encoder", tiny_run / "encoder"),
+        *("--count", 2, "--many", 4, "--rounds", 1, "--seconds", 0.2, "--issues", 300),
+        *(part for section in sections for part in ("--only", section)),
     )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    assert done.code == 0, done.err
+    found = json.loads(done.out.splitlines()[-1])
     assert {"distriage", "onnxruntime fp32, defaults", "PyTorch fp32, eager"} <= found["graph"]["1"].keys()
     text = found["text"]["1"]
     assert list(text["all"]) == ["distriage", "transformers pipeline", "SetFit predict"]
@@ -296,4 +297,4 @@ def test_whole_processes_graphs_and_servers_are_measured(
     assert found["past"]["issues"] == 300 and found["past"]["reports"] == 4
     assert all(found["past"][figure] > 0 for figure in ("indexed_per_s", "peak_mib"))
     assert 0 < found["past"]["find_ms"]["p50"] <= found["past"]["find_ms"]["p95"]
-    assert "Over HTTP" in done.stdout and "reports/s" in done.stdout
+    assert "Over HTTP" in done.out and "reports/s" in done.out
