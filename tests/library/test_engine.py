@@ -175,7 +175,7 @@ def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> No
 
 def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) -> None:
     batch = tmp_path / "long.jsonl"
-    batch.write_bytes(b"".join(lines(17 * 3000)))
+    batch.write_bytes(b"".join(lines(17)) * 3000)
     command = [sys.executable, "-m", "distriage", "classify", batch, "--model", keyword_bundle, "--workers", "2"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -198,7 +198,7 @@ def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) ->
 @pytest.mark.parametrize("begun", [False, True], ids=["while workers import", "in the middle"])
 def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_bundle: Path, begun: bool) -> None:
     batch, part = tmp_path / "long.jsonl", tmp_path / "out.jsonl.part"
-    batch.write_bytes(b"".join(lines(17 * 3000)))
+    batch.write_bytes(b"".join(lines(17)) * 3000)
     arguments = ["--model", keyword_bundle, "--workers", "2", "--output", tmp_path / "out.jsonl"]
     heard = ("env", "--default-signal=INT")  # a shell's job in the background is started deaf to it
     with subprocess.Popen(
