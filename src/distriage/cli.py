@@ -248,11 +248,12 @@ def taxonomy(
 _CORE = (classify, taxonomy, bench)
 
 
-def build_app(*, whole: bool = True) -> typer.Typer:
+def build_app(typed: str = "") -> typer.Typer:
     """A new command line; Typer lists grow, so it is never reused.
 
     Args:
-        whole: With the commands of all installed packages, which take long to look for.
+        typed: What the person calls. Where it is a command, the others are left out: to look for those of all installed
+            packages, and to make the options of each, takes longer than many a command.
     """
     app = typer.Typer(
         name="distriage",
@@ -263,7 +264,7 @@ def build_app(*, whole: bool = True) -> typer.Typer:
     app.callback()(_main)
     for command in _CORE:
         app.command(rich_help_panel=READ)(command)
-    if whole:
+    if not _keep(app, typed):
         from importlib.metadata import entry_points
 
         from distriage.past.commands import similar_app
@@ -273,14 +274,24 @@ def build_app(*, whole: bool = True) -> typer.Typer:
         app.add_typer(second_reader_app, rich_help_panel=READ)
         for point in entry_points(group="distriage.commands"):
             point.load().register(app)
+        _keep(app, typed)
     return app
+
+
+def _keep(app: typer.Typer, typed: str) -> bool:
+    """Leave one command, or group of commands, if there is one of this name."""
+    commands = [one for one in app.registered_commands if one.callback and one.callback.__name__ == typed]
+    groups = [one for one in app.registered_groups if one.typer_instance and one.typer_instance.info.name == typed]
+    if found := bool(commands or groups):
+        app.registered_commands, app.registered_groups = commands, groups
+    return found
 
 
 def main() -> None:
     """Entry point: errors of ours end in one line and exit code 2."""
     gc.set_threshold(NEW_OBJECTS)
     try:
-        build_app(whole=sys.argv[1:2] not in [[command.__name__] for command in _CORE])()
+        build_app(sys.argv[1] if sys.argv[1:] else "")()
     except DistriageError as error:
         say(str(error))
         sys.exit(2)
