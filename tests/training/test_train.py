@@ -93,6 +93,8 @@ def test_the_same_configuration_gives_the_same_weights(finished: tuple[Config, P
 def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
     assert set(one) == set(other)
     for name, value in one.items():
+        if torch.equal(value, other[name]):  # as most are; what follows takes a second for each head of the words
+            continue
         torch.testing.assert_close(
             value, other[name], atol=1e-5, rtol=1e-4, msg=lambda text, name=name: f"{name}: {text}"
         )

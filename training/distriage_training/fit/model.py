@@ -39,13 +39,16 @@ class SparseHead(nn.Module):
         self.bias: Tensor
         self.view_numbers: Tensor
 
-    def set_weights(self, view: int, weight: Tensor) -> None:
-        """Quantize the weights of a view, [buckets, labels]."""
+    def set_weights(self, view: int, weight: Tensor, rows: Tensor | None = None) -> None:
+        """Quantize the weights of a view, [rows, labels].
+
+        Args:
+            rows: The buckets that they belong to; the weights of all others are 0. None: all buckets, in order.
+        """
         largest = weight.abs().amax(0).clamp(min=1e-12)
         self.scale[view] = largest / 127
-        self.weight[view * self.buckets : (view + 1) * self.buckets] = torch.round(weight / self.scale[view]).to(
-            torch.int8
-        )
+        own = self.weight[view * self.buckets : (view + 1) * self.buckets]
+        own[slice(None) if rows is None else rows] = torch.round(weight / self.scale[view]).to(torch.int8)
 
     def forward(self, feature_ids: Tensor, feature_counts: Tensor) -> Tensor:
         """Logits [batch, views, labels] of `feature_ids` and `feature_counts` [batch, features]; count 0 is padding."""

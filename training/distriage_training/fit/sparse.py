@@ -76,9 +76,8 @@ def fit_sparse_head(records: Sequence[Record], taxonomy: Taxonomy, config: Confi
             fitted.append(found)
             if progress is not None:
                 progress(f"{axis}, view {view + 1} of {VIEWS}")
-        weights_of_view = np.zeros((sum(sizes), HASH_BUCKETS), np.float32)
-        weights_of_view[:, seen] = np.concatenate([weight for weight, _ in fitted])
-        head.set_weights(view, torch.from_numpy(weights_of_view.T))
+        weight = np.concatenate([weight for weight, _ in fitted]).astype(np.float32)
+        head.set_weights(view, torch.from_numpy(weight.T), torch.from_numpy(seen))
         head.bias[view] = torch.from_numpy(np.concatenate([bias for _, bias in fitted]))
     return head
 
