@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
 
-import torch
 import transformers
 
 from distriage.errors import ConfigError
 from distriage_training.config import load_config
 from distriage_training.fit.batches import BucketSampler
-from distriage_training.fit.encoder import PACKAGE, locate
 from distriage_training.fit.run import build_model
 from distriage_training.fit.train import train
 from distriage_training.fit.trainer import TriageTrainer
@@ -26,24 +22,9 @@ from distriage_training.release.export import export
 
 from support.checkout import REPOSITORY
 from support.command_line import Command
-from support.runs import TAXONOMY, four_steps
+from support.runs import TAXONOMY, four_steps, random_encoder
 
-VOCABULARY = 30522  # of the tokenizer that is at hand
-SMALL = {"vocab_size": VOCABULARY, "hidden_size": 128, "intermediate_size": 192, "num_attention_heads": 2}
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    # The first layer looks at the whole report, the second at a window, as in ModernBERT-base.
-    "ModernBert": {"num_hidden_layers": 2, "global_attn_every_n_layers": 2, "local_attention": 8, "pad_token_id": 0},
-    "XLMRoberta": {"num_hidden_layers": 1, "max_position_embeddings": 80, "pad_token_id": 0},
-}
-
-
-def random_encoder(folder: Path, architecture: str) -> Path:
-    """An encoder of this architecture with random weights, and the tokenizer of the default one."""
-    torch.manual_seed(7)
-    settings = getattr(transformers, f"{architecture}Config")(**SMALL, **ARCHITECTURES[architecture])
-    transformers.AutoModel.from_config(settings).save_pretrained(folder)
-    shutil.copy(Path(locate(PACKAGE)) / "tokenizer.json", folder)
-    return folder
+ARCHITECTURES = ("ModernBert", "XLMRoberta")
 
 
 @pytest.mark.slow

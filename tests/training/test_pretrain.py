@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,15 +21,17 @@ from distriage_training.fit.batches import BucketSampler  # noqa: E402
 from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
 from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
 
+from support.runs import random_encoder  # noqa: E402
 from support.toys import annotation, texts, write_config, write_corpus, write_lines  # noqa: E402
 
 MASK, SPECIAL, VOCABULARY = 103, (0, 100, 101, 102, 103), 30_522  # of the base model's tokenizer
 
 
 def small(folder: Path, **settings: object) -> Config:
-    """A layer of the real encoder, short texts, four reports a step."""
-    encoder = {"layers": 1, "max_tokens": 16}
-    return load_config(write_config(folder / "run.toml", encoder=encoder, pretrain={"batch_size": 4, **settings}))
+    """A narrow encoder, short texts, four reports a step, and no report that a model is measured on."""
+    encoder = {"source": str(random_encoder(folder / "base", "Bert")), "layers": None, "max_tokens": 16}
+    tables = {"encoder": encoder, "pretrain": {"batch_size": 4, **settings}, "data": {"corpus": "none"}}
+    return load_config(write_config(folder / "run.toml", **tables))
 
 
 def sampler() -> BucketSampler:
@@ -68,7 +71,7 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
     config = small(tmp_path, reports=str(reports), limit=8, learning_rate=1e-3)
     folder = pretrain(config, tmp_path / "out")
-    adapted = EncoderConfig(layers=1, source=str(folder))
+    adapted = EncoderConfig(max_tokens=16, source=str(folder))
     before, after = load_encoder(config.encoder), load_encoder(adapted)
     weights = "encoder.layer.0.attention.self.query.weight"
     assert not torch.equal(before.state_dict()[weights], after.state_dict()[weights])
@@ -83,21 +86,34 @@ def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Pa
     assert torch.equal(again, after.state_dict()[weights])
 
 
+def save_every_second(patch: pytest.MonkeyPatch) -> None:
+    def arguments(**settings: Any) -> TrainingArguments:
+        return TrainingArguments(**{**settings, "save_steps": 2, "save_total_limit": None})
+
+    patch.setattr(pretraining, "TrainingArguments", arguments)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Path]:
+    """A run of two epochs of three steps, and its folder."""
+    folder = tmp_path_factory.mktemp("whole")
+    reports = write_lines(folder / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
+    config = small(folder, reports=str(reports), epochs=2, learning_rate=1e-3)
+    with pytest.MonkeyPatch.context() as patch:
+        save_every_second(patch)
+        pretrain(config, folder / "out")
+    return config, folder / "out"
+
+
 @pytest.mark.parametrize("step", [2, 4], ids=["first epoch", "second epoch"])
 def test_a_resumed_run_reads_the_batches_and_masks_of_an_uninterrupted_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    uninterrupted: tuple[Config, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    monkeypatch.setattr(
-        pretraining,
-        "TrainingArguments",
-        lambda **settings: TrainingArguments(**{**settings, "save_steps": 2, "save_total_limit": None}),
-    )
-    reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(12)))
-    config = small(tmp_path, reports=str(reports), epochs=2, learning_rate=1e-3)
-    whole = load_file(pretrain(config, tmp_path / "whole") / "model.safetensors")
-    shutil.copytree(tmp_path / "whole" / f"checkpoint-{step}", tmp_path / "broken" / f"checkpoint-{step}")
-    resumed = load_file(pretrain(config, tmp_path / "broken", resume=True) / "model.safetensors")
-    for name, value in whole.items():
+    config, whole = uninterrupted
+    shutil.copytree(whole / f"checkpoint-{step}", tmp_path / f"checkpoint-{step}")
+    save_every_second(monkeypatch)
+    resumed = load_file(pretrain(config, tmp_path, resume=True) / "model.safetensors")
+    for name, value in load_file(whole / "encoder" / "model.safetensors").items():
         torch.testing.assert_close(resumed[name], value, atol=1e-6, rtol=1e-5)
 
 
