@@ -42,7 +42,7 @@ def _own_corpus_is_read_once() -> Iterator[None]:
     def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[load.Record], list[load.Annotation]]:
         if corpus.resolve() != CORPUS.resolve() or texts.is_file():
             return read(corpus, texts, taxonomy)
-        key = taxonomy.model_dump_json()
+        key = tuple((axis.id, frozenset(axis.label_ids)) for axis in taxonomy.axes.values())  # all that is asked of it
         if key not in known:
             known[key] = read(corpus, texts, taxonomy)
         records, missing = known[key]
