@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,14 @@ class _Skipped(pytest.Module):
         pytest.skip(self.reason, allow_module_level=True)
 
 
+@cache  # asked for each file; to look through all folders takes 5 ms
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
 def module_or_skip(path: Path, parent: pytest.Collector, extra: str, *modules: str) -> pytest.Module | None:
     """For the hook `pytest_pycollect_makemodule`: skip a file if one of the modules is not installed."""
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    missing = [name for name in modules if not _is_installed(name)]
     if not missing:
         return None
     skipped: _Skipped = _Skipped.from_parent(parent, path=path)

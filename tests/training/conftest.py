@@ -51,3 +51,9 @@ def _own_corpus_is_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load_records", load_records)
         yield
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For evaluations that test_evaluate.py is not about: the eight pictures take longer than all that they show."""
+    monkeypatch.setattr("distriage_training.measure.evaluate.draw_figures", lambda *_: None)

@@ -92,9 +92,8 @@ def test_scores_are_those_of_the_predictions(
         rows, truth = truth_of(splits.test, axis)
         found = probabilities[axis][rows]
         assert row["n"] == len(truth) > 0
-        assert row["accuracy"] == pytest.approx(
-            scoring.accuracy(truth, found.argmax(1)), abs=0.02
-        )  # int8 rounds by its batch
+        # int8 rounds by its batch
+        assert row["accuracy"] == pytest.approx(scoring.accuracy(truth, found.argmax(1)), abs=0.02)
         assert row["macro_f1"] == pytest.approx(scoring.macro_f1(truth, found.argmax(1)), abs=0.03)
         assert row["brier"] == pytest.approx(scoring.brier(truth, found), abs=0.02)
         assert set(row["coverage"]) == {"0.80", "0.90", "0.95"}
@@ -225,6 +224,7 @@ def test_the_report_shows_n_baselines_intervals_and_agreement(measured: Measured
     assert {"right label among three", "balanced: precision (coverage)"} <= {line.split(" | ")[0][2:] for line in lines}
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_without_baselines_and_with_readings_of_other_reports(
     tiny_classifier: Classifier, splits: Splits, tmp_path: Path
 ) -> None:

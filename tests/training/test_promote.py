@@ -231,6 +231,7 @@ def test_the_paired_interval_is_narrower_than_two_separate_ones() -> None:
     assert scoring.paired_bootstrap_macro_f1(truth, one, one) == (0.0, 0.0)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_an_evaluation_is_kept_under_the_name_of_the_measured_model(
     command: Command, config: Path, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +242,7 @@ def test_an_evaluation_is_kept_under_the_name_of_the_measured_model(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_verdicts_are_measured_apart(keyword_classifier: Classifier, config: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
     from distriage_training.measure.evaluate import evaluate

@@ -17,6 +17,7 @@ from support.command_line import Command, Finished, assert_one_line
 from support.reader import WORDS, answered, calibration_file, options
 from support.toys import annotation, write_config, write_corpus, write_lines
 
+pytestmark = pytest.mark.usefixtures("no_figures")
 COUNT = 30  # validation reports: the first ten raw, the others restated; every fifth is `oom`, the model's favourite
 
 
