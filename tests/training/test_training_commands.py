@@ -1,37 +1,15 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from distriage.bundle import Bundle
-from distriage_training.fit.run import RUN_INFO, WEIGHTS
-
 from support.command_line import Command, assert_one_line
 from support.toys import annotation, texts, write_config, write_corpus, write_lines
 
 COMMANDS = ("train", "pretrain", "export", "index", "evaluate")
-TAXONOMY = """name = "toys"
-version = "1"
-[axis.request]
-[[request]]
-id = "hang"
-definition = "Waits for ever."
-[[request]]
-id = "memory"
-definition = "Takes too much."
-[[request]]
-id = "slow"
-definition = "Takes too long."
-"""
-WORDS = {
-    "hang": "all_reduce watchdog timeout, ranks wait",
-    "memory": "CUDA out of memory, allocator",
-    "slow": "throughput is low, samples per second",
-}
 
 
 @pytest.fixture
@@ -178,68 +156,3 @@ def test_without_the_extra_a_command_says_what_to_install(tmp_path: Path) -> Non
         done.stderr
         == "distriage: this command needs torch; type: pip install 'distriage[train]' (in a checkout: '.[train]')\n"
     )
-
-
-@pytest.mark.slow
-def test_axes_of_ones_own_from_tables_to_figures(place: Path, command: Command) -> None:
-    """Train, fit the sparse head anew, export and evaluate by the command line alone, on another taxonomy."""
-    (place / "taxonomy.toml").write_text(TAXONOMY, encoding="utf-8")
-    rows = [
-        f"o/r{n % 2},{label},{words.split()[0]} {n},{words.replace(',', ' ')} word{n}"
-        for n in range(30)
-        for label, words in WORDS.items()
-    ]
-    for name, part in (("train.csv", rows[:72]), ("test.csv", rows[72:])):
-        (place / name).write_text("\n".join(["repo,label,title,body", *part]) + "\n", encoding="utf-8")
-    data = {
-        "format": "csv",
-        "train": "train.csv",
-        "test": "test.csv",
-        "label_columns": {"request": "label"},
-        "group_column": "repo",
-        "validation_fraction": 0.3,
-        "limit": None,
-    }
-    write_config(
-        place / "run.toml",
-        top={"name": "own-axes", "taxonomy": "taxonomy.toml"},
-        encoder={"max_tokens": 16},
-        data=data,
-        sparse={"max_iterations": 50},
-        published={"Other system": 0.5},
-    )
-    done = command("train", "run.toml")
-    assert done.code == 0, done.err
-    assert "weights: runs/own-axes/model.safetensors" in done.err
-    run = place / "runs" / "own-axes"
-    weights = (run / WEIGHTS).read_bytes()
-    assert_one_line(command("train", "run.toml"), "runs/own-axes: holds the checkpoint checkpoint-")
-    done = command("train", "run.toml", "--sparse-only")
-    assert done.code == 0, done.err
-    assert (run / WEIGHTS).read_bytes() == weights
-    done = command("export", "run.toml")
-    assert done.code == 0, done.err
-    assert "bundle: models/own-axes" in done.err
-    bundle = Bundle(place / "models" / "own-axes")
-    assert bundle.manifest.axes["request"].labels == ("hang", "memory", "slow")
-    assert bundle.manifest.provenance.records == json.loads((run / RUN_INFO).read_text(encoding="utf-8"))["records"]
-    done = command("evaluate", "run.toml", "--split", "test", "--record")
-    assert done.code == 0, done.err
-    assert "# own-axes, split test (18 reports)" in done.out
-    assert "| Other system (published) | 0.500 |" in done.out
-    document = json.loads((place / "runs" / "own-axes-test" / "metrics.json").read_text(encoding="utf-8"))
-    groups = {key: row for key, row in document["groups"]["request"].items() if key.startswith("group ")}
-    assert set(groups) == {"group o/r0", "group o/r1"}
-    assert document["group_macro_f1_mean"]["request"] == pytest.approx(
-        sum(row["macro_f1"] for row in groups.values()) / 2
-    )
-    assert document["axes"]["request"]["accuracy"] > 0.9  # three words tell the labels apart
-    assert document["axes"]["request"]["majority"]["accuracy"] == pytest.approx(1 / 3)
-    assert "## Evaluation (test split)" in (Bundle(place / "models" / "own-axes").path / "README.md").read_text(
-        encoding="utf-8"
-    )
-    done = command(
-        "classify", "--model", "models/own-axes", "-", stdin=b"all_reduce 7\n\nall_reduce watchdog timeout, ranks wait"
-    )
-    assert done.code == 0, done.err
-    assert "hang" in done.out
