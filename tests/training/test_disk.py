@@ -109,8 +109,8 @@ def test_a_full_disk_is_one_line(
 def test_what_pytorch_and_rust_cannot_write_is_one_line(command: Command, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
     reports = write_lines(tmp_path / "reports.jsonl", texts(f"a/b#{n}" for n in range(4)))
-    tables = {"encoder": {"layers": 1, "max_tokens": 16}, "pretrain": {"reports": str(reports), "batch_size": 4}}
-    config = write_config(tmp_path / "run.toml", **tables)
+    encoder, pretrain = {"layers": 1, "max_tokens": 16}, {"reports": str(reports), "batch_size": 4}
+    config = write_config(tmp_path / "run.toml", encoder=encoder, pretrain=pretrain, data={"corpus": "none"})
     with files_of_at_most(1 << 20):
         done = command("pretrain", config, "--output", tmp_path / "out")
     assert done.code == 2 and done.err.splitlines()[-1].startswith(
@@ -134,14 +134,22 @@ def test_an_encoder_is_replaced_when_the_new_one_is_whole(tmp_path: Path) -> Non
     assert content(folder) == before and [file.name for file in tmp_path.iterdir()] == ["encoder"]
 
 
-def test_own_labels_and_their_page_stay_what_they_were(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+def test_own_labels_and_their_page_stay_what_they_were(
+    command: Command, keyword_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is learned for the second time is learned once: only to write it fails, at four places."""
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
+    from distriage_training.learn import run as learning
+
     history, own = tmp_path / "issues.jsonl", tmp_path / "own"
     run = ("learn", "--issues", history, "--model", keyword_bundle, "--output", own)
-    write_history(history, plain_history())
+    write_history(history, plain_history(150))
     assert command(*run).code == 0
     before = content(own)
-    write_history(history, plain_history(330))
+    write_history(history, plain_history(180))
+    kept: list[learning.Result] = []
+    learn = learning.learn_and_measure
+    monkeypatch.setattr(learning, "learn_and_measure", lambda *given: (kept or kept.append(learn(*given)) or kept)[0])
     for size in (1000, len(before["own.json"]) - 100, len(before["own.npz"]), len(before["report.html"]) - 100):
         with files_of_at_most(size):
             done = command(*run)

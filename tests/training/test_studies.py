@@ -34,7 +34,7 @@ LABELS = np.array([n % 2 for n in range(24)])
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_config(tmp_path / "run.toml")
+    write_config(tmp_path / "run.toml", sparse={"max_iterations": 1})
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
