@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_corpus_is_read_once() -> Iterator[None]:
+def _own_corpus_is_read_once(once: Callable[[str, Callable[[Path], object]], Path]) -> Iterator[None]:
     """Its 35,000 annotations take two seconds to read, and thirty trainings, exports and studies start with them.
 
     Records are frozen, and each caller gets a list of its own.
@@ -42,10 +44,12 @@ def _own_corpus_is_read_once() -> Iterator[None]:
     def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[load.Record], list[load.Annotation]]:
         if corpus.resolve() != CORPUS.resolve() or texts.is_file():
             return read(corpus, texts, taxonomy)
-        key = tuple((axis.id, frozenset(axis.label_ids)) for axis in taxonomy.axes.values())  # all that is asked of it
-        if key not in known:
-            known[key] = read(corpus, texts, taxonomy)
-        records, missing = known[key]
+        asked = [(axis.id, sorted(axis.label_ids)) for axis in taxonomy.axes.values()]  # all that is asked of it
+        name = f"corpus-{hashlib.sha256(repr(asked).encode()).hexdigest()[:12]}"
+        if name not in known:
+            file = once(name, lambda file: file.write_bytes(pickle.dumps(read(corpus, texts, taxonomy))))
+            known[name] = pickle.loads(file.read_bytes())
+        records, missing = known[name]
         return list(records), list(missing)
 
     with pytest.MonkeyPatch.context() as patch:

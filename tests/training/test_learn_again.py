@@ -103,8 +103,8 @@ def test_the_latest_review_of_a_label_counts() -> None:
 
 def test_reviews_reach_what_is_learned(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
     """A bot gave `crash` to reports of slowness; people took each back in the queue."""
-    wrong = {number: ["crash", "speed"] for number in range(2, 300, 3)}
-    history = write_history(tmp_path / "issues.jsonl", dated(300, wrong))
+    wrong = {number: ["crash", "speed"] for number in range(2, 180, 3)}
+    history = write_history(tmp_path / "issues.jsonl", dated(180, wrong))
     said = [review(number, "crash", right=False) for number in wrong]
     file = write_reviews(tmp_path / "reviews.jsonl", [*said, review(2, "crash", right=True, repository="a/b")])
     run = ("learn", "--issues", history, "--model", keyword_bundle, "--output")
@@ -157,8 +157,8 @@ def test_worse_only_where_the_whole_interval_says_so() -> None:
 
 @pytest.fixture(scope="module")
 def first(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Heads learned from the first 240 issues."""
-    return learned_folder(tmp_path_factory.mktemp("first"), keyword_bundle, dated(240))
+    """Heads learned from the first 120 issues."""
+    return learned_folder(tmp_path_factory.mktemp("first"), keyword_bundle, dated(120))
 
 
 @pytest.fixture
@@ -174,27 +174,27 @@ def again(command: Command, model: Path, own: Path, items: Sequence[Mapping[str,
 
 def test_heads_that_are_not_worse_are_taken(command: Command, keyword_bundle: Path, learned: Path) -> None:
     before = json.loads((learned / "own.json").read_text())
-    done = again(command, keyword_bundle, learned, dated(330))
+    done = again(command, keyword_bundle, learned, dated(165))
     after = json.loads((learned / "own.json").read_text())
-    assert done.code == 0 and "on 66 issues that neither has seen" in done.out  # the newest fifth of 330
+    assert done.code == 0 and "on 33 issues that neither has seen" in done.out  # the newest fifth of 165
     assert "not worse on any label\nwritten: " in done.out
-    assert (before["issues"], after["issues"]) == (240, 330) and after["until"] > before["until"]
+    assert (before["issues"], after["issues"]) == (120, 165) and after["until"] > before["until"]
     assert not list(learned.glob(".new-*"))
 
 
 def test_only_issues_that_neither_has_seen_decide(command: Command, keyword_bundle: Path, learned: Path) -> None:
-    done = again(command, keyword_bundle, learned, dated(260))
+    done = again(command, keyword_bundle, learned, dated(140))
     assert done.code == 0 and "on 20 issues that neither has seen" in done.out and "too few" in done.out
-    done = again(command, keyword_bundle, learned, dated(260))
+    done = again(command, keyword_bundle, learned, dated(140))
     assert done.code == 0 and "on 0 issues" in done.out
 
 
 def test_worse_heads_are_refused_and_nothing_is_written(command: Command, keyword_bundle: Path, learned: Path) -> None:
     """Labels that somebody gave by chance to all older issues, and as before to the newest fifth."""
     chance = np.random.default_rng(3)
-    shuffled = {number: [list(WORDS)[int(chance.integers(3))]] for number in range(264)}
+    shuffled = {number: [list(WORDS)[int(chance.integers(3))]] for number in range(176)}
     untouched = content(learned)
-    done = again(command, keyword_bundle, learned, dated(330, shuffled))
+    done = again(command, keyword_bundle, learned, dated(220, shuffled))
     assert done.code == 1 and done.err == ""
     (everything,) = [line for line in done.out.splitlines() if line.startswith("all labels")]
     assert everything.rstrip().endswith("worse") and "1.000" in everything
@@ -202,7 +202,7 @@ def test_worse_heads_are_refused_and_nothing_is_written(command: Command, keywor
 
 
 def test_what_cannot_be_compared(command: Command, keyword_bundle: Path, learned: Path, tmp_path: Path) -> None:
-    whole = dated(240)
+    whole = dated(120)
     other = Path(shutil.copytree(learned, tmp_path / "other"))
     manifest = json.loads((learned / "own.json").read_text())
     (other / "own.json").write_text(json.dumps({**manifest, "model": "older", "model_sha256": "0" * 64}))
