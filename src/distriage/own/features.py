@@ -101,8 +101,9 @@ class Scales:
         frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)
         for reading in readings:
             frequencies[reading.ids] += 1
-        wanted = np.isin(np.arange(OWN_VIEWS * HASH_BUCKETS) // HASH_BUCKETS, list(views))
-        buckets = np.flatnonzero((frequencies >= LEAST_REPORTS) & wanted)
+        for view in set(range(OWN_VIEWS)).difference(views):
+            frequencies[view * HASH_BUCKETS : (view + 1) * HASH_BUCKETS] = 0
+        buckets = np.flatnonzero(frequencies >= LEAST_REPORTS)
         nothing = np.zeros(0)
         axes = np.array([reading.axes for reading in readings], np.float64)
         return cls(
