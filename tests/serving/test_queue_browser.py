@@ -16,12 +16,13 @@ from playwright.sync_api import expect
 
 from distriage_serving.store import Job
 
-from support.queue_browser import OpenPage, browser, open_page, site
-from support.queue_server import Queue
+from support.queue_browser import WAIT_MS, OpenPage, browser, open_page, page, site
+from support.queue_demo import log_in
+from support.queue_server import TOKEN, Queue
 from support.waiting import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Route
+    from playwright.sync_api import Browser, Route
 
 HOSTILE = (
     "<script>window.owned=1</script><img src=x onerror=window.owned=1> \u202egnp.exe\x1b[31m {{7*7}} "
@@ -210,9 +211,12 @@ def test_a_slash_searches_and_a_number_leads_to_its_issue(site: Queue, open_page
     expect(page.get_by_role("heading", name="grows of fifty-three")).to_be_visible()
 
 
-def test_everything_needed_works_without_scripts(site: Queue, open_page: OpenPage) -> None:
+def test_everything_needed_works_without_scripts(site: Queue, browser: Browser) -> None:
     site.add(61, "segfault timeout", LOG)
-    page = open_page("/queue?symptom=crash", java_script_enabled=False)
+    page = browser.new_page(java_script_enabled=False)
+    page.set_default_timeout(WAIT_MS)
+    log_in(page, site.url, TOKEN)
+    page.goto(f"{site.url}/queue?symptom=crash")
     page.get_by_label("Symptom").select_option("crash")
     page.get_by_role("button", name="Filter").click()
     page.goto(f"{site.url}/queue/owner/repo/61")
@@ -238,7 +242,7 @@ def test_axe_finds_nothing_to_complain_of(site: Queue, open_page: OpenPage, sche
         "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: pip install 'distriage[dev]'"
     )
     site.add(81, "exhausted memory", LOG)
-    page = open_page("/queue?decision=suggest", color_scheme=scheme)
+    page = open_page("/queue?decision=suggest", scheme=scheme)
     for path in ("/queue?decision=suggest", "/queue/owner/repo/81?evidence=1", "/queue/charts"):
         page.goto(site.url + path)
         with warnings.catch_warnings():

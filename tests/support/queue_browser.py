@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -18,11 +18,12 @@ from support.queue_demo import log_in
 from support.queue_server import TOKEN, Queue, queue
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 CHROMIUM = Path("/usr/bin/chromium")
 WAIT_MS = 60_000  # on a machine that is busy with other things
 OpenPage = Callable[..., "Page"]
+ColorScheme = Literal["light", "dark"]
 
 
 @pytest.fixture(scope="module")
@@ -43,26 +44,37 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def open_page(site: Queue, browser: Browser) -> Iterator[OpenPage]:
-    """Logs in and opens a page; at the end no script has failed and none was blocked."""
-    complaints: list[str] = []
-    contexts = []
+@pytest.fixture(scope="module")
+def page(site: Queue, browser: Browser) -> Page:
+    """One page for all tests of a module, logged in: a new one starts a process of its own."""
+    made = browser.new_page()
+    made.set_default_timeout(WAIT_MS)
+    log_in(made, site.url, TOKEN)
+    return made
 
-    def open_one(path: str = "/queue", *, width: int = 1280, **options: object) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type in {"error", "warning"} else None
-        )
-        log_in(page, site.url, TOKEN)
+
+@pytest.fixture
+def open_page(site: Queue, page: Page) -> Iterator[OpenPage]:
+    """Shows an address; at the end no script has failed and none was blocked."""
+    complaints: list[str] = []
+
+    def failed(error: Error) -> None:
+        complaints.append(str(error))
+
+    def printed(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            complaints.append(message.text)
+
+    def open_one(path: str = "/queue", *, width: int = 1280, scheme: ColorScheme = "light") -> Page:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
         page.goto(site.url + path)
         return page
 
+    page.on("pageerror", failed)
+    page.on("console", printed)
     yield open_one
-    for context in contexts:
-        context.close()
+    page.remove_listener("pageerror", failed)
+    page.remove_listener("console", printed)
+    page.unroute_all()
     assert complaints == []
