@@ -1,4 +1,4 @@
-"""What alembic runs: the migrations, in the transaction of the connection that `database.migrate` hands over."""
+"""What alembic runs: the migrations, in the transaction of the connection that `migrate` hands over."""
 
 from __future__ import annotations
 

@@ -1,0 +1,44 @@
+"""Brings the tables of a database up to date. Writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import text
+from sqlalchemy.engine import Connection
+
+from distriage.errors import ConfigError
+
+_LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
+
+
+def migrate(connection: Connection, place: str) -> None:
+    """Apply what is missing.
+
+    Args:
+        connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
+        place: The database, for messages.
+
+    Raises:
+        ConfigError: a newer version of Distriage made the database.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    newest = ScriptDirectory.from_config(config).get_current_head()
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    found = MigrationContext.configure(connection).get_current_heads()
+    unknown = sorted(set(found) - known)
+    if unknown:
+        raise ConfigError(
+            f"{place}: is at revision {', '.join(unknown)}, which a newer Distriage made; this one knows up to {newest}"
+        )
+    if found != (newest,):
+        command.upgrade(config, "head")
