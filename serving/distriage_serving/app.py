@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -95,14 +97,16 @@ def create_app(
     app.state.writers = Writers()
     for module in (classify, model, health):
         app.include_router(module.router)
+        paths.update(route.path for route in module.router.routes if isinstance(route, APIRoute))
     if store is not None and settings.github_webhook_secret is not None:
         app.include_router(webhook_router(store))
     if store is not None and settings.has_queue:
         add_queue(app, settings, store)
-    document = build_openapi(app.routes, settings)
-    app.openapi = lambda: document  # type: ignore[method-assign]
-    page = docs_page(document)
-    paths.update(document["paths"], ("/openapi.json", "/docs", WEBHOOK))
+    # Made when it is first asked for: it takes a tenth of a second, and most servers are never asked.
+    document = cache(partial(build_openapi, app.routes, settings))
+    page = cache(lambda: docs_page(document()))
+    app.openapi = document  # type: ignore[method-assign]
+    paths.update(("/openapi.json", "/docs", WEBHOOK))
 
     if store is not None and settings.has_queue:
 
@@ -114,11 +118,11 @@ def create_app(
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
-        return JSONResponse(document)
+        return JSONResponse(await asyncio.to_thread(document))
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        return HTMLResponse(page, headers={"Content-Security-Policy": SECURITY_POLICY})
+        return HTMLResponse(await asyncio.to_thread(page), headers={"Content-Security-Policy": SECURITY_POLICY})
 
     return app
 
