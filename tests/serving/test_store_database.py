@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 import stat
-import subprocess
-import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,8 @@ from distriage.verdict import Verdict
 from distriage_serving.store import IssueFilter, Job, NewJob, Review, Store, StoredVerdict, UnavailableError, database
 from distriage_serving.store.schema import Base
 
+from support import store_worker
+from support.crash_worker import forkserver
 from support.databases import NOW, fresh_postgresql
 from support.server import running
 from support.verdicts import axis_verdict, make_verdict
@@ -185,9 +185,12 @@ def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: st
 
 @pytest.mark.slow
 def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
-    code = f"from distriage_serving.store import Store; Store.open({database_url!r}).check()"
-    workers = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [(worker.communicate(timeout=180)[1], worker.returncode) for worker in workers] == [("", 0), ("", 0)]
+    workers = [forkserver().Process(target=store_worker.start, args=(database_url,)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(180)
+    assert [worker.exitcode for worker in workers] == [0, 0]
 
 
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:

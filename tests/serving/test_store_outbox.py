@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import signal
 from collections import Counter
 
 import pytest
 
 from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Reading, Store, report_digest
 
-from support.checkout import REPOSITORY
+from support import store_worker
+from support.crash_worker import forkserver
 from support.databases import NOW, Clock
 from support.stored_issues import issue
 from support.work_items import delivery, put
 
-WORKER = REPOSITORY / "tests" / "support" / "store_worker.py"
 HOSTILE_LINE = "/triage \0 <b>"
 
 
@@ -136,10 +135,10 @@ def test_a_worker_killed_in_the_middle_of_a_transaction_leaves_nothing_half_done
     clock = Clock()
     with Store.open(store_url, clock) as store:
         store.add_delivery(delivery())
-    done = subprocess.run(
-        [sys.executable, WORKER, "killed", store_url], capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == -9, done.stderr
+    worker = forkserver().Process(target=store_worker.killed, args=(store_url,))
+    worker.start()
+    worker.join(180)
+    assert worker.exitcode == -signal.SIGKILL
     with Store.open(store_url, clock) as store:
         assert store.list_work(Job) == []
         [left] = store.list_work(Delivery)
@@ -156,30 +155,20 @@ def test_two_processes_never_take_the_same_item(store_url: str) -> None:
             for number in range(30):
                 store.add_delivery(delivery(f"d{number}"))
                 put(store, number % 6, "triage" if number < 6 else f"command{number}")
-        workers = [
-            subprocess.Popen(
-                [sys.executable, WORKER, "drain", store_url],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(2)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None and worker.stdout.readline() == "open\n"
-        answers = []
-        for worker in workers:
-            assert worker.stdin is not None
-            worker.stdin.write("\n")
-            worker.stdin.flush()
-        for worker in workers:
-            out, err = worker.communicate(timeout=180)
-            assert (worker.returncode, err) == (0, "")
-            answers.append(out.splitlines())
-        taken = Counter(line for lines in answers for line in lines)
+        workers = []
+        for _ in range(2):
+            ours, theirs = forkserver().Pipe()
+            workers.append((forkserver().Process(target=store_worker.drain, args=(store_url, theirs)), ours))
+            workers[-1][0].start()
+        assert [ours.recv() for _, ours in workers] == ["open", "open"]
+        for _, ours in workers:
+            ours.send("begin")
+        taken = Counter(item for _, ours in workers for item in ours.recv())
+        for worker, _ in workers:
+            worker.join(180)
+            assert worker.exitcode == 0
         assert set(taken.values()) == {1}
-        assert len([line for line in taken if line.startswith("Delivery")]) == 30
+        assert len([item for item in taken if item.startswith("Delivery")]) == 30
         assert {item.attempts for item in store.list_work(Delivery)} == {1}
         jobs = store.list_work(Job)
         assert {job.attempts for job in jobs if job.state == "done"} == {1}

@@ -1,24 +1,26 @@
-"""What tests of the store run in processes of their own: `python store_worker.py drain|killed URL`."""
+"""What tests of the store run in processes of their own."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
+from multiprocessing.connection import Connection
 
 from distriage_serving.store import Delivery, Job, NewJob, Store
 
 
-def drain(url: str) -> None:
-    """Take and finish everything that is due; prints table and id of each."""
+def drain(url: str, other: Connection) -> None:
+    """Say that the store is open, then, when told to, take and finish everything that is due; sends what that was."""
     owner = str(os.getpid())
+    taken: list[str] = []
     with Store.open(url) as store:
-        _say("open")
-        sys.stdin.readline()
+        other.send("open")
+        other.recv()
         while found := [*store.lease(Delivery, owner, 600, 3), *store.lease(Job, owner, 600, 3)]:
             for item in found:
                 store.finish(item)
-                _say(f"{type(item).__name__} {item.id}")
+                taken.append(f"{type(item).__name__} {item.id}")
+    other.send(taken)
 
 
 def killed(url: str) -> None:
@@ -32,10 +34,7 @@ def killed(url: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    {"drain": drain, "killed": killed}[sys.argv[1]](sys.argv[2])
+def start(url: str) -> None:
+    """Start, as a server does."""
+    with Store.open(url) as store:
+        store.check()
