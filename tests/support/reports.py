@@ -26,12 +26,13 @@ def make_report(
     return IssueReport(title=title, body=body, id=id)
 
 
-def restated_reports(count: int = 200, long: int = 5) -> list[IssueReport]:
-    """Restated reports, spread over the shortest tenth, which take least time, and some of the longest quarter."""
+def restated_reports(count: int = 200, long: int = 10) -> list[IssueReport]:
+    """Restated reports, spread over the shortest quarter, which take least time, and some of the longest quarter."""
     file = REPOSITORY / "training" / "corpus" / "restated.jsonl"
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    rows.sort(key=lambda row: (len(row["title"] + row["body"]), row["id"]))
-    drawn = [*_spread(rows[: len(rows) // 10], count - long), *_spread(rows[-len(rows) // 4 :], long)]
+    rows.sort(key=lambda row: (len(row["body"]), row["id"]))
+    quarter = len(rows) // 4
+    drawn = [*_spread(rows[:quarter], count - long), *_spread(rows[-quarter:], long)]
     return [IssueReport(row["title"], row["body"]) for row in sorted(drawn, key=lambda row: str(row["id"]))]
 
 
