@@ -103,6 +103,15 @@ def test_the_threshold_is_the_lowest_that_passes() -> None:
     assert found.given == int((p >= found.probability).sum())
 
 
+def test_a_few_errors_among_the_surest_decisions_do_not_take_a_label_away() -> None:
+    p, right = np.linspace(1, 0.6, 60), np.ones(60, np.bool_)
+    right[[3, 9, 15]] = False
+    found = find_threshold(p, right, PROMISE)
+    assert found is not None and found.given > 44  # 19 of the first 22 show no precision of 80 %, 41 of 44 do
+    right[[20, 25, 30, 35, 40, 43]] = False
+    assert find_threshold(p, right, PROMISE) is None
+
+
 def test_there_is_no_threshold_where_nothing_shows_the_precision() -> None:
     p = np.linspace(1, 0, 200)
     assert find_threshold(p, np.arange(200) % 2 == 0, PROMISE) is None

@@ -1,23 +1,28 @@
 """From which probability on a label is right often enough: with a stated guarantee. Pure.
 
 Learn then Test (Angelopoulos et al., 2021, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
-Control"), fixed-sequence testing: the thresholds are tried from the strictest on, each with an exact binomial test of
-"the precision is below the wanted one" (its dual is the Clopper-Pearson bound), and the first that fails ends the
-search. So the chosen one has at least the wanted precision with the stated confidence, however many were tried,
-provided that later issues are labelled as those were that it was tested on. This holds for one kind of features;
-`learn` chooses the kind by the same held-out issues, which the confidence does not count.
+Control"), fixed-sequence testing with several starts: from each start on the thresholds are tried, the strictest first,
+each with an exact binomial test of "the precision is below the wanted one" (its dual is the Clopper-Pearson bound), and
+the first that fails ends the search. The starts share the risk of being wrong. So the chosen threshold has at least the
+wanted precision with the stated confidence, however many were tried, provided that later issues are labelled as those
+were that it was tested on. This holds for one kind of features; `learn` chooses the kind by the same held-out issues,
+which the confidence does not count.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 LEAST_PROBABILITY = 0.5  # a label that is likelier wrong than right is never given, however right the surest ones are
+STARTS = (
+    1,
+    2,
+)  # times the first count: one chance error among the surest decisions would otherwise take the label away
 STEP = 1.1  # each candidate decides on a tenth more issues than the one before
 
 
@@ -65,7 +70,7 @@ def first_count(probabilities: NDArray[np.floating], promise: Promise) -> int:
 
 
 def find_threshold(probabilities: NDArray[np.floating], truth: NDArray[np.bool_], promise: Promise) -> Threshold | None:
-    """The lowest threshold that passes; None: not even the strictest does.
+    """The lowest threshold that passes; None: none does.
 
     Args:
         probabilities: Of the label, for issues that the model did not see, [issues].
@@ -73,7 +78,18 @@ def find_threshold(probabilities: NDArray[np.floating], truth: NDArray[np.bool_]
     """
     order = np.argsort(-probabilities, kind="stable")
     ranked, right = probabilities[order], np.cumsum(truth[order])
-    count = first_count(probabilities, promise)
+    first, share = first_count(probabilities, promise), (1 - promise.confidence) / len(STARTS)
+    found = [_search(ranked, right, times * first, replace(promise, confidence=1 - share)) for times in STARTS]
+    return max(filter(None, found), key=lambda one: one.given, default=None)
+
+
+def _search(ranked: NDArray[np.floating], right: NDArray[np.int_], count: int, promise: Promise) -> Threshold | None:
+    """The last threshold that passes from so many decisions on.
+
+    Args:
+        ranked: Probabilities, the highest first, [issues].
+        right: How many of the first decisions are right, [issues].
+    """
     found = None
     while count <= len(ranked):
         while count < len(ranked) and ranked[count] == ranked[count - 1]:

@@ -11,17 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distriage.bundle import (
-    DOMAIN,
-    INDEX,
-    MANIFEST,
-    REQUIRED_FILES,
-    TRAINED_ON,
-    Bundle,
-    FileRecord,
-    Manifest,
-    sha256_of,
-)
+from distriage.bundle import DOMAIN, INDEX, REQUIRED_FILES, TRAINED_ON, Bundle, FileRecord, Manifest
+from distriage.shipped import MANIFEST, sha256_of
 
 
 def seal(folder: Path, manifest: Manifest) -> None:
