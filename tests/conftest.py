@@ -41,6 +41,7 @@ from support.databases import (  # noqa: F401  # fixtures
     store_url,
 )
 from support.github import CLOSED_PORT, GitHub
+from support.graphs import kept_graphs  # noqa: F401  # fixture
 
 settings.register_profile(
     "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]

@@ -86,6 +86,7 @@ def test_a_command_of_the_docs_exists_with_its_options(page: str, arguments: tup
     assert left == [], f"{page}: too many arguments: {' '.join(arguments)}"
 
 
+@pytest.mark.usefixtures("kept_graphs")
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -17,6 +17,8 @@ from distriage.reading import read
 from support.checkout import REPOSITORY
 from support.command_line import Command
 
+pytestmark = pytest.mark.usefixtures("kept_graphs")
+
 TITLE = "Training hangs at step 3"
 BODY = "All 8 ranks wait in all_reduce.\n\n```\nWatchdog caught collective operation timeout: WorkNCCL\n```\n"
 

@@ -101,6 +101,7 @@ def test_lines_are_at_most_120_characters(page: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("kept_graphs")
 def test_the_commands_of_the_quick_start_run(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text((REPOSITORY / "examples/report.md").read_text(encoding="utf-8"), "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -14,6 +14,7 @@ from support.whole_path import BODY, NEW, TITLE, TRACKER, plain, steps, walk
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("kept_graphs")
 def test_a_maintainer_goes_the_whole_way(
     shipped_bundle: Path, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
