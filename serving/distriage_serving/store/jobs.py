@@ -1,16 +1,20 @@
-"""Jobs before they are stored: what there is to do, and under which key it waits. Pure."""
+"""Jobs before they are stored: what there is to do, and under which key it waits; and which of them are due. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from functools import cache
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, or_, select, tuple_
+from sqlalchemy.orm import aliased
 
 from distriage.references import IssueReference
-from distriage_serving.store.schema import Job, JobKind
+from distriage_serving.store.schema import Delivery, Job, JobKind
 
 SWEEP: Final = "sweep"
+Item = TypeVar("Item", Delivery, Job)
 
 
 class _Argument(BaseModel):
@@ -129,3 +133,29 @@ def moved_job(job: Job, repository: str) -> NewJob:
     elif job.kind == "check":
         argument = CheckArgument.model_validate(job.argument)
     return NewJob(job.key.replace(old, new, 1), job.kind, new, job.issue, job.installation_id, argument)
+
+
+@cache
+def due_items(table: type[Delivery] | type[Job], second_reads: bool | None) -> Select[Any]:
+    """What is due at `now`, or whose lease ran out, at most `limit`, the longest due first.
+
+    The statement is made once: every worker asks it every second, and to make it takes longer than to answer it.
+
+    Args:
+        second_reads: Only jobs that ask the second reader, or only others; None: all.
+    """
+    is_second_read = Job.kind == "second-read"
+    kinds = [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
+    lanes = [] if table is Delivery else [_first_of_its_lane()]
+    due = select(table).where(table.due_at <= bindparam("now"), *kinds, *lanes).order_by(table.due_at, table.id)
+    return due.limit(bindparam("limit", type_=Integer)).with_for_update(skip_locked=True)
+
+
+def _first_of_its_lane() -> ColumnElement[bool]:
+    """A leased job (whose lease ran out), or the waiting one that is due first in a lane where none is leased."""
+    other = aliased(Job)
+    earlier = tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id)
+    blocked = exists().where(
+        other.lane == Job.lane, other.due_at.is_not(None), other.id != Job.id, or_(other.state == "leased", earlier)
+    )
+    return or_(Job.state == "leased", ~blocked)

@@ -4,20 +4,18 @@ see `WorkStore.lease`.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, case, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, aliased, defer
+from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.jobs import NewJob
+from distriage_serving.store.jobs import Item, NewJob, due_items
 from distriage_serving.store.readings import Reading
 from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
 
 MAX_ATTEMPTS: Final = 10
-
-Item = TypeVar("Item", Delivery, Job)
 
 
 class LeaseLostError(Exception):
@@ -102,19 +100,8 @@ class WorkStore(Database):
             second_reads: Only jobs that ask the second reader, or only others; None: all.
         """
         now = self.clock()
-        is_second_read = Job.kind == "second-read"
-        kinds = (
-            [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]
-        )
         with self._session(writes=True) as session:
-            due = (
-                select(table)
-                .where(table.due_at <= now, *kinds)
-                .order_by(table.due_at, table.id)
-                .limit(limit)
-                .with_for_update(skip_locked=True)
-            )
-            found = session.scalars(due if table is Delivery else due.where(_first_of_its_lane())).all()
+            found = session.scalars(due_items(table, second_reads), {"now": now, "limit": limit}).all()
             return [item for item in found if self._take(session, item, owner, now + lease_s)]
 
     def _take(self, session: Session, item: Delivery | Job, owner: str, until: float) -> bool:
@@ -262,16 +249,6 @@ class WorkStore(Database):
         )
         with self._session(writes=True) as session:
             return sum(len(session.scalars(statement).all()) for statement in (*old, gone, unneeded))
-
-
-def _first_of_its_lane() -> ColumnElement[bool]:
-    """A leased job (whose lease ran out), or the waiting one that is due first in a lane where none is leased."""
-    other = aliased(Job)
-    earlier = tuple_(other.due_at, other.id) < tuple_(Job.due_at, Job.id)
-    blocked = exists().where(
-        other.lane == Job.lane, other.due_at.is_not(None), other.id != Job.id, or_(other.state == "leased", earlier)
-    )
-    return or_(Job.state == "leased", ~blocked)
 
 
 def _change(session: Session, item: Delivery | Job, **values: object) -> None:
