@@ -77,13 +77,13 @@ def find_threshold(probabilities: NDArray[np.floating], truth: NDArray[np.bool_]
         truth: Whether people gave it, [issues].
     """
     order = np.argsort(-probabilities, kind="stable")
-    ranked, right = probabilities[order], np.cumsum(truth[order])
+    ranked, right = probabilities[order], np.cumsum(truth[order], dtype=np.int64)
     first, share = first_count(probabilities, promise), (1 - promise.confidence) / len(STARTS)
     found = [_search(ranked, right, times * first, replace(promise, confidence=1 - share)) for times in STARTS]
     return max(filter(None, found), key=lambda one: one.given, default=None)
 
 
-def _search(ranked: NDArray[np.floating], right: NDArray[np.int_], count: int, promise: Promise) -> Threshold | None:
+def _search(ranked: NDArray[np.floating], right: NDArray[np.int64], count: int, promise: Promise) -> Threshold | None:
     """The last threshold that passes from so many decisions on.
 
     Args:
