@@ -13,7 +13,6 @@ from typing import Any
 
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
-from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
 from distriage.errors import ConfigError
@@ -79,7 +78,7 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
     """The encoder, with the configuration's dropout in place of its own.
 
     Args:
-        pretrained: False builds the architecture only, for weights that are loaded afterwards; its own are undefined.
+        pretrained: False builds the architecture only, for weights that are loaded afterwards.
 
     Raises:
         ConfigError: there is no such model, or it is smaller than `max_tokens` or `layers`.
@@ -100,11 +99,7 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
                 setattr(settings, key, config.dropout)
         if config.layers is not None:
             settings.num_hidden_layers = config.layers
-        if pretrained:
-            encoder = AutoModel.from_pretrained(place, config=settings)
-        else:
-            with no_init_weights():  # to draw twelve million numbers takes longer than to read them
-                encoder = AutoModel.from_config(settings)
+        encoder = AutoModel.from_pretrained(place, config=settings) if pretrained else AutoModel.from_config(settings)
     except (OSError, ValueError) as error:
         raise ConfigError(f"encoder.source {config.source!r}: {str(error).splitlines()[0]}") from None
     return encoder.float()
