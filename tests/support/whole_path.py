@@ -254,8 +254,8 @@ def walk(folder: Path, pictures: Path | None = None, *, every: int = 1, length: 
 
 
 def plain(line: str) -> str:
-    """A line of an output without its figures."""
-    return re.sub(r"[\d.,]+", "0", line).strip()
+    """A line of an output without its figures, and without the plural that follows from one."""
+    return re.sub(r"\b0 (\w+)s\b", r"0 \1", re.sub(r"[\d.,]+", "0", line)).strip()
 
 
 # ---------------------------------------------------------------- the page
