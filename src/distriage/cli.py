@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
 # begins after every 700 new objects and repeats at exit.
-NEW_OBJECTS = 50_000
+GC_THRESHOLD = 50_000
 atexit.register(gc.freeze)
 
 
@@ -289,7 +289,7 @@ def _keep(app: typer.Typer, typed: str) -> bool:
 
 def main() -> None:
     """Entry point: errors of ours end in one line and exit code 2."""
-    gc.set_threshold(NEW_OBJECTS)
+    gc.set_threshold(GC_THRESHOLD)
     try:
         build_app(sys.argv[1] if sys.argv[1:] else "")()
     except DistriageError as error:

@@ -258,9 +258,6 @@ def plain(line: str) -> str:
     return re.sub(r"\b0 (\w+)s\b", r"0 \1", re.sub(r"[\d.,]+", "0", line)).strip()
 
 
-# ---------------------------------------------------------------- the page
-
-
 def _take(address: str, folder: Path, images: Path) -> None:
     from playwright.sync_api import sync_playwright
 

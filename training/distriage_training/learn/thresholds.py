@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 LEAST_PROBABILITY = 0.5  # a label that is likelier wrong than right is never given, however right the surest ones are
-STARTS = (
-    1,
-    2,
-)  # times the first count: one chance error among the surest decisions would otherwise take the label away
+# Times the first count. With one start, a chance error among the surest decisions takes the label away.
+STARTS = (1, 2)
 STEP = 1.1  # each candidate decides on a tenth more issues than the one before
 
 

@@ -1,7 +1,7 @@
 """The model's logits from torch and from ONNX, and the ONNX file itself: fp32 and int8, one report a pass.
 
 The graph holds standard operators only (opset 23, whose Attention is one node). onnxruntime fuses the rest when it
-loads the file; see ``distriage.graph.open_session``.
+loads the file; see `distriage.graph.open_session`.
 """
 
 from __future__ import annotations
