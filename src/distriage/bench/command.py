@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +44,7 @@ def bench(
 ) -> None:
     """Measure what a verdict costs, part by part and beside other ways to run the same encoder. JSON comes last."""
     from distriage.bench.run import EQUAL, SECTIONS, Order, measure
-    from distriage.bench.tables import print_tables
+    from distriage.bench.tables import print_heading, print_tables
     from distriage.errors import InputError
 
     if unknown := set(only or ()) - {*SECTIONS, EQUAL}:
@@ -55,12 +56,20 @@ def bench(
     if figures is not None:
         from distriage.bench.page import read_figures
 
-        found = read_figures(figures)
+        steps = iter([read_figures(figures)])
     else:
         wanted = frozenset(only or ())
         order = Order(model, reports, count, rounds, many, seconds, encoder, infinity, equal, issues, wanted)
-        found = measure(order, Console(stderr=True, highlight=False))
-    print_tables(Console(highlight=False, width=None if sys.stdout.isatty() else 160), found)
+        steps = measure(order, Console(stderr=True, highlight=False))
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    first = next(steps)
+    print_heading(out, first)
+    shown = {"missing"}  # is whole at the end
+    for found in chain([first], steps):
+        print_tables(out, {section: found[section] for section in found if section not in shown})
+        shown |= found.keys()
+    print_tables(out, {"missing": found["missing"]})
+    out.print()
     if page is not None:
         from distriage.bench.page import write_page
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,8 +55,11 @@ class Order:
     only: frozenset[str]
 
 
-def measure(order: Order, console: Console) -> Figures:
+def measure(order: Order, console: Console) -> Iterator[Figures]:
     """Measure, and say on `console` what is being done.
+
+    Yields the figures so far: before the first section, then after each, since some run for minutes and may be
+    interrupted.
 
     Raises:
         DistriageError: a measurement failed; a peer that is not installed is named in `missing` instead.
@@ -73,6 +76,7 @@ def measure(order: Order, console: Console) -> Figures:
         "rounds": order.rounds,
         "missing": {},
     }
+    yield figures
     wanted = order.only or frozenset(SECTIONS)
     with tempfile.TemporaryDirectory(prefix="distriage-bench-") as name:
         folder = Path(name)
@@ -96,11 +100,12 @@ def measure(order: Order, console: Console) -> Figures:
             if section in wanted:
                 console.print(f"bench: {section}", style="dim")
                 figures[section] = measures[section]()
+                yield figures
         if order.equal:
             console.print("bench: equal answers", style="dim")
             reports = load_reports(bundle, order.reports, order.equal)
             figures[EQUAL] = equal.measure(bundle, reports, folder)
-    return figures
+            yield figures
 
 
 def _by_threads(task: str, order: Order, given: Figures, others: Figures) -> Figures:

@@ -12,13 +12,17 @@ from rich.text import Text
 from distriage.bench.layout import tables
 
 
-def print_tables(console: Console, figures: Mapping[str, Any]) -> None:
-    """Print what was measured."""
+def print_heading(console: Console, figures: Mapping[str, Any]) -> None:
+    """Print what was measured where."""
     machine = figures["machine"]
     console.print(
         f"{figures['model']} on {machine['cpu']}, {machine['cores']} cores; load when it began: {machine['load']}",
         markup=False,
     )
+
+
+def print_tables(console: Console, figures: Mapping[str, Any]) -> None:
+    """Print the tables of what `figures` holds."""
     for one in tables(figures):
         shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
         for place, heading in enumerate(one.columns):
@@ -29,4 +33,3 @@ def print_tables(console: Console, figures: Mapping[str, Any]) -> None:
         console.print(shown)
         if one.note:
             console.print(one.note, markup=False)
-    console.print()
