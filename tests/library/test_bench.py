@@ -171,20 +171,6 @@ def test_parts_of_a_model_are_measured(command: Command, keyword_bundle: Path, t
     assert set(run.SECTIONS) & found.keys() == {"parts"}
 
 
-def test_ctrl_c_keeps_the_tables_of_what_was_measured(
-    command: Command, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(task: str, **given: object) -> object:
-        if task == "past":
-            raise KeyboardInterrupt
-        return in_child(task, **given)
-
-    monkeypatch.setattr(run, "in_child", interrupted)
-    options = ("--model", keyword_bundle, "--count", 1, "--rounds", 1, "--only", "parts", "--only", "past")
-    done = command("bench", *options)
-    assert done.code == 130 and "A verdict, part by part" in done.out and "run the graph" in done.out
-
-
 def test_a_difference_is_counted(keyword_classifier: Classifier) -> None:
     one, other = (
         json.loads(keyword_classifier.classify(IssueReport(title, "")).model_dump_json())
@@ -253,6 +239,33 @@ def test_a_server_that_does_not_start_is_named(tmp_path: Path) -> None:
 def two_reports(tmp_path: Path) -> Path:
     rows = [{"title": "it hangs"}, {"title": "how", "body": "to run it on two nodes"}]
     return write_lines(tmp_path / "reports.jsonl", rows)
+
+
+def test_ctrl_c_keeps_the_tables_of_what_was_measured(
+    command: Command, keyword_bundle: Path, two_reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(task: str, **given: object) -> object:
+        if task == "past":
+            raise KeyboardInterrupt
+        return in_child(task, **given)
+
+    monkeypatch.setattr(run, "in_child", interrupted)
+    options = (
+        "--model",
+        keyword_bundle,
+        "--reports",
+        two_reports,
+        "--count",
+        1,
+        "--rounds",
+        1,
+        "--only",
+        "parts",
+        "--only",
+        "past",
+    )
+    done = command("bench", *options)
+    assert done.code == 130 and "A verdict, part by part" in done.out and "run the graph" in done.out
 
 
 def needs_setfit() -> None:
