@@ -172,13 +172,11 @@ def test_the_graph_takes_any_length(exported: Exported) -> None:
             np.testing.assert_allclose(together[axis][row], alone[row % 2][axis][0], atol=MAX_PARITY_DIFFERENCE)
 
 
-def test_int8_is_smaller_and_close(exported: Exported, tmp_path: Path) -> None:
-    write_int8(exported.fp32, tmp_path / "int8.onnx", sample_inputs(exported.tokenizer, exported.train))
-    assert (tmp_path / "int8.onnx").stat().st_size < 0.6 * exported.fp32.stat().st_size
-    fp32, int8 = (
-        onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, tmp_path / "int8.onnx")
-    )
-    assert 0 < difference(fp32, int8) <= MAX_INT8_DIFFERENCE
+def test_int8_is_smaller_and_close(tiny_bundle: Path, exported: Exported) -> None:
+    int8 = tiny_bundle / "model.onnx"
+    assert int8.stat().st_size < 0.6 * exported.fp32.stat().st_size
+    found = [onnx_logits(file, AXES, exported.tokenizer, exported.inputs) for file in (exported.fp32, int8)]
+    assert 0 < difference(*found) <= MAX_INT8_DIFFERENCE
 
 
 def test_what_is_added_comes_in_the_order_of_the_graph(exported: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
