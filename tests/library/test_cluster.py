@@ -25,7 +25,8 @@ from support.reports import restated_reports
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray and pandas, about themselves
 
 SHARD_LINES = 40
-RECORDS = 400
+RECORDS = 200
+SHARDS = 6  # the records, a blank line and a broken one
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def actors() -> list[int]:
 def test_shards_cover_a_file_once(batch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
     shards = cluster.plan([str(batch)])
-    assert len(shards) == 11
+    assert len(shards) == SHARDS
     pieces = [record for shard in shards for record in shard.records()]
     whole = list(read_records(str(batch)))
     assert [(piece.place, piece.content) for piece in pieces] == [(record.place, record.content) for record in whole]
@@ -87,33 +88,29 @@ def test_an_actor_that_is_killed_loses_and_doubles_nothing(
 
 
 @pytest.mark.usefixtures("node")
-def test_a_run_goes_on_with_the_shards_that_are_missing(
+def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing(
     batch: Path, tmp_path: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "SHARD_LINES", SHARD_LINES)
     settings = Settings(str(keyword_bundle), Mode.BALANCED)
-    output = tmp_path / "out"
-    list(cluster.run([str(batch)], str(output), settings, resume=False, workers=1))
+    last, output = tmp_path / "last.jsonl.gz", tmp_path / "out"
+    files, whole = [str(batch), str(last)], gzip.compress(b'{"title": "it hangs"}\n' * 3)
+    last.write_bytes(whole[:-9])
+    with pytest.raises(DistriageError, match=r"last\.jsonl\.gz: damaged") as refused:
+        list(cluster.run(files, str(output), settings, resume=False, workers=1))
+    assert "\n" not in str(refused.value)
     parts = {part.name: part.read_bytes() for part in output.glob("part-*.jsonl")}
+    assert len(parts) == SHARDS
+    last.write_bytes(whole)
     (output / "part-000003.jsonl").unlink()
     with pytest.raises(InputError, match="holds a run; pass --resume"):
-        list(cluster.run([str(batch)], str(output), settings, resume=False, workers=1))
+        list(cluster.run(files, str(output), settings, resume=False, workers=1))
     with pytest.raises(InputError, match="holds a run of other files or options"):
         other = Settings(str(keyword_bundle), Mode.BEST)
-        list(cluster.run([str(batch)], str(output), other, resume=True, workers=1))
-    *_, last = cluster.run([str(batch)], str(output), settings, resume=True, workers=1)
-    assert last == (11, 11, SHARD_LINES)
-    assert {part.name: part.read_bytes() for part in output.glob("part-*.jsonl")} == parts
-
-
-@pytest.mark.usefixtures("node")
-def test_a_file_that_an_actor_finds_damaged_is_named(batch: Path, tmp_path: Path, keyword_bundle: Path) -> None:
-    damaged = tmp_path / "in.jsonl.gz"
-    damaged.write_bytes(gzip.compress(batch.read_bytes())[:-9])
-    settings = Settings(str(keyword_bundle), Mode.BALANCED)
-    with pytest.raises(DistriageError, match=r"in\.jsonl\.gz: damaged") as refused:
-        list(cluster.run([str(damaged)], str(tmp_path / "out"), settings, resume=False, workers=1))
-    assert "\n" not in str(refused.value)
+        list(cluster.run(files, str(output), other, resume=True, workers=1))
+    counts = list(cluster.run(files, str(output), settings, resume=True, workers=1))
+    assert counts == [(5, 7, 0), (6, 7, SHARD_LINES), (7, 7, SHARD_LINES + 3)]
+    assert {part.name: part.read_bytes() for part in output.glob("part-*[0-5].jsonl")} == parts
 
 
 def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> None:
