@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distriage.bundle import FORMAT, REQUIRED_FILES, Provenance
-from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
 from distriage.shipped import MANIFEST, sha256_of
 from distriage.taxonomy import parse_taxonomy
@@ -118,16 +118,20 @@ def build(folder: Path) -> Path:
 
 
 def write_graph(file: Path, widths: Mapping[str, int]) -> None:
-    """logits = bias + sum over features of count x weight of the word, split into one output an axis."""
+    """logits = bias + sum over features of count x weight of the word, split into one output an axis.
+
+    A table with a row for each bucket would be 8 MB, to verify and to load for each of a thousand commands.
+    """
     from onnx import TensorProto, checker, helper, numpy_helper, save
 
     columns = sum(widths.values())
-    weights = np.zeros((VIEWS * HASH_BUCKETS, columns), np.float32)
-    for word, logits in WORDS.items():
+    weights = np.zeros((len(WORDS), columns), np.float32)
+    for row, logits in enumerate(WORDS.values()):
         for column, logit in logits.items():
             if column < columns:
-                weights[zlib.crc32(word.encode()) % HASH_BUCKETS, column] = logit
+                weights[row, column] = logit
     constants = {
+        "words": np.asarray([zlib.crc32(word.encode()) % HASH_BUCKETS for word in WORDS], np.int64),
         "weights": weights,
         "bias": np.asarray(BIAS[:columns], np.float32),
         "last": np.asarray([-1], np.int64),
@@ -135,7 +139,10 @@ def write_graph(file: Path, widths: Mapping[str, int]) -> None:
         "widths": np.asarray(list(widths.values()), np.int64),
     }
     nodes = [
-        helper.make_node("Gather", ["weights", "feature_ids"], ["rows"], axis=0),
+        helper.make_node("Unsqueeze", ["feature_ids", "last"], ["ids"]),
+        helper.make_node("Equal", ["ids", "words"], ["is_word"]),
+        helper.make_node("Cast", ["is_word"], ["ones"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["ones", "weights"], ["rows"]),
         helper.make_node("Unsqueeze", ["feature_counts", "last"], ["counts"]),
         helper.make_node("Mul", ["rows", "counts"], ["weighted"]),
         helper.make_node("ReduceSum", ["weighted", "features_axis"], ["sums"], keepdims=0),
