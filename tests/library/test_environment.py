@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from string import ascii_lowercase
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,9 +214,15 @@ def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
     assert find_facts("", "f\u017fdp hangs").framework == "PyTorch FSDP"
 
 
-def test_what_folding_makes_lower_stands_where_it_stood() -> None:
+def test_what_folding_makes_lower_stands_where_it_stood_and_matches_as_without_case() -> None:
     every = "".join(map(chr, range(0x110000)))
-    assert len(folded(every)) == len(every), "places that are found in the folded text are places of the text"
+    lower = folded(every)
+    assert len(lower) == len(every), "places that are found in the folded text are places of the text"
+    changed = {letter: low for letter, low in zip(every, lower, strict=True) if letter != low}
+    ascii_now = {letter: low for letter, low in changed.items() if low.isascii()}
+    assert {*ascii_now, *ascii_lowercase} == set(re.findall("[a-z]", every, re.I))
+    assert all(re.match(low, letter, re.I) for letter, low in ascii_now.items())
+    assert all(bool(re.match(r"\w", letter)) == bool(re.match(r"\w", low)) for letter, low in changed.items())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Characters and mark-up of a report: what is dropped before its lines are read. Pure.
 
-Every step takes time linear in its input, and is skipped where a character that it needs is missing.
+Every step takes time linear in its input, and is skipped where characters that it needs are missing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ _HASH = re.compile(
     r"(?:[0-9a-fA-F]{11,79}|[0-9a-fA-F]{7}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b"
 )
 _BLOB = re.compile(r"[A-Za-z0-9+/=_](?<![A-Za-z0-9+/=_].)[A-Za-z0-9+/=_]{119,}")
+_BLOB_CHARS = 120
 _RULE = re.compile(r"([-=*_#~.+|])\1{4,}")
-_SPACES = re.compile(r"[ \t]{2,}")
+_RULES = tuple(sign * 5 for sign in "-=*_#~.+|")
+_SPACES = re.compile(r"[ \t][ \t]+")  # not `{2,}`, which `re` does not look for as a set
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _SPECIAL = re.compile(r"[<>\[\]()!\\/:\x1b+=_~*#|.-]")
 
@@ -94,9 +96,12 @@ def _normalize_once(text: str) -> str:
     if "0x" in text:
         text = _ADDRESS.sub("0x", text)
     text = _HASH.sub(" ", text)
-    text = _BLOB.sub(" ", text)
-    text = _RULE.sub(r"\1\1\1", text)
-    text = _SPACES.sub(" ", text)
+    if max(map(len, text.split()), default=0) >= _BLOB_CHARS:
+        text = _BLOB.sub(" ", text)
+    if any(rule in text for rule in _RULES):
+        text = _RULE.sub(r"\1\1\1", text)
+    if "  " in text or "\t" in text:
+        text = _SPACES.sub(" ", text)
     text = "\n".join([_shorten_line(line.rstrip()) for line in text.split("\n")])
     return _BLANK_LINES.sub("\n\n", text).strip()
 

@@ -95,7 +95,7 @@ def check_corpus(
     problems += [
         f"{path}:{number}: {annotation.id} is withheld for a last test; take it out"
         for number, annotation in numbered
-        if is_withheld(annotation.id, withheld)
+        if withheld and is_withheld(annotation.id, withheld)
     ]
     store = read_texts([texts, *own_texts(corpus)])
     lines, records = [], []
