@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,11 @@ def test_records_of_an_invalid_corpus_are_refused(tmp_path: Path) -> None:
     )
 
 
-def test_count_labels_counts_what_never_occurs() -> None:
-    records = [record for _, record in read_annotations(CORPUS / "annotations.jsonl", TAXONOMY)[0][:50]]
+def test_count_labels_counts_what_never_occurs(tmp_path: Path) -> None:
+    with (CORPUS / "annotations.jsonl").open(encoding="utf-8") as stream:
+        some = write_lines(tmp_path / "annotations.jsonl", islice(stream, 50))
+    records = [record for _, record in read_annotations(some, TAXONOMY)[0]]
+    assert len(records) == 50
     counts = count_labels(records, TAXONOMY)
     assert set(counts) == set(TAXONOMY.axes)
     for axis in TAXONOMY.axes.values():

@@ -282,17 +282,17 @@ def browser() -> Iterator[Any]:
 
 @pytest.mark.browser
 def test_the_page_fits_a_phone_and_a_desk_in_light_and_dark(page: Path, browser: Any) -> None:
-    colours = set()
+    colours, problems = set(), []
+    tab = browser.new_page(offline=True)
+    tab.on("console", lambda message: problems.append(message.text))
     for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
         for width in (390, 1280):
-            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
-            tab, problems = context.new_page(), []
-            tab.on("console", lambda message, problems=problems: problems.append(message.text))
+            tab.set_viewport_size({"width": width, "height": 900})
             tab.goto(page.as_uri())
             assert problems == []
             assert tab.evaluate("document.documentElement.scrollWidth") == width
             ends = "[...document.querySelectorAll('svg.bars text')].map(text => text.getBoundingClientRect().right)"
             assert max(tab.evaluate(ends)) <= width
             colours.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
-            context.close()
     assert len(colours) == 2

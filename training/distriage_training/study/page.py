@@ -6,10 +6,11 @@ import csv
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from distriage import __version__
 from distriage_training.study.faults import Source
@@ -47,17 +48,20 @@ def write_study(source: Source, sections: Sequence[Section], folder: Path) -> Pa
 
 def render_study(source: Source, sections: Sequence[Section]) -> str:
     """The page; whatever comes from a source is escaped."""
-    text = resources.files(__package__).joinpath("templates/study.html").read_text(encoding="utf-8")
-    template = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).from_string(text)
-    return template.render(
+    return _template().render(
         source=source,
         sections=sections,
         published=published(),
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
     )
+
+
+@cache  # to compile it takes longer than to fill it in
+def _template() -> Template:
+    text = resources.files(__package__).joinpath("templates/study.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(text)
 
 
 def _write_table(table: Table, folder: Path) -> None:
