@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,6 +15,7 @@ MAX_LINE_CHARS: Final = 120
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
+@cache  # with its templates: to compile one takes longer than to fill it in
 def page_environment(package: str) -> Environment:
     """Templates of a package, with the filters `percent`, `date`, `plain` and `web`; autoescape is on.
 

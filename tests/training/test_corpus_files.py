@@ -59,7 +59,7 @@ JSON_ROWS = st.lists(
 )
 
 
-@settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=JSON_ROWS)
 def test_what_is_written_is_read_again(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     path = tmp_path / "rows.jsonl"
