@@ -150,9 +150,9 @@ def test_all_mistakes_are_reported_at_once_and_in_order() -> None:
 
 def test_of_thousands_of_mistakes_the_first_ten_are_named() -> None:
     with pytest.raises(RepositoryConfigError) as caught:
-        parse("\n".join(f"x{number}: 1" for number in range(7000)))
-    assert len(caught.value.problems) == 7000
-    assert str(caught.value).endswith("; and 6,990 more") and len(str(caught.value)) < 5000
+        parse("\n".join(f"x{number}: 1" for number in range(2000)))
+    assert len(caught.value.problems) == 2000
+    assert str(caught.value).endswith("; and 1,990 more") and len(str(caught.value)) < 5000
 
 
 @given(st.text(max_size=200) | st.text(alphabet="ab:-[]{}&*!|>'\"#%@`? \n\t,~", max_size=60))
