@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.databases import new_sqlite
 from support.extras import module_or_skip
 from support.github import GitHub
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
+
     from distriage_serving.store import Store
 
 NEEDED = ("fastapi", "sqlalchemy", "alembic", "jinja2", "jwt", "prometheus_client", "uvicorn")
@@ -35,11 +37,35 @@ def app_github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
 
 
 @pytest.fixture
-def sqlite_store(empty_store: Path) -> Iterator[Store]:
+def sqlite_store() -> Iterator[Store]:
     """SQLite in memory, for tests of what does not differ between databases and need not last."""
     from distriage_serving.store import Store
 
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        shutil.copyfile(empty_store, f"{folder}/store.db")
-        with Store.open(f"sqlite:///{folder}/store.db") as opened:
-            yield opened
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY) as folder,
+        Store.open(new_sqlite(Path(folder, "store.db"))) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sql_is_written_once() -> Iterator[None]:
+    """What one engine of SQLAlchemy made of a statement serves all others of this process.
+
+    Each test has a new store, thus two engines that have not seen a statement yet; to put it into SQL takes some
+    milliseconds.
+    """
+    from distriage_serving.store import database
+
+    made = database.create_engine
+    first: dict[str, Engine] = {}
+
+    def create_engine(address: URL, **options: Any) -> Engine:
+        engine = made(address, **options)
+        kept = first.setdefault(address.drivername, engine)
+        engine.dialect, engine._compiled_cache = kept.dialect, kept._compiled_cache
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "create_engine", create_engine)
+        yield

@@ -15,7 +15,7 @@ from distriage_serving.store import Store
 
 from support import faults
 from support.command_line import Command, Finished, assert_one_line
-from support.databases import Clock
+from support.databases import Clock, new_sqlite
 from support.faults import Trouble
 from support.github import PERSON, GitHub
 
@@ -46,9 +46,8 @@ def double(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
 def run(command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub) -> Backfill:
     """`distriage backfill` with the toy model on a database of the test's own."""
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\n"
-    return lambda *options: command(
-        "backfill", REPOSITORY, "--database", f"sqlite:///{tmp_path / 'a.db'}", "--model", keyword_bundle, *options
-    )
+    database = new_sqlite(tmp_path / "a.db")
+    return lambda *options: command("backfill", REPOSITORY, "--database", database, "--model", keyword_bundle, *options)
 
 
 def labels(double: GitHub) -> list[list[str]]:
@@ -248,7 +247,7 @@ def test_writes_keep_below_the_limits(tmp_path: Path) -> None:
         waits.append(seconds)
         clock.now += seconds
 
-    with Store.open(f"sqlite:///{tmp_path / 'pace.db'}", clock) as store:
+    with Store.open(new_sqlite(tmp_path / "pace.db"), clock) as store:
         before_write = paced(store, sleep)
         for _ in range(200):
             before_write()

@@ -22,7 +22,7 @@ from distriage_serving.store import Delivery, Job, Store, reconcile_job, triage_
 from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.command_line import Command, assert_one_line
-from support.databases import Clock
+from support.databases import Clock, new_sqlite
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, GitHub
 
@@ -142,8 +142,9 @@ def test_repositories_are_compared_though_deliveries_are_not_listed(github: GitH
 
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setenv("DISTRIAGE_DATABASE", f"sqlite:///{tmp_path / 'store.db'}")
-    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store:
+    url = new_sqlite(tmp_path / "store.db")
+    monkeypatch.setenv("DISTRIAGE_DATABASE", url)
+    with Store.open(url) as store:
         yield store
 
 

@@ -22,6 +22,7 @@ from distriage_serving.store import Store
 from support import local_http
 from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY
+from support.databases import new_sqlite
 from support.github import GitHub
 from support.server import served
 from support.waiting import WAIT_S, until
@@ -36,16 +37,18 @@ def github(app_github: GitHub) -> GitHub:
 
 
 @pytest.mark.slow
-def test_a_report_is_labelled_with_the_shipped_model(github: GitHub, shipped_bundle: Path, tmp_path: Path) -> None:
+def test_a_report_is_labelled_with_the_shipped_model(
+    github: GitHub, shipped_bundle: Path, shipped_classifier: Classifier, tmp_path: Path
+) -> None:
     title, _, body = (REPOSITORY / "examples" / "report.md").read_text(encoding="utf-8").partition("\n")
     github.open(ISSUE, title, body)
-    said = judge(Classifier(shipped_bundle), IssueReport(title, body), RepositoryConfig())
+    said = judge(shipped_classifier, IssueReport(title, body), RepositoryConfig())
     wanted = [f"{axis}: {said.axes[axis].label}" for axis in ("stage", "symptom") if said.axes[axis].outcome == "apply"]
     assert wanted
     (tmp_path / "key.pem").write_text(app_key_pem())
     settings = {
         "GITHUB_API_URL": github.url,
-        "DISTRIAGE_DATABASE": f"sqlite:///{tmp_path / 'store.db'}",
+        "DISTRIAGE_DATABASE": new_sqlite(tmp_path / "store.db"),
         "DISTRIAGE_GITHUB_APP_ID": APP_ID,
         "DISTRIAGE_GITHUB_PRIVATE_KEY_FILE": str(tmp_path / "key.pem"),
         "DISTRIAGE_GITHUB_WEBHOOK_SECRET": SECRET,

@@ -18,6 +18,7 @@ from distriage_serving.web import guard
 from distriage_serving.web.problem import MEDIA_TYPE, Problem, ProblemError
 from distriage_serving.web.signature import HEADER, Signature
 
+from support.databases import new_sqlite
 from support.github import PERSON, GitHub
 from support.server import Running, running
 from support.waiting import WAIT_S, until
@@ -38,7 +39,7 @@ def shared(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A server and its store, whose rows outlive a test."""
     load, file = partial(Classifier, keyword_bundle, threads=1), tmp_path_factory.mktemp("store") / "store.db"
     with (
-        Store.open(f"sqlite:///{file}") as opened,
+        Store.open(new_sqlite(file)) as opened,
         running(load, store=opened, workers=0, max_body_bytes=2048, **BOT) as started,
     ):
         yield opened, started

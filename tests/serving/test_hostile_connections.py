@@ -27,6 +27,7 @@ from distriage_serving.web.problem import Problem
 
 from support import local_http
 from support.app_key import APP_ID, app_key_pem
+from support.databases import new_sqlite
 from support.queue_server import TOKEN
 from support.server import Running, running, served
 from support.waiting import WAIT_S, until
@@ -44,7 +45,7 @@ def process(
     """The server with bot and queue, allowed 1,024 files."""
     folder = tmp_path_factory.mktemp("process")
     settings = {
-        "DISTRIAGE_DATABASE": f"sqlite:///{folder / 'store.db'}",
+        "DISTRIAGE_DATABASE": new_sqlite(folder / "store.db"),
         "DISTRIAGE_GITHUB_APP_ID": APP_ID,
         "DISTRIAGE_GITHUB_PRIVATE_KEY": app_key_pem(),
         "DISTRIAGE_GITHUB_WEBHOOK_SECRET": SECRET,
@@ -147,7 +148,7 @@ def test_half_sent_heads_shut_nobody_out_and_write_no_log(process: tuple[subproc
 def server(keyword_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     options: dict[str, Any] = {"max_requests": 4, "head_timeout_s": 60, "body_timeout_s": 60, "max_connections": 40}
     with (
-        Store.open(f"sqlite:///{tmp_path_factory.mktemp('store') / 'store.db'}") as store,
+        Store.open(new_sqlite(tmp_path_factory.mktemp("store") / "store.db")) as store,
         running(
             partial(Classifier, keyword_bundle, threads=1),
             store=store,

@@ -21,6 +21,7 @@ from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.store import Delivery, Job, Store
 
 from support.app_key import APP_ID, app_key, app_key_pem
+from support.databases import new_sqlite
 from support.github import INSTALLATION, GitHub
 from support.server import running
 from support.webhook import SECRET, post
@@ -69,7 +70,7 @@ def github() -> Iterator[GitHub]:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
-    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/store.db") as opened:
+    with tempfile.TemporaryDirectory() as folder, Store.open(new_sqlite(Path(folder, "store.db"))) as opened:
         yield opened
 
 

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,13 +80,28 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of SQLite with all tables and nothing in them, to copy: migrations take most of a test's time."""
+@cache
+def _empty_sqlite() -> bytes:
     from distriage_serving.store import Store
 
+    with tempfile.TemporaryDirectory() as folder:
+        Store.open(f"sqlite:///{folder}/store.db").close()
+        return Path(folder, "store.db").read_bytes()
+
+
+def new_sqlite(file: Path) -> str:
+    """URL of a new file of SQLite with all tables and nothing in them; a copy, since migrations take longer than most
+    tests.
+    """
+    file.write_bytes(_empty_sqlite())
+    return f"sqlite:///{file}"
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file as `new_sqlite` makes one, to copy."""
     file = tmp_path_factory.mktemp("empty") / "store.db"
-    Store.open(f"sqlite:///{file}").close()
+    new_sqlite(file)
     return file
 
 
@@ -103,8 +119,7 @@ def empty_postgresql(postgresql_server: str) -> Iterator[str]:
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database of the test's own, with all tables and nothing in them."""
     if request.param == "sqlite":
-        shutil.copyfile(request.getfixturevalue("empty_store"), tmp_path / "store.db")
-        yield f"sqlite:///{tmp_path / 'store.db'}"
+        yield new_sqlite(tmp_path / "store.db")
         return
     server, template = (request.getfixturevalue(name) for name in ("postgresql_server", "empty_postgresql"))
     with fresh_postgresql(server, template) as url:

@@ -23,6 +23,7 @@ from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.store import Delivery, Job, Store
 
 from support.app_key import APP_ID, app_key
+from support.databases import new_sqlite
 from support.github import GitHub
 from support.github_description import DESCRIPTION, Prism, cut, proxied, template_of
 
@@ -124,7 +125,7 @@ Deliver = Callable[[str, dict[str, Any]], None]
 @pytest.fixture
 def deliver(prism: Prism, keyword_classifier: Classifier) -> Iterator[Deliver]:
     """Hands a delivery to a worker, which works until nothing is due; the debounced too."""
-    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/store.db") as store:
+    with tempfile.TemporaryDirectory() as folder, Store.open(new_sqlite(Path(folder, "store.db"))) as store:
         worker = Worker(
             store,
             App(APP_ID, app_key(), prism.url),

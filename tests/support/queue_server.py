@@ -20,6 +20,7 @@ from distriage.types import IssueReport
 from distriage_serving.store import Store
 
 from support import local_http
+from support.databases import new_sqlite
 from support.queue_demo import add_issue
 from support.server import ANEW, Running, running
 from support.waiting import WAIT_S
@@ -97,7 +98,7 @@ class Queue:
 def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Queue]:
     """A queue without issues, whose repositories have the App on them."""
     file = folder / "queue.db"
-    with Store.open(f"sqlite:///{file}") as store:
+    with Store.open(new_sqlite(file)) as store:
         for name in REPOSITORIES:
             store.save_repository(name, display_name=name, installation_id=7)
         with running(
