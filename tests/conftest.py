@@ -102,9 +102,6 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-_entry_points = cache(importlib.metadata.entry_points)  # reads the files of all installed packages, for each command
-
-
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Calls `distriage` through its entry point, in this process: `command("classify", path, stdin=b"...")`."""
@@ -112,7 +109,6 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: object, stdin: bytes = b"") -> Finished:
         monkeypatch.setattr(importlib.metadata, "entry_points", INSTALLED)
         monkeypatch.setattr(sys, "argv", ["distriage", *map(str, arguments)])
-        monkeypatch.setattr(importlib.metadata, "entry_points", _entry_points)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         capsys.readouterr()
         code: object = 0

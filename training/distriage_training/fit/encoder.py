@@ -99,10 +99,17 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
                 setattr(settings, key, config.dropout)
         if config.layers is not None:
             settings.num_hidden_layers = config.layers
-        encoder = AutoModel.from_pretrained(place, config=settings) if pretrained else AutoModel.from_config(settings)
+        if not pretrained:
+            return AutoModel.from_config(settings).float()
+        said = logging.get_verbosity()
+        if config.layers is not None:
+            logging.set_verbosity_error()  # or it lists each weight of the layers that are cut off
+        try:
+            return AutoModel.from_pretrained(place, config=settings).float()
+        finally:
+            logging.set_verbosity(said)
     except (OSError, ValueError) as error:
         raise ConfigError(f"encoder.source {config.source!r}: {str(error).splitlines()[0]}") from None
-    return encoder.float()
 
 
 def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
