@@ -273,15 +273,16 @@ def test_a_report_from_outside_is_said_to_be_one() -> None:
 
 @pytest.mark.parametrize("unit", ["http://[", "http://a.b", "<http://", "http://a.b/(", "http:// ", "[http:// "])
 def test_a_report_full_of_addresses_is_rendered_in_linear_time(unit: str) -> None:
-    assert in_time(lambda body: render(body, {}), unit * (65_536 // len(unit)))
+    assert in_time(lambda body: render(body, {}), unit * (32_768 // len(unit)))
 
 
 @pytest.mark.parametrize(("columns", "tables"), [(2000, 1), (100, 38)])
 def test_wide_tables_are_bounded_though_each_short_row_is_filled_up(columns: int, tables: int) -> None:
     rows = (60_000 // tables - 4 * columns) // 2
     body = ("|a" * columns + "\n" + "|-" * columns + "\n" + "|\n" * rows + "\n") * tables
-    html, _ = render("|b|\n|-|\n|c|\n\n" + body, {})
-    assert in_time(lambda text: render(text, {}), body)
+    shown: list[str] = []
+    assert in_time(lambda text: shown.append(render(text, {})[0]), "|b|\n|-|\n|c|\n\n" + body)
+    html = shown[0]
     assert html.startswith("<table>") and html.count("<td") <= 10_000 and html.rstrip().endswith("</p>")
 
 
