@@ -67,9 +67,9 @@ class Queue:
         """Axis -> label that a person decided on."""
         return {row.axis: row.label for row in self.store.reviews(issue=IssueReference(repository, number))}
 
-    def multiply(self, number: int, count: int) -> None:
-        """Copies of an issue and its verdict, numbered from 100,000, written at once."""
-        issue = self.store.get_issue(REPOSITORIES[0], number)
+    def multiply(self, number: int, count: int, repository: str = REPOSITORIES[0]) -> None:
+        """Copies of an issue and its verdict, numbered from 100,000 or what is free above, written at once."""
+        issue = self.store.get_issue(repository, number)
         assert issue is not None
         copied = (
             (
@@ -80,11 +80,12 @@ class Queue:
             ("verdicts", f"id = {issue.verdict_id}", {"id": "place", "number": "place"}),
             ("verdict_axes", f"verdict_id = {issue.verdict_id}", {"verdict_id": "place"}),
         )
-        places = (
-            "with recursive places(place) as "
-            f"(values(100000) union all select place + 1 from places where place < {100_000 + count - 1})"
-        )
         with closing(sqlite3.connect(self.file)) as connection, connection:
+            ((first,),) = connection.execute("select max(100000, max(id) + 1) from verdicts")
+            places = (
+                "with recursive places(place) as "
+                f"(values({first}) union all select place + 1 from places where place < {first + count - 1})"
+            )
             for table, condition, changed in copied:
                 names = [name for name, *_ in connection.execute(f"select * from {table} limit 0").description]
                 values = ", ".join(changed.get(name, name) for name in names)
