@@ -34,7 +34,7 @@ from support.waiting import WAIT_S, until
 from support.webhook import BOT, SECRET, sign
 
 pytestmark = pytest.mark.slow
-SENDERS, SIZE = 128, 6 << 20  # as many as are let in at once; together 768 MiB, where less than 64 may be held
+SENDERS, SIZE = 128, 2 << 20  # as many as are let in at once; together 256 MiB, where less than 64 may be held
 PATIENCE_S = 9.5  # GitHub's is 10. Who holds something open here does it for longer: a minute
 
 
