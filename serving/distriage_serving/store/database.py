@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import URL, Engine, Table, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
@@ -206,11 +206,16 @@ def _reason(error: DBAPIError) -> str:
     return " ".join(" ".join(lines[:1]).split()) or type(error.orig).__name__
 
 
-def insert(session: Session, table: type[Base]) -> postgresql.Insert:
+def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:
     """INSERT with `on_conflict_*`, which both databases write the same way."""
     if session.get_bind().dialect.name == "postgresql":
         return postgresql.insert(table)
     return cast(postgresql.Insert, sqlite.insert(table))
+
+
+def plain_insert(session: Session, table: type[Base]) -> postgresql.Insert:
+    """The same past the ORM: with the values beside the statement it takes a quarter of the time."""
+    return insert(session, cast(Table, table.__table__))
 
 
 def values_of(row: Base) -> dict[str, Any]:

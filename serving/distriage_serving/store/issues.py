@@ -11,7 +11,7 @@ from sqlalchemy.orm import defer
 
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
-from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import priority, unread_priority
@@ -70,13 +70,14 @@ class Issues(Database):
             "priority": unread_priority(issue.created_at),
         }
         with self._session(writes=True) as session:
-            new = insert(session, Issue).values(values)
+            new = plain_insert(session, Issue)
             changes = {name: new.excluded[name] for name in _FROM_GITHUB}
             key = [Issue.repository, Issue.number]
             session.execute(
                 new.on_conflict_do_update(
                     index_elements=key, set_=changes, where=Issue.updated_at <= new.excluded.updated_at
-                )
+                ),
+                values,
             )
 
     def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float, reason: str = "") -> bool:

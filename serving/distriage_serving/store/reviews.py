@@ -9,7 +9,7 @@ from sqlalchemy import select, tuple_, update
 from sqlalchemy.orm import Session
 
 from distriage.references import IssueReference
-from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.schema import Issue, IssueStatus, Review, VerdictAxis
 
 _AT_ONCE: Final = 200
@@ -90,7 +90,7 @@ class Reviews(Database):
 
 def _add(session: Session, review: Review) -> int:
     added: int | None = session.scalar(
-        insert(session, Review).values(values_of(review)).on_conflict_do_nothing().returning(Review.id)
+        plain_insert(session, Review).on_conflict_do_nothing().returning(Review.id), values_of(review)
     )
     if added is not None:
         return added

@@ -10,7 +10,7 @@ from sqlalchemy import case, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
-from distriage_serving.store.database import Database, insert, values_of
+from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.jobs import Item, NewJob, due_items
 from distriage_serving.store.readings import Reading
 from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
@@ -41,10 +41,8 @@ class WorkStore(Database):
             "finished_at": None if waits else self.clock(),
         }
         with self._session(writes=True) as session:
-            added = (
-                session.scalar(insert(session, Delivery).values(values).on_conflict_do_nothing().returning(Delivery.id))
-                is not None
-            )
+            new = plain_insert(session, Delivery).on_conflict_do_nothing().returning(Delivery.id)
+            added = session.scalar(new, values) is not None
             if not added:
                 self.replay(Delivery, delivery.id)
         return added
