@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -21,9 +20,9 @@ from distriage_serving.store import Job, pace
 
 from support import faults
 from support.app_key import APP_ID, app_key
-from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, TITLE, Bot, Make, bot, github, make, store
+from support.bot import BODY, COMMENTED, HANG, ISSUE, TITLE, Bot, Make, bot, github, make, store
 from support.faults import Fault, Trouble
-from support.github import INSTALLATION, PERSON
+from support.github import INSTALLATION
 
 
 @pytest.mark.parametrize(("how", "state"), [("gone", "deleted"), ("moved", "transferred"), ("absent", "deleted")])
@@ -271,43 +270,3 @@ def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
     bot.settle()
     assert bot.store.list_repositories(enabled=True) == [] and bot.writes() == []
     assert bot.store.counts()["jobs"]["dead"] == 0
-
-
-def pull_request(action: str = "opened", head: str = "b" * 40) -> dict[str, Any]:
-    return {
-        "action": action,
-        "pull_request": {"number": 5, "head": {"sha": head}, "base": {"sha": "a" * 40}},
-        "repository": {"full_name": "owner/repo"},
-        "installation": {"id": INSTALLATION},
-        "sender": PERSON,
-    }
-
-
-def test_a_pull_request_that_edits_the_configuration_gets_one_check_with_the_error_s_line(bot: Bot) -> None:
-    bot.github.versions = {"a" * 40: CONFIG, "b" * 40: "# new\naxes: {symtom: true}\n"}
-    for _ in range(2):
-        bot.deliver("pull_request", pull_request())
-        bot.settle()
-    (run,) = bot.github.check_runs["b" * 40]
-    assert (run["conclusion"], run["output"]["annotations"][0]["start_line"]) == ("failure", 2)
-    assert "did you mean `symptom`" in run["output"]["annotations"][0]["message"]
-
-
-@pytest.mark.parametrize(
-    ("head", "conclusion"), [(CONFIG, None), (None, None), (COMMENTED, "success"), ("axes: [\n", "failure")]
-)
-def test_checks_say_what_is_so(bot: Bot, head: str | None, conclusion: str | None) -> None:
-    bot.github.versions = {"a" * 40: CONFIG, **({"b" * 40: head} if head is not None else {})}
-    bot.deliver("pull_request", pull_request("synchronize"))
-    bot.settle()
-    assert [run["conclusion"] for run in bot.github.check_runs.get("b" * 40, [])] == (
-        [conclusion] if conclusion else []
-    )
-
-
-def test_without_the_permission_the_check_is_left_out_quietly(bot: Bot) -> None:
-    bot.github.versions = {"a" * 40: CONFIG, "b" * 40: COMMENTED}
-    bot.github.troubles.append(Trouble("check-runs", faults.integration(), times=9))
-    bot.deliver("pull_request", pull_request())
-    bot.settle()
-    assert bot.job().state == "ignored" and bot.github.check_runs == {}

@@ -1,7 +1,6 @@
 # ruff: noqa: F401, F811  # fixtures
 """What the store says is what GitHub says, whatever came late, came not at all, or was broken for a while."""
 
-# ruff: noqa: F811  # fixtures
 from __future__ import annotations
 
 import copy
@@ -11,11 +10,10 @@ import pytest
 
 from distriage.references import IssueReference
 from distriage_serving.bot import reconcile
-from distriage_serving.planning.marker import Marker
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
-from support.bot import BODY, COMMENTED, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
+from support.bot import BODY, CONFIG, HANG, ISSUE, LEAK, OOM, OTHER_BOT, TITLE, Bot, bot, github, make, store
 from support.faults import Fault, Trouble, message
 from support.github import INSTALLATION, PERSON
 
@@ -270,51 +268,6 @@ def test_a_rewritten_report_is_looked_at_anew_where_only_the_bot_set_labels(bot:
     assert bot.github.labels(ISSUE) == [HANG]  # a person has been at this axis
 
 
-def test_a_command_that_is_not_understood_is_answered_once(bot: Bot) -> None:
-    bot.issue("opened")
-    comment = bot.say("/triage wrong symptom=hangg")
-    (_, answer) = bot.github.comments(ISSUE)
-    assert "- `/triage wrong symptom=hangg`: `/triage wrong: unknown label 'hangg'" in answer
-    assert bot.github.reactions == {comment["id"]: ["confused"]} and bot.github.labels(ISSUE) == [HANG]
-    bot.say("/triage wrong symptom=@octocat`")
-    shown = bot.github.comments(ISSUE)
-    assert len(shown) == 3 and "octocat" in shown[1]  # the same comment, edited
-    edited = {**comment, "body": "/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
-    changes = {"body": {"from": comment["body"]}}
-    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
-    bot.settle()
-    assert bot.github.labels(ISSUE) == [OOM] and "It is now" in bot.github.comments(ISSUE)[1]
-
-
-def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:
-    bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
-    bot.issue("opened")
-    bot.say("/triage wrong symptom oom\n\nand\n\n/triage wrong fix none")
-    assert bot.github.labels(ISSUE) == [OOM]
-
-
-def test_an_edited_comment_counts_once(bot: Bot) -> None:
-    bot.issue("opened")
-    comment = bot.say("/triage wrong symptom=oom")
-    edited = {**comment, "body": "Sorry, a typo.\n\n/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
-    changes = {"body": {"from": comment["body"]}}
-    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
-    bot.settle()
-    assert bot.reviews() == [("command", "oom", "maintainer", "hang")]
-
-
-@pytest.mark.parametrize(("lines", "theirs"), [("\n", ""), ("\r\n", ""), ("\n", "\n\nSee the FAQ.")])
-def test_what_a_maintainer_wrote_into_our_comment_stays(bot: Bot, lines: str, theirs: str) -> None:
-    bot.github.files[FILE] = COMMENTED
-    bot.issue("opened")
-    (own,) = [event for event in bot.github.timelines[ISSUE] if event["event"] == "commented"]
-    own["body"] = own["body"].replace("\n", lines) + theirs
-    bot.github.issues[ISSUE] |= {"title": "It leaks", "body": "memory grows grows"}
-    bot.issue("edited")
-    (shown,) = bot.github.comments(ISSUE)
-    assert bot.github.labels(ISSUE) == [LEAK] and shown.endswith(theirs) and ("leak" in shown) is (theirs == "")
-
-
 def test_an_issue_that_became_a_discussion_is_left_alone(bot: Bot) -> None:
     bot.deliver("issues", bot.github.payload("opened", ISSUE))
     bot.github.edit(ISSUE, {"state": "closed", "state_reason": "completed"}, PERSON)
@@ -323,20 +276,8 @@ def test_an_issue_that_became_a_discussion_is_left_alone(bot: Bot) -> None:
     assert bot.writes() == [] and bot.job().state == "done"
 
 
-def test_a_command_for_another_bot_is_not_answered(bot: Bot) -> None:
-    bot.issue("opened")
-    bot.say("/triage accepted")
-    assert bot.github.comments(ISSUE) == ["/triage accepted"] and bot.github.reactions == {}
-
-
 def test_an_archived_repository_is_named(bot: Bot) -> None:
     archived = message("Repository was archived so is read-only.", 403)
     bot.github.troubles.append(Trouble("^POST /repos", archived, times=9))
     bot.issue("opened")
     assert "the repository is archived" in str(bot.job().last_error) and "locked" not in str(bot.job().last_error)
-
-
-def test_a_comment_that_backfill_wrote_in_a_person_s_name_is_no_command(bot: Bot) -> None:
-    bot.issue("opened")
-    bot.say(Marker.of(text := "Is it wrong? Then say\n\n/triage wrong").write(text))
-    assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == [] and bot.github.reactions == {}

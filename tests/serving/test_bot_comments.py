@@ -1,0 +1,70 @@
+# ruff: noqa: F401, F811  # fixtures
+"""What a maintainer says to the bot, and what becomes of its own comment."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage_serving.planning.marker import Marker
+
+from support.bot import COMMENTED, HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
+from support.github import PERSON
+
+FILE = "owner/repo/.github/distriage.yml"
+
+
+def test_a_command_that_is_not_understood_is_answered_once(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.say("/triage wrong symptom=hangg")
+    (_, answer) = bot.github.comments(ISSUE)
+    assert "- `/triage wrong symptom=hangg`: `/triage wrong: unknown label 'hangg'" in answer
+    assert bot.github.reactions == {comment["id"]: ["confused"]} and bot.github.labels(ISSUE) == [HANG]
+    bot.say("/triage wrong symptom=@octocat`")
+    shown = bot.github.comments(ISSUE)
+    assert len(shown) == 3 and "octocat" in shown[1]  # the same comment, edited
+    edited = {**comment, "body": "/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
+    changes = {"body": {"from": comment["body"]}}
+    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [OOM] and "It is now" in bot.github.comments(ISSUE)[1]
+
+
+def test_several_commands_in_one_comment_all_count(bot: Bot) -> None:
+    bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
+    bot.issue("opened")
+    bot.say("/triage wrong symptom oom\n\nand\n\n/triage wrong fix none")
+    assert bot.github.labels(ISSUE) == [OOM]
+
+
+def test_an_edited_comment_counts_once(bot: Bot) -> None:
+    bot.issue("opened")
+    comment = bot.say("/triage wrong symptom=oom")
+    edited = {**comment, "body": "Sorry, a typo.\n\n/triage wrong symptom=oom", "updated_at": "2024-05-03T10:00:00Z"}
+    changes = {"body": {"from": comment["body"]}}
+    bot.deliver("issue_comment", bot.github.payload("edited", ISSUE, PERSON, comment=edited, changes=changes))
+    bot.settle()
+    assert bot.reviews() == [("command", "oom", "maintainer", "hang")]
+
+
+@pytest.mark.parametrize(("lines", "theirs"), [("\n", ""), ("\r\n", ""), ("\n", "\n\nSee the FAQ.")])
+def test_what_a_maintainer_wrote_into_our_comment_stays(bot: Bot, lines: str, theirs: str) -> None:
+    bot.github.files[FILE] = COMMENTED
+    bot.issue("opened")
+    (own,) = [event for event in bot.github.timelines[ISSUE] if event["event"] == "commented"]
+    own["body"] = own["body"].replace("\n", lines) + theirs
+    bot.github.issues[ISSUE] |= {"title": "It leaks", "body": "memory grows grows"}
+    bot.issue("edited")
+    (shown,) = bot.github.comments(ISSUE)
+    assert bot.github.labels(ISSUE) == [LEAK] and shown.endswith(theirs) and ("leak" in shown) is (theirs == "")
+
+
+def test_a_command_for_another_bot_is_not_answered(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage accepted")
+    assert bot.github.comments(ISSUE) == ["/triage accepted"] and bot.github.reactions == {}
+
+
+def test_a_comment_that_backfill_wrote_in_a_person_s_name_is_no_command(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say(Marker.of(text := "Is it wrong? Then say\n\n/triage wrong").write(text))
+    assert bot.github.labels(ISSUE) == [HANG] and bot.reviews() == [] and bot.github.reactions == {}
