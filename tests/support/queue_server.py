@@ -97,9 +97,9 @@ class Queue:
 
 @contextmanager
 def queue(classifier: Classifier, folder: Path, **settings: Any) -> Iterator[Queue]:
-    """A queue without issues, whose repositories have the App on them."""
+    """A queue without issues, whose repositories have the App on them; or the folder's own, served again."""
     file = folder / "queue.db"
-    with Store.open(new_sqlite(file)) as store:
+    with Store.open(f"sqlite:///{file}" if file.exists() else new_sqlite(file)) as store:
         for name in REPOSITORIES:
             store.save_repository(name, display_name=name, installation_id=7)
         with running(
