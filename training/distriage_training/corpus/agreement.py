@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sklearn.metrics import cohen_kappa_score, f1_score
+
 from distriage.taxonomy import Taxonomy
 
 
@@ -42,15 +44,12 @@ def compare(
 
 
 def _agreement(pairs: Sequence[tuple[str, str]]) -> AxisAgreement:
-    n, agreed = len(pairs), Counter(a for a, b in pairs if a == b)
-    one, other = (Counter(labels) for labels in zip(*pairs, strict=True))
-    chance = sum(one[label] * other[label] for label in one)  # of n * n pairs
-    shares = [2 * agreed[label] / (one[label] + other[label]) for label in one | other]  # F1 of each label
+    first, second = zip(*pairs, strict=True)
     different = Counter((a, b) for a, b in pairs if a != b)
     return AxisAgreement(
-        n=n,
-        kappa=(n * agreed.total() - chance) / (n * n - chance) if len(shares) > 1 else 1.0,
-        accuracy=agreed.total() / n,
-        macro_f1=sum(shares) / len(shares),
-        differences=tuple((a, b, times) for (a, b), times in different.most_common(12)),
+        n=len(pairs),
+        kappa=float(cohen_kappa_score(first, second)) if len(set(first) | set(second)) > 1 else 1.0,
+        accuracy=sum(a == b for a, b in pairs) / len(pairs),
+        macro_f1=float(f1_score(first, second, average="macro", zero_division=0)),
+        differences=tuple((a, b, n) for (a, b), n in different.most_common(12)),
     )

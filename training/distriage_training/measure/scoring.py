@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score
+from sklearn.metrics import accuracy_score, f1_score
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -19,12 +19,12 @@ REPORTS_PER_BIN = 50
 
 def accuracy(truth: Ints, predicted: Ints) -> float:
     """Share of right labels."""
-    return float((truth == predicted).mean())
+    return float(accuracy_score(truth, predicted))
 
 
 def macro_f1(truth: Ints, predicted: Ints) -> float:
-    """Mean F1 over the labels that occur in truth or prediction, as scikit-learn's in a hundredth of its time."""
-    return float(macro_f1_of_draws(truth, predicted, np.ones((1, len(truth))))[0])
+    """Mean F1 over the labels that occur in truth or prediction (scikit-learn's default)."""
+    return float(f1_score(truth, predicted, average="macro", zero_division=0))
 
 
 def weighted_f1(truth: Ints, predicted: Ints) -> float:
