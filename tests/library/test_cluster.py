@@ -108,8 +108,8 @@ def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing
     with pytest.raises(InputError, match="holds a run of other files or options"):
         other = Settings(str(keyword_bundle), Mode.BEST)
         list(cluster.run(files, str(output), other, resume=True, workers=1))
-    counts = list(cluster.run(files, str(output), settings, resume=True, workers=1))
-    assert counts == [(5, 7, 0), (6, 7, SHARD_LINES), (7, 7, SHARD_LINES + 3)]
+    first, *_, last_count = cluster.run(files, str(output), settings, resume=True, workers=1)
+    assert first == (5, 7, 0) and last_count == (7, 7, SHARD_LINES + 3)
     assert {part.name: part.read_bytes() for part in output.glob("part-*[0-5].jsonl")} == parts
 
 
