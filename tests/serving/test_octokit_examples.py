@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from distriage.classifier import Classifier
@@ -113,7 +113,7 @@ def test_the_recorded_examples_are_as_github_s_schemas_say(node_modules: Path) -
     )
     for event in events:
         if event["name"] in {"issues", "issue_comment", "pull_request", "installation", "installation_repositories"}:
-            validator = jsonschema.Draft7Validator(
+            validator = jsonschema_rs.Draft7Validator(
                 {"definitions": schemas["definitions"], "$ref": f"#/definitions/{event['name']}_event"}
             )
             assert sum(not validator.is_valid(example) for example in event["examples"]) == 1, event["name"]
