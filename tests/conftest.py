@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
 
 # Before anything loads numpy or torch: threads that wait for each other by spinning cost more than they gain on toys,
 # those of the tokenizers do not outlive a fork, and no test may ask the hub.
@@ -29,7 +30,7 @@ from distriage.classifier import Classifier
 from distriage.cli import main
 from distriage.shipped import MANIFEST, default_model
 
-from support import hypothesis_profile, keyword_model
+from support import keyword_model
 from support.checkout import REPOSITORY
 from support.command_line import Command, Finished
 from support.databases import (  # noqa: F401  # fixtures
@@ -44,7 +45,10 @@ from support.databases import (  # noqa: F401  # fixtures
 from support.github import CLOSED_PORT, GitHub
 from support.graphs import kept_graphs  # noqa: F401  # fixture
 
-hypothesis_profile.load()
+settings.register_profile(
+    "distriage", derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("distriage")
 
 WAITING_WORKERS = 2
 # What takes minutes comes first, or one process would work on it at the end while the others have nothing to do.
