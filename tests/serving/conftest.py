@@ -14,7 +14,7 @@ from support.extras import module_or_skip
 from support.github import GitHub
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Engine
+    from sqlalchemy import URL, Dialect, Engine
 
     from distriage_serving.store import Store
 
@@ -58,12 +58,13 @@ def _sql_is_written_once() -> Iterator[None]:
     from distriage_serving.store import database
 
     made = database.create_engine
-    first: dict[str, Engine] = {}
+    dialects: dict[str, Dialect] = {}
+    compiled: dict[Any, Any] = {}
 
     def create_engine(address: URL, **options: Any) -> Engine:
         engine = made(address, **options)
-        kept = first.setdefault(address.drivername, engine)
-        engine.dialect, engine._compiled_cache = kept.dialect, kept._compiled_cache
+        engine.dialect = dialects.setdefault(address.drivername, engine.dialect)
+        engine.update_execution_options(compiled_cache=compiled)
         return engine
 
     with pytest.MonkeyPatch.context() as patch:
