@@ -6,7 +6,6 @@ import atexit
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,7 @@ from rich.console import Console
 
 import distriage
 from distriage.bench.command import bench
+from distriage.engine import Engine
 from distriage.errors import DistriageError, InputError
 from distriage.taxonomy import default_taxonomy
 from distriage.terminal import READ, say
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 # begins after every 700 new objects and repeats at exit.
 GC_THRESHOLD = 50_000
 atexit.register(gc.freeze)
-
-
-class Engine(StrEnum):
-    """What answers a batch."""
-
-    LOCAL = "local"
-    RAY = "ray"
 
 
 def _version(show: bool) -> None:
@@ -138,6 +131,10 @@ def classify(
     if (reader_model or reader_calibration is not None) and second_reader is None and not show_request:
         raise InputError("--reader-model and --reader-calibration go with --second-reader URL")
     if (batch and not json_) or output is not None:
+        if engine is Engine.LOCAL and workers != 1:
+            from distriage.engine.workers import begin
+
+            begin(sources)  # what workers are forked from, which imports what follows
         from distriage.engine.answers import Settings
         from distriage.engine.run import Items, run_cluster, run_local
 

@@ -222,7 +222,7 @@ def test_a_report_of_another_field_resembles_no_known_issue(
 ) -> None:
     report = IssueReport("The watchdog", "barks at a ring of eight")
     foreign = replace(classifier.predict(report), in_domain=False)
-    monkeypatch.setattr(classifier, "predict", lambda _: foreign)
+    monkeypatch.setattr(classifier, "predict_inputs", lambda _: [foreign])
     assert classifier.classify(report, similar=True).similar == []
 
 

@@ -6,12 +6,13 @@ The server's process for the model imports this module, so it imports nothing of
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from distriage.classifier import Classifier
-from distriage.reading import ReadReport
-from distriage.types import IssueReport, Prediction
+from distriage.recipe.text import ModelInput
+from distriage.types import Prediction
 
 from support.waiting import until
 
@@ -71,11 +72,11 @@ class _GatedClassifier(Classifier):
         super().__init__(model.bundle, threads=1)
         self._model = model
 
-    def predict(self, report: IssueReport | ReadReport) -> Prediction:
-        title = (report if isinstance(report, IssueReport) else report.report).title
-        self._model.wait(title)
-        if title == "zebra":
-            raise RuntimeError(f"onnxruntime choked on {title}")
-        if title == "quagga":
-            re.match(r"(a*)*b", "a" * 100)  # the age of the universe
-        return super().predict(report)
+    def predict_inputs(self, inputs: Sequence[ModelInput]) -> list[Prediction]:
+        for title in (one.title for one in inputs):
+            self._model.wait(title)
+            if title == "zebra":
+                raise RuntimeError(f"onnxruntime choked on {title}")
+            if title == "quagga":
+                re.match(r"(a*)*b", "a" * 100)  # the age of the universe
+        return super().predict_inputs(inputs)

@@ -15,10 +15,9 @@ from distriage.bench.peers import installed
 from distriage.classifier import Classifier
 from distriage.engine import cluster, local
 from distriage.engine.answers import Settings
-from distriage.reading import read
+from distriage.engine.workers import cores
 from distriage.records import read_records
 from distriage.types import IssueReport, Mode
-from distriage.verdict import Findings
 
 TOGETHER = 64  # reports that are handed over at once
 T = TypeVar("T")
@@ -83,21 +82,19 @@ def _groups(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _together(classifier: Classifier, reports: Sequence[IssueReport]) -> Iterator[Answer]:
-    for some in _groups([read(report) for report in reports]):
-        predictions = classifier.predict_inputs([one.input for one in some])
-        for one, prediction in zip(some, predictions, strict=True):
-            yield _of(Findings(classifier.bundle, one, prediction).verdict())
+    for some in _groups(reports):
+        yield from (_of(found.verdict()) for found in classifier.examine_all(some))
 
 
 def _engine(bundle: Path, file: Path) -> Iterator[Answer]:
     settings = Settings(str(bundle), Mode.BALANCED)
-    for _, line in local.answer(read_records(str(file)), settings, max(2, local.cores())):
+    for _, line in local.answer(read_records(str(file)), settings, max(2, cores())):
         yield json.loads(line)
 
 
 def _http(bundle: Path, rows: Sequence[Mapping[str, str]], folder: Path) -> Iterator[Answer]:
     with (
-        load.ours(bundle, local.cores(), folder / "equal-server.log") as url,
+        load.ours(bundle, cores(), folder / "equal-server.log") as url,
         httpx.Client(timeout=120, trust_env=False) as client,
     ):
         for some in _groups(rows):

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from distriage.engine.local import cores
+from distriage.engine.workers import cores
 from distriage.errors import InputError
 from distriage.types import IssueReport
 

@@ -12,7 +12,7 @@ import numpy as np
 from distriage.bench.inputs import milliseconds, summary
 from distriage.bench.start import peak_mib
 from distriage.classifier import Classifier
-from distriage.engine.local import cores
+from distriage.engine.workers import cores
 from distriage.past.build import Fingerprint, fingerprints
 from distriage.past.index import Known, load_index, make_index
 from distriage.past.issue import PastIssue

@@ -15,7 +15,7 @@ from distriage.bench import equal, load, peers, start, throughput
 from distriage.bench.child import in_child
 from distriage.bench.files import EXTRA
 from distriage.bench.inputs import load_reports, machine, versions
-from distriage.engine.local import cores
+from distriage.engine.workers import cores
 from distriage.errors import DistriageError
 from distriage.recipe.text import prepare
 from distriage.shipped import find_bundle

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from distriage.types import IssueReport
 
 LOADERS = {"transformers pipeline": "pipeline", "SetFit predict": "setfit"}  # peer -> function of `peers`
 TOKENS = 256  # that a peer reads of a report
+LOOK_S = 0.05  # between looks at the memory of processes; the time that is measured is as coarse
+_PEAK = re.compile(r"VmHWM:\s+(\d+)")
 _PEAK_UNIT = 1 << 20 if sys.platform == "darwin" else 1 << 10  # of ru_maxrss
 
 
@@ -63,6 +66,22 @@ def whole_process(arguments: Sequence[str], runs: int) -> dict[str, Any]:
     return {key: round(statistics.median(row[key] for row in rows), 4) for key in rows[0]}
 
 
+def with_workers(arguments: Sequence[str]) -> dict[str, float]:
+    """Wall-clock seconds of a command of ours that shares its work, after one run that warms the disk, and the peak of
+    its largest process; 0 where there is no /proc to look into.
+    """
+    command = [sys.executable, *arguments]
+    _once(command)
+    peak, started = 0, time.perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        while process.poll() is None:
+            peak = max(peak, *_held(process.pid))
+            time.sleep(LOOK_S)
+    return {"wall_s": round(time.perf_counter() - started, 2), "peak_mib": round(peak / 1024, 1)}
+
+
 def _once(command: Sequence[str]) -> dict[str, float]:
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -70,6 +89,17 @@ def _once(command: Sequence[str]) -> dict[str, float]:
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     return {"wall_s": wall, "cpu_s": used.ru_utime + used.ru_stime, "peak_mib": used.ru_maxrss / _PEAK_UNIT}
+
+
+def _held(session: int) -> Iterator[int]:
+    """The most that each process of a session has held so far, in KiB; begins with 0."""
+    yield 0
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(place.name)) == session and (found := _PEAK.search((place / "status").read_text())):
+                yield int(found[1])
+        except OSError:  # it has ended meanwhile
+            continue
 
 
 def ready(name: str, bundle: Path, report: IssueReport, others: dict[str, Any]) -> dict[str, float]:

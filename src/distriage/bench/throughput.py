@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from distriage.bench import peers
-from distriage.bench.start import peak_mib, whole_process
+from distriage.bench.start import peak_mib, with_workers
 from distriage.bundle import Bundle
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
@@ -25,7 +25,7 @@ def local_engine(bundle: Path, reports: Sequence[IssueReport], folder: Path, wor
         for report in reports:
             stream.write(json.dumps({"title": report.title, "body": report.body}) + "\n")
     command = ["-m", "distriage", "classify", str(given), "--model", str(bundle), "--output", str(output)]
-    took = whole_process([*command, "--workers", str(workers)], 1)
+    took = with_workers([*command, "--workers", str(workers)])
     with output.open(encoding="utf-8") as stream:
         answers = sum(1 for _ in stream)
     return {"workers": workers, "reports_per_s": round(answers / took["wall_s"], 2), **took}

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from distriage.engine.answers import Answers, Settings, checked, run_options
+from distriage.engine.answers import CHUNK, Answers, Settings, checked, run_options
 from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
 from distriage.records import COLUMNS, LINES, RawRecord, read_records
@@ -113,9 +113,10 @@ class ShardWorker:
         part = done.with_name(f".{shard.name}.{os.getpid()}")
         count = 0
         with part.open("w", encoding="utf-8") as stream:
-            for record in shard.records():
-                stream.write(self._answers.line(record) + "\n")
-                count += 1
+            records = shard.records()
+            while some := list(islice(records, CHUNK)):
+                stream.writelines(f"{line}\n" for line in self._answers.lines(some))
+                count += len(some)
         part.replace(done)
         return count
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distriage.classifier import Classifier
-from distriage.engine.local import FEW, cores, submit
+from distriage.engine.workers import FEW, cores, in_processes
 from distriage.errors import DistriageError
 from distriage.past.index import Floats, Known, PastIndex, make_index
 from distriage.past.issue import PastIssue
@@ -23,17 +19,22 @@ from distriage.recipe.text import prepare
 from distriage.types import IssueReport
 
 CHUNK = 16  # reports that go to a worker together
-AHEAD = 3  # chunks a worker
 
 Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 
 
 def fingerprint(classifier: Classifier, report: IssueReport) -> Fingerprint:
     """Buckets, counts and vector of a report."""
-    read = prepare(report.title, report.body)
-    (prediction,) = classifier.predict_inputs([read])
-    buckets, counts = all_features(read)  # as arrays: a hundred thousand lists of numbers would take gigabytes
-    return np.asarray(buckets, np.int32), np.asarray(counts, np.float32), prediction.vector
+    return _fingerprints_of(classifier, [report])[0]
+
+
+def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
+    inputs = [prepare(report.title, report.body) for report in reports]
+    found = []
+    for read, prediction in zip(inputs, classifier.predict_inputs(inputs), strict=True):
+        buckets, counts = all_features(read)  # as arrays: a hundred thousand lists of numbers would take gigabytes
+        found.append((np.asarray(buckets, np.int32), np.asarray(counts, np.float32), prediction.vector))
+    return found
 
 
 def known(classifier: Classifier, report: IssueReport, filed_at: float = 0.0) -> Known:
@@ -74,31 +75,18 @@ def fingerprints(
     return _in_processes(reports, str(classifier.bundle.path), count)
 
 
-def _in_processes(reports: Iterable[IssueReport], model: str, count: int) -> Iterator[Fingerprint]:
-    stream = iter(reports)
-    pending: deque[Future[list[Fingerprint]]] = deque()
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _start, (model,))
+def _in_processes(reports: Sequence[IssueReport], model: str, count: int) -> Iterator[Fingerprint]:
     try:
-        while True:
-            while len(pending) < count * AHEAD and (chunk := list(islice(stream, CHUNK))):
-                pending.append(submit(pool, _fingerprints, chunk))
-            if not pending:
-                return
-            yield from pending.popleft().result()
+        for _, found in in_processes(partial(_fingerprints, model), reports, count, CHUNK):
+            yield found
     except BrokenProcessPool:
         raise DistriageError("a worker process died, perhaps for want of memory; `--workers` asks for fewer") from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
-_classifier: Classifier
+@cache
+def _loaded(model: str) -> Classifier:
+    return Classifier(model, threads=1)
 
 
-def _start(model: str) -> None:
-    global _classifier
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the workers
-    _classifier = Classifier(model, threads=1)
-
-
-def _fingerprints(chunk: list[IssueReport]) -> list[Fingerprint]:
-    return [fingerprint(_classifier, report) for report in chunk]
+def _fingerprints(model: str, chunk: list[IssueReport]) -> list[Fingerprint]:
+    return _fingerprints_of(_loaded(model), chunk)

@@ -14,6 +14,7 @@ from zlib import crc32
 from distriage.recipe.text import ModelInput
 
 HASH_BUCKETS = 1 << 17
+_BUCKET = (HASH_BUCKETS - 1).__and__  # the remainder of a code, without a call of Python
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept
 VIEWS = 2  # of a report: cleaned, and as filed
 
@@ -58,12 +59,12 @@ def _count(counts: Counter[int], text: str, field: bytes = b"") -> None:
     tokens = " ".join(words(text)).encode().split()
     firsts = list(map(crc32, tokens, repeat(crc32(field))))
     pairs = map(crc32, (b" " + token for token in tokens[1:]), firsts)
-    counts.update(code % HASH_BUCKETS for code in firsts)
-    counts.update(code % HASH_BUCKETS for code in pairs)
+    counts.update(map(_BUCKET, firsts))
+    counts.update(map(_BUCKET, pairs))
 
 
 def _most_frequent(counts: Counter[int]) -> tuple[list[int], list[float]]:
     if len(counts) > MAX_FEATURES:  # of those that are as frequent, the first in the text
         counts = Counter(dict(counts.most_common(MAX_FEATURES)))
     kept = sorted(counts)
-    return kept, [float(counts[bucket]) for bucket in kept]
+    return kept, list(map(float, map(counts.__getitem__, kept)))

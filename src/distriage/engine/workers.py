@@ -1,0 +1,111 @@
+"""Processes of this machine, one a core: they are forked from one that has imported what they need, where the system
+can fork. Imports nothing heavy, so that a command can `begin` them before it imports the rest itself.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import resource_tracker
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import TypeVar
+
+FEW = 64  # items that this process works on sooner than others start
+LARGE_BYTES = 100_000  # of a file, which mostly holds more than these few then
+AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
+_IMPORTED = ["distriage.cli", "distriage.engine.local", "distriage.past.build"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def begin(sources: Iterable[str]) -> None:
+    """Start what workers are forked from, if a file is so large that there will be some, and come back at once: it
+    imports while the caller goes on.
+    """
+    large = any(file.is_file() and file.stat().st_size >= LARGE_BYTES for file in map(Path, sources))
+    if large and "forkserver" in multiprocessing.get_all_start_methods():
+        from multiprocessing import forkserver
+
+        _context()
+        with _interrupts_blocked():
+            forkserver.ensure_running()
+
+
+def in_processes(
+    work: Callable[[list[T]], list[R]], items: Iterable[T], count: int, chunk: int
+) -> Iterator[tuple[T, R]]:
+    """Each item with its result, in order. What is read ahead and waits is bounded.
+
+    Args:
+        work: A function of a module, or a `partial` of one: it goes to the workers, as items do and results come back.
+        count: Processes.
+        chunk: Items that go to a worker together.
+
+    Raises:
+        BrokenProcessPool: a worker died.
+    """
+    stream = iter(items)
+    pending: deque[tuple[list[T], Future[list[R]]]] = deque()
+    pool = ProcessPoolExecutor(count, _context(), _start)
+    try:
+        while True:
+            while len(pending) < count * AHEAD and (some := list(islice(stream, chunk))):
+                with _interrupts_blocked():
+                    pending.append((some, pool.submit(work, some)))
+            if not pending:
+                return
+            some, results = pending.popleft()
+            yield from zip(some, results.result(), strict=True)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> BaseContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")  # Windows
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED)
+    return context
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Processes that start meanwhile begin with SIGINT blocked: while they still import, Ctrl-C would end them in a
+    traceback. This one gets the signal a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)  # a killed parent takes nothing from the queue any more
