@@ -54,6 +54,15 @@ def is_batch(path: str) -> bool:
     return name.endswith(LINES) or path.lower().endswith(TABLE)
 
 
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 of what is none, or cannot be looked at."""
+    try:
+        file = Path(path)
+        return file.stat().st_size if file.is_file() else 0
+    except OSError:
+        return 0
+
+
 def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
     """The reports of a batch, and a marked failure for each record that is none.
 

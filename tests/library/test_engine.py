@@ -106,6 +106,7 @@ def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Sett
         ("in.jsonl", ["--model", "typo"], "model 'typo': no such directory"),
         ("in.jsonl", ["--own", "typo"], "typo/own.json: not found"),
         ("none.jsonl", [], "none.jsonl: cannot be read"),
+        ("x" * 300 + ".jsonl", [], "cannot be read: File name too long"),
     ],
 )
 def test_a_run_that_cannot_begin_is_one_line_and_leaves_nothing(

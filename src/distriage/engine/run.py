@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -18,7 +17,7 @@ from distriage.engine.answers import Item, Settings, checked, run_options
 from distriage.engine.output import Output
 from distriage.errors import InputError
 from distriage.reading import check_report
-from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records, size_of
 from distriage.sources import read_report
 from distriage.terminal import counted, say
 
@@ -55,7 +54,7 @@ class Items:
 
 
 def _size(source: str) -> int:
-    return Path(source).stat().st_size if is_batch(source) and Path(source).is_file() else 0
+    return size_of(source) if is_batch(source) else 0
 
 
 def _single(source: str) -> Item:

@@ -1,5 +1,5 @@
 """Processes of this machine, one a core: they are forked from one that has imported what they need, where the system
-can fork. Imports nothing heavy, so that a command can `begin` them before it imports the rest itself.
+can fork. Imports nothing heavy, so that a command can `begin` before it imports the rest itself.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from itertools import islice
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
-from pathlib import Path
 from typing import TypeVar
+
+from distriage.records import size_of
 
 FEW = 64  # items that this process works on sooner than others start
 LARGE_BYTES = 100_000  # of a file, which mostly holds more than these few then
@@ -37,7 +38,7 @@ def begin(sources: Iterable[str]) -> None:
     """Start what workers are forked from, if a file is so large that there will be some, and come back at once: it
     imports while the caller goes on.
     """
-    large = any(file.is_file() and file.stat().st_size >= LARGE_BYTES for file in map(Path, sources))
+    large = any(size_of(source) >= LARGE_BYTES for source in sources)
     if large and "forkserver" in multiprocessing.get_all_start_methods():
         from multiprocessing import forkserver
 
