@@ -1,5 +1,5 @@
-"""Processes of this machine, one a core: they are forked from one that has imported what they need, where the system
-can fork. Imports nothing heavy, so that a command can `begin` before it imports the rest itself.
+"""Processes of this machine, one a core. On Linux they are forked from one that has imported what they need; elsewhere
+each imports it. Imports nothing heavy, so that a command can `begin` before it imports the rest itself.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ from distriage.records import size_of
 FEW = 64  # items that this process works on sooner than others start
 LARGE_BYTES = 100_000  # of a file, which mostly holds more than these few then
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
+_FORKS = sys.platform == "linux"  # Windows cannot, and libraries of macOS do not bear it
 _IMPORTED = ["distriage.cli", "distriage.engine.local", "distriage.past.build"]
 
 T = TypeVar("T")
@@ -38,8 +40,7 @@ def begin(sources: Iterable[str]) -> None:
     """Start what workers are forked from, if a file is so large that there will be some, and come back at once: it
     imports while the caller goes on.
     """
-    large = any(size_of(source) >= LARGE_BYTES for source in sources)
-    if large and "forkserver" in multiprocessing.get_all_start_methods():
+    if _FORKS and any(size_of(source) >= LARGE_BYTES for source in sources):
         from multiprocessing import forkserver
 
         _context()
@@ -77,8 +78,8 @@ def in_processes(
 
 
 def _context() -> BaseContext:
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")  # Windows
+    if not _FORKS:
+        return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTED)
     return context
