@@ -192,7 +192,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_
         if begun:
             until(lambda: part.exists() and part.stat().st_size > 0)
         else:
-            until(lambda: len(members(process.pid)) >= 3, every_s=0.1)  # a look at all processes takes 6 ms
+            # itself, the resource tracker, what workers are forked from; a look at all processes takes 6 ms
+            until(lambda: len(members(process.pid)) >= 3, every_s=0.1)
         os.killpg(process.pid, signal.SIGINT)
         said = process.communicate()[1]
     assert process.returncode == 130

@@ -27,16 +27,17 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
     first = list(islice(stream, FEW)) if workers is None else []
     few = workers is None and len(first) < FEW
     count, rest = workers or cores(), chain(first, stream)
+    together = 1 if settings.explain else CHUNK  # up to 40 passes a report take a second by themselves
     if not few and count > 1:
         try:
-            yield from in_processes(partial(_lines, settings), rest, count, CHUNK)
+            yield from in_processes(partial(_lines, settings), rest, count, together)
         except BrokenProcessPool:
             raise DistriageError(
                 "a worker process died, perhaps for want of memory; `--workers` asks for fewer, `--resume` goes on"
             ) from None
         return
     answers = Answers(settings)
-    while chunk := list(islice(rest, CHUNK)):
+    while chunk := list(islice(rest, together)):
         yield from zip(chunk, answers.lines(chunk), strict=True)
 
 

@@ -37,7 +37,7 @@ class Items:
         more: Reports that come from elsewhere, after those of the sources.
         """
         self._sources, self._more = sources, more
-        self.total = sum(_size(source) for source in sources)
+        self.total = sum(size_of(source) for source in sources if is_batch(source))
         self.position = 0
 
     def __iter__(self) -> Iterator[Item]:
@@ -49,12 +49,8 @@ class Items:
             for record in read_records(source, columns=COLUMNS):
                 self.position = before + record.position
                 yield record
-            before += _size(source)
+            before += size_of(source)
         yield from self._more
-
-
-def _size(source: str) -> int:
-    return size_of(source) if is_batch(source) else 0
 
 
 def _single(source: str) -> Item:

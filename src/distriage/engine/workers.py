@@ -21,10 +21,10 @@ from typing import TypeVar
 
 from distriage.records import size_of
 
-FEW = 64  # items that this process works on sooner than others start
-LARGE_BYTES = 100_000  # of a file, which mostly holds more than these few then
+FEW = 64  # fewer items are done here before other processes have started
+LARGE_BYTES = 100_000  # a file of so many mostly holds more reports than these
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
-_FORKS = sys.platform == "linux"  # Windows cannot, and libraries of macOS do not bear it
+_FORKS = sys.platform == "linux"  # Windows cannot, and Apple's libraries may crash after it
 _IMPORTED = ["distriage.cli", "distriage.engine.local", "distriage.past.build"]
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from zlib import crc32
 from distriage.recipe.text import ModelInput
 
 HASH_BUCKETS = 1 << 17
-_BUCKET = (HASH_BUCKETS - 1).__and__  # the remainder of a code, without a call of Python
+_bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one loop of C
 MAX_FEATURES = 2048  # per report and view; the most frequent are kept
 VIEWS = 2  # of a report: cleaned, and as filed
 
@@ -59,8 +59,8 @@ def _count(counts: Counter[int], text: str, field: bytes = b"") -> None:
     tokens = " ".join(words(text)).encode().split()
     firsts = list(map(crc32, tokens, repeat(crc32(field))))
     pairs = map(crc32, (b" " + token for token in tokens[1:]), firsts)
-    counts.update(map(_BUCKET, firsts))
-    counts.update(map(_BUCKET, pairs))
+    counts.update(map(_bucket_of, firsts))
+    counts.update(map(_bucket_of, pairs))
 
 
 def _most_frequent(counts: Counter[int]) -> tuple[list[int], list[float]]:
