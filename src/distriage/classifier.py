@@ -37,7 +37,7 @@ _Given = Mapping[str, NDArray[np.int64] | Array]
 BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
 TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
 
-VECTOR = "vector"  # the graph's output beside the axes: the encoder's mean vector; an older graph has none
+VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`; an older graph lacks one or both
 
 
 def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
@@ -115,7 +115,8 @@ class Classifier:
         self.bundle.verify_graph(graph.sha256)  # a damaged graph is called damaged, whatever else it could not do
         self._session = graph.session()
         self._check_outputs(graph.file)
-        self._has_vector = VECTOR in {output.name for output in self._session.get_outputs()}
+        given = {output.name for output in self._session.get_outputs()}
+        self._outputs = [*self.bundle.manifest.axes, *(name for name in VECTORS if name in given)]
         sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
         gated = DOMAIN in self.bundle.manifest.files
         self.gate = DomainGate(self.bundle.path / DOMAIN, sizes) if gated else None
@@ -229,28 +230,27 @@ class Classifier:
             found += map(self._prediction, some, given, [self._run(one) for one in given])
         return found
 
-    def _prediction(self, report: ModelInput, given: _Given, outputs: tuple[dict[str, Array], Array]) -> Prediction:
-        manifest, (logits, vector), scores = self.bundle.manifest, outputs, {}
+    def _prediction(self, report: ModelInput, given: _Given, outputs: Mapping[str, Array]) -> Prediction:
+        manifest, scores = self.bundle.manifest, {}
         for axis, calibration in manifest.axes.items():
-            probabilities = softmax(logits[axis], calibration.temperature, calibration.floor)
+            probabilities = softmax(outputs[axis], calibration.temperature, calibration.floor)
             scores[axis] = AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities), strict=True)))
+        vector, penultimate = (outputs.get(name, np.zeros(0, np.float32)) for name in VECTORS)
         if self.gate is None:
-            return Prediction(manifest.name, scores, vector=vector)
+            return Prediction(manifest.name, scores, vector=vector, penultimate=penultimate)
         ids, counts = np.asarray(given["feature_ids"][0]), np.asarray(given["feature_counts"][0])
-        domain = self.gate.probability(ids, counts, len(report.filed), logits)
+        domain = self.gate.probability(ids, counts, len(report.filed), outputs)
         passes, surely = domain >= self.gate.threshold, domain >= self.gate.sure_threshold
-        return Prediction(manifest.name, scores, domain, passes, surely, vector)
+        return Prediction(manifest.name, scores, domain, passes, surely, vector, penultimate)
 
-    def _run(self, given: _Given) -> tuple[dict[str, Array], Array]:
-        """Axis -> logits [labels] of one encoded report, and its vector [width], empty where the graph gives none."""
-        axes = list(self.bundle.manifest.axes)
-        outputs = self._session.run([*axes, VECTOR] if self._has_vector else axes, given)
-        logits = {axis: output[0] for axis, output in zip(axes, outputs, strict=False)}
-        return logits, outputs[-1][0] if self._has_vector else np.zeros(0, np.float32)
+    def _run(self, given: _Given) -> dict[str, Array]:
+        """Of one encoded report: axis -> logits [labels], and each vector [width] that the graph gives."""
+        outputs = self._session.run(self._outputs, given)
+        return {name: output[0] for name, output in zip(self._outputs, outputs, strict=True)}
 
     def logits(self, inputs: Sequence[ModelInput]) -> dict[str, Array]:
         """Raw logits, axis -> [reports, labels]; each report in a pass of its own."""
-        passes = [self._run(encode(self._tokenizer, report))[0] for report in inputs]
+        passes = [self._run(encode(self._tokenizer, report)) for report in inputs]
         return {
             axis: np.array([logits[axis] for logits in passes], np.float32).reshape(-1, len(calibration.labels))
             for axis, calibration in self.bundle.manifest.axes.items()

@@ -96,6 +96,7 @@ class Prediction:
         in_domain: Whether that is enough; true where the bundle has no gate.
         surely_in_domain: Whether it is enough for `precise`; true where the bundle has no gate.
         vector: The encoder's mean vector [width], from the same pass; empty where the graph gives none.
+        penultimate: That of its last layer but one, likewise.
     """
 
     model: str
@@ -104,6 +105,7 @@ class Prediction:
     in_domain: bool = True
     surely_in_domain: bool = True
     vector: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
+    penultimate: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

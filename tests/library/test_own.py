@@ -10,12 +10,12 @@ import pytest
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
-from distriage.own.features import AXES_WEIGHT, TITLE, VECTOR_WEIGHT, VIEW_WEIGHTS, Reading, Scales, title_grams
-from distriage.own.labels import ARRAYS, MANIFEST, SHOWN, OwnLabels
+from distriage.own.features import AXES_WEIGHT, TITLE, VIEW_WEIGHTS, Reading, Scales, reading_of, title_grams
+from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import prepare
 from distriage.shipped import sha256_of
-from distriage.types import IssueReport
+from distriage.types import IssueReport, Prediction
 
 from support.command_line import Command, assert_one_line
 from support.files import mark_encrypted, spoil
@@ -56,29 +56,30 @@ def test_the_title_s_characters_are_a_view_that_weighs_less_than_the_words() -> 
 def test_the_dense_blocks_are_centred_and_weighed() -> None:
     scales = Scales.fitted(READINGS)
     dense = scales.dense(READINGS[0])
-    assert np.linalg.norm(dense[:2]) == pytest.approx(VECTOR_WEIGHT)
+    assert np.linalg.norm(dense[:2]) == pytest.approx(1)
     mean = np.mean([scales.dense(item)[2:] for item in READINGS], axis=0)
     assert mean == pytest.approx(np.zeros(2), abs=1e-6) and abs(dense[2]) < 2 * AXES_WEIGHT
     words_alone = Scales.fitted(READINGS, views=[1], dense=False)
     assert words_alone.buckets.tolist() == [HASH_BUCKETS + 1] and words_alone.dense(READINGS[0]).tolist() == []
 
 
-def test_labels_that_were_learned_without_titles_are_read_and_answer_as_they_did(
+def test_labels_of_another_format_are_refused_with_what_to_do(
     keyword_bundle: Path, own_labels: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(own_labels, tmp_path / "own"))
-    with np.load(folder / ARRAYS) as arrays:
-        values = dict(arrays)
-    words = values["buckets"] < TITLE * HASH_BUCKETS
-    values |= {"buckets": values["buckets"][words], "idf": values["idf"][words], "words": values["words"][:, words]}
-    np.savez_compressed(folder / ARRAYS, **values)
     manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 2, "arrays_sha256": ""}))
-    answers = [
-        Classifier(keyword_bundle, threads=1, own=folder).classify(IssueReport(title, REPORT.body)).own
-        for title in ("x", "[Docs]: x")
-    ]
-    assert answers[0] and answers[0] == answers[1]
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": OWN_FORMAT - 1}))
+    with pytest.raises(BundleError, match=f"format {OWN_FORMAT - 1}; .* run `distriage learn` again"):
+        OwnLabels(folder, Bundle(keyword_bundle))
+
+
+def test_the_vector_is_the_last_layer_s_but_one_or_the_last_s_where_the_graph_has_no_other() -> None:
+    report, both = (
+        prepare("t", "b"),
+        Prediction("m", {}, vector=np.ones(2, np.float32), penultimate=np.zeros(2, np.float32)),
+    )
+    assert reading_of(report, both).vector.tolist() == [0, 0]
+    assert reading_of(report, Prediction("m", {}, vector=both.vector)).vector.tolist() == [1, 1]
 
 
 def test_own_labels_follow_from_the_words(keyword_bundle: Path, own_labels: Path) -> None:

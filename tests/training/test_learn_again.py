@@ -208,6 +208,9 @@ def test_what_cannot_be_compared(command: Command, keyword_bundle: Path, learned
     (other / "own.json").write_text(json.dumps({**manifest, "model": "older", "model_sha256": "0" * 64}))
     done = again(command, keyword_bundle, other, whole)
     assert done.code == 0 and "was learned with older, another model" in done.out
+    (other / "own.json").write_text(json.dumps({**manifest, "format": 3}))
+    done = again(command, keyword_bundle, other, whole)
+    assert done.code == 0 and "is of format 3, another Distriage's" in done.out
     (other / "own.json").write_text(json.dumps({**manifest, "repository": "a/b"}))
     assert_one_line(again(command, keyword_bundle, other, whole), "--previous", "a/b", REPOSITORY)
     done = again(command, keyword_bundle, tmp_path / "first-time", whole)

@@ -203,10 +203,13 @@ def test_the_exported_graph_adds_the_sparse_logits_axis_by_axis() -> None:
     features = padded_features(counts_matrix()[:1], BUCKETS)
     ids = batch()[0][:1]
     with torch.inference_mode():
-        dense, mean = model.encode(ids, None)
+        dense, *means = model.encode(ids, None)
         sparse = model.sparse(*features)
-        kind, cause, vector = ExportedModel(model)(ids, *features)
-    assert torch.equal(kind, dense[0]) and torch.equal(vector, mean)
+        kind, cause, *vectors = ExportedModel(model)(ids, *features)
+        layers = model.encoder(input_ids=ids, output_hidden_states=True).hidden_states
+    assert torch.equal(kind, dense[0])
+    for vector, mean, layer in zip(vectors, means, (layers[-1], layers[-2]), strict=True):
+        assert torch.equal(vector, mean) and torch.equal(mean, layer.mean(1))
     torch.testing.assert_close(cause, dense[1] + 0.7 * sparse[:, 0, 3:])
     assert not torch.allclose(cause, dense[1], atol=1e-3)
 

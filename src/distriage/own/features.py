@@ -1,8 +1,9 @@
 """A report -> the numbers that heads for a repository's own labels read. Pure; the same in fitting and in serving.
 
 Three blocks. Hashed n-grams as TF-IDF, of the words of each view (`recipe.features`) and of the title's characters:
-each view has a fixed length, and only buckets that several reports had count. The encoder's vector, centred, of a fixed
-length. What the model says on its own axes, as standardized log-probabilities. A block whose weight is 0 is left out.
+each view has a fixed length, and only buckets that several reports had count. The mean vector of the encoder's last
+layer but one, centred, of length 1: the last layer has turned to our axes (training/LOG.md). What the model says on its
+own axes, as standardized log-probabilities.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ TITLE = VIEWS  # the view behind those of the words: many trackers' titles begin
 OWN_VIEWS = VIEWS + 1
 VIEW_WEIGHTS = np.array([1.0] * VIEWS + [0.5])  # lengths of their blocks
 TITLE_GRAMS = (3, 4)  # characters
-VECTOR_WEIGHT = 0.7  # length of the vector's block, where a view of the words has 1; see training/LOG.md
 AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
 _LEAST_PROBABILITY = 1e-6
@@ -37,7 +37,7 @@ class Reading:
 
     Attributes:
         ids, counts: Hashed n-grams [features] of all views, ascending.
-        vector: The encoder's vector [width]; may be empty.
+        vector: The encoder's [width], of its last layer but one; may be empty.
         axes: Log-probabilities of all labels of all axes of the model, one after the other.
     """
 
@@ -51,11 +51,12 @@ def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
     """Of a report and what the model says of it."""
     ids, counts = all_features(report)
     title = title_grams(report.title)
+    vector = prediction.penultimate if len(prediction.penultimate) else prediction.vector  # an older graph
     probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
     return Reading(
         np.asarray([*ids, *(TITLE * HASH_BUCKETS + bucket for bucket in sorted(title))], np.int64),
         np.asarray([*counts, *(float(title[bucket]) for bucket in sorted(title))], np.float64),
-        np.asarray(prediction.vector, np.float32),
+        np.asarray(vector, np.float32),
         np.log(np.maximum(np.asarray(probabilities, np.float32), _LEAST_PROBABILITY)),
     )
 
@@ -135,7 +136,7 @@ class Scales:
         vector = np.zeros(0)
         if len(self.centre):
             moved = reading.vector - self.centre
-            vector = VECTOR_WEIGHT * moved / max(1e-12, float(np.linalg.norm(moved)))
+            vector = moved / max(1e-12, float(np.linalg.norm(moved)))
         if not len(self.mean):
             return vector
         axes = (reading.axes - self.mean) / self.scale / np.sqrt(len(self.mean))

@@ -30,8 +30,7 @@ from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 from distriage.validation import first_fault
 
-OWN_FORMAT = 3
-OLDER_FORMATS = (2,)  # without the n-grams of titles; read all the same
+OWN_FORMAT = 4
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
@@ -117,6 +116,11 @@ class OwnLabels:
             BundleError: a file is missing, damaged or of another model.
         """
         self.manifest = read_manifest(folder / MANIFEST)
+        if self.manifest.format != OWN_FORMAT:
+            raise BundleError(
+                f"{folder / MANIFEST}: format {self.manifest.format}; this Distriage reads {OWN_FORMAT}: "
+                "run `distriage learn` again"
+            )
         if self.manifest.model_sha256 != probabilities_sha256(bundle.manifest):
             raise BundleError(
                 f"{folder / MANIFEST}: learned with {self.manifest.model}; the model is {bundle.manifest.name}, "
@@ -209,7 +213,7 @@ def repository_of(identifier: str) -> str | None:
 
 
 def read_manifest(file: Path) -> OwnManifest:
-    """What stands in an `own.json`.
+    """What stands in an `own.json`, of whatever format.
 
     Raises:
         BundleError: it is missing or damaged.
@@ -224,6 +228,4 @@ def read_manifest(file: Path) -> OwnManifest:
         manifest = OwnManifest.model_validate_json(text)
     except ValidationError as error:
         raise BundleError(f"{file}: {first_fault(error, OwnManifest)}") from None
-    if manifest.format not in {OWN_FORMAT, *OLDER_FORMATS}:
-        raise BundleError(f"{file}: format {manifest.format}; this Distriage reads {OWN_FORMAT}")
     return manifest

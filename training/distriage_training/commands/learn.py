@@ -125,7 +125,7 @@ def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Cal
 
 def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None:
     """Earlier heads to hold new ones against; None: there are none that this model can use."""
-    from distriage.own.labels import MANIFEST, OwnLabels, probabilities_sha256, read_manifest
+    from distriage.own.labels import MANIFEST, OWN_FORMAT, OwnLabels, probabilities_sha256, read_manifest
 
     if not folder.exists():
         typer.echo(f"nothing to compare with: {folder} is not there yet")
@@ -135,6 +135,9 @@ def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None
         raise InputError(f"--previous {folder}: learned from {manifest.repository}; expected heads of {repository}")
     if manifest.model_sha256 != probabilities_sha256(bundle.manifest):
         typer.echo(f"nothing to compare with: {folder} was learned with {manifest.model}, another model")
+        return None
+    if manifest.format != OWN_FORMAT:
+        typer.echo(f"nothing to compare with: {folder} is of format {manifest.format}, another Distriage's")
         return None
     return OwnLabels(folder, bundle)
 

@@ -99,24 +99,26 @@ class TriageModel(nn.Module):
         for axis, labels in self.axes.items():
             self.register_buffer(f"class_weight_{axis}", torch.ones(labels), persistent=False)
 
-    def encode(self, input_ids: Tensor, attention_mask: Tensor | None) -> tuple[list[Tensor], Tensor]:
-        """The encoder's logits, one [batch, labels] per axis, and its mean vector [batch, width].
+    def encode(self, input_ids: Tensor, attention_mask: Tensor | None) -> tuple[list[Tensor], Tensor, Tensor]:
+        """The encoder's logits, one [batch, labels] per axis, and the mean vectors [batch, width] of its last layer and
+        of the one before.
 
         Args:
             input_ids, attention_mask: [batch, tokens]; no mask: nothing is padded.
         """
-        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        *_, before, hidden = self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True
+        ).hidden_states
         scores = self.pool(hidden)
         if attention_mask is None:
-            mean = hidden.mean(1)
+            mean, penultimate = hidden.mean(1), before.mean(1)
         else:
             mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
-            mean = (hidden * mask).sum(1) / mask.sum(1)
+            mean, penultimate = ((states * mask).sum(1) / mask.sum(1) for states in (hidden, before))
             scores = scores + (mask - 1) * 1e4
         pooled = torch.softmax(scores, dim=1).transpose(1, 2) @ hidden  # [batch, axes, width]
-        return [
-            head(self.dropout(torch.cat([mean, pooled[:, i]], -1))) for i, head in enumerate(self.heads.values())
-        ], mean
+        logits = [head(self.dropout(torch.cat([mean, pooled[:, i]], -1))) for i, head in enumerate(self.heads.values())]
+        return logits, mean, penultimate
 
     def forward(
         self,
@@ -136,7 +138,7 @@ class TriageModel(nn.Module):
         Returns:
             `loss`: mean over the batch of the sum over labelled axes; `logits`: one tensor per axis.
         """
-        logits, mean = self.encode(input_ids, attention_mask)
+        logits, mean, _ = self.encode(input_ids, attention_mask)
         if labels is None or weights is None:
             return {"logits": logits}
         loss = logits[0].new_zeros(())
@@ -165,7 +167,7 @@ class TriageModel(nn.Module):
 
 
 class ExportedModel(nn.Module):
-    """The graph that ships: encoder and sparse logits joined, one output per axis, and the mean vector.
+    """The graph that ships: encoder and sparse logits joined, one output per axis, and the mean vectors.
 
     For one report a pass: nothing is padded, so nothing is masked.
     """
@@ -178,10 +180,10 @@ class ExportedModel(nn.Module):
         self.mix: Tensor
 
     def forward(self, input_ids: Tensor, feature_ids: Tensor, feature_counts: Tensor) -> tuple[Tensor, ...]:
-        """Logits per axis, each [1, labels], and the encoder's mean vector [1, width], of `input_ids` [1, tokens] and
+        """Logits per axis, each [1, labels], and the encoder's mean vectors [1, width], of `input_ids` [1, tokens] and
         features [1, features].
         """
-        encoded, mean = self.model.encode(input_ids, None)
+        encoded, *vectors = self.model.encode(input_ids, None)
         sparse = (self.model.sparse(feature_ids, feature_counts) * self.mix).sum(1)
         extra = sparse.split(list(self.model.axes.values()), dim=1)
-        return (*(dense + more for dense, more in zip(encoded, extra, strict=True)), mean)
+        return (*(dense + more for dense, more in zip(encoded, extra, strict=True)), *vectors)

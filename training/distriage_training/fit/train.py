@@ -205,7 +205,7 @@ def _validation_accuracy(
     with torch.inference_mode():
         for row in dataset:
             ids = torch.tensor([row["input_ids"]], device=device)
-            logits, _ = model.encode(ids, torch.ones_like(ids))
+            logits, *_ = model.encode(ids, torch.ones_like(ids))
             for axis, label, output in zip(taxonomy.axes, row["labels"][0], logits, strict=True):
                 if label != UNLABELLED:
                     seen[axis] += 1

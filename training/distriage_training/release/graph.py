@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import AttentionInterface
 
-from distriage.classifier import VECTOR, encode
+from distriage.classifier import VECTORS, encode
 from distriage.errors import DistriageError
 from distriage.graph import open_session
 from distriage.recipe.text import ModelInput, prepare
@@ -60,7 +60,7 @@ def torch_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[Mode
     with torch.inference_mode():
         for report in inputs:
             ids, *features = (torch.from_numpy(values) for values in encode(tokenizer, report).values())
-            encoded, _ = model.encode(ids, None)
+            encoded, *_ = model.encode(ids, None)
             extra = model.sparse(*features).split(list(model.axes.values()), dim=2)
             for axis, a, b in zip(model.axes, encoded, extra, strict=True):
                 dense[axis].append(a)
@@ -125,7 +125,7 @@ def write_onnx(model: TriageModel, file: Path) -> None:
                 dynamo=True,
                 opset_version=OPSET,
                 input_names=list(INPUTS),
-                output_names=[*model.axes, VECTOR],
+                output_names=[*model.axes, *VECTORS],
                 dynamic_shapes=({1: tokens}, {1: features}, {1: features}),
                 verbose=False,
             )
