@@ -45,7 +45,7 @@ class Client:
         api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions, and for GitHub Enterprise Server),
             else api.github.com.
         max_wait_s: How long all requests together may wait for rate limits and between attempts.
-        login: The token's own account, if known; an App's token may not ask for it.
+        login: The token's own account, if known.
         before_write: Called before each request that changes something; may raise.
         renew: Called once, when GitHub refuses the token: gives another, or None where there is none.
         limits: Shared by all clients of the account; None: there is no other.

@@ -6,6 +6,7 @@ python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if pl
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import io
 import re
@@ -52,6 +53,7 @@ def badge(name: str, value: str) -> str:
 
 def main() -> None:
     """Write all of them."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter).parse_args()
     for file, (name, value) in BADGES.items():
         (IMAGES / f"badge-{file}.svg").write_text(badge(name, value), encoding="utf-8")
     (IMAGES / "verdict.svg").write_text(verdict_picture(), encoding="utf-8")

@@ -17,12 +17,14 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 from sklearn.linear_model import LogisticRegression
 
+from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.own.features import Reading
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
 from distriage_training.learn.fit import _contrast, blocks, calibrate, held_out_scores
+from distriage_training.learn.read import readings_of
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
 from support.command_line import Command, assert_one_line
@@ -168,6 +170,18 @@ def test_a_word_that_tells_issues_with_a_label_from_the_others_counts_more() -> 
     assert found == pytest.approx(2 * np.log([1.5, 2]) / np.log(3))  # shares of 1/2 against 3/4, and against 1/4
 
 
+def test_processes_read_issues_as_one_does_and_in_order(keyword_classifier: Classifier) -> None:
+    issues = [PastIssue(number, f"crash {number}", "It ends.", "", 0.0, (), False) for number in range(40)]
+    told: list[tuple[str, int, int]] = []
+    one, two = (
+        readings_of(keyword_classifier, issues, lambda *step: told.append(step), workers=count) for count in (1, 2)
+    )
+    assert told == [("reading", number, 40) for number in range(40)] * 2
+    for alone, together in zip(one, two, strict=True):
+        for name in ("ids", "counts", "vector", "axes"):
+            np.testing.assert_array_equal(getattr(alone, name), getattr(together, name))
+
+
 def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
     found = blocks(100)
     assert found[0][0] == 40 and found[-1][1] == 100
@@ -228,7 +242,7 @@ def test_a_history_becomes_a_folder_and_a_page(command: Command, keyword_bundle:
     figures = json.loads((tmp_path / "own" / "report.json").read_text(encoding="utf-8"))
     assert figures["repository"] == REPOSITORY and figures["promise"] == {"precision": 0.8, "confidence": 0.9}
     tried = {kind["features"] for kind in figures["measured"]}
-    assert tried == {"encoder and words", "encoder and telling words", "TF-IDF"}
+    assert tried == {"encoder and words", "TF-IDF"}
     crash = next(label for label in figures["measured"][0]["labels"] if label["name"] == "crash")
     assert crash["given"] == crash["right"] == crash["carried"] == 20 and crash["found"] == 1
     assert "rare" in figures["left_out"] and "stale" in figures["left_out"]

@@ -19,7 +19,7 @@ from distriage_training.measure.experiments import contrastive
 from support.command_line import Command, assert_one_line
 from support.past_issues import REPOSITORY, WORDS, plain_history, write_history
 
-KINDS = ["encoder and words", "encoder and telling words", "TF-IDF"]
+KINDS = ["encoder and words", "TF-IDF"]
 
 
 def table(file: Path, count: int) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from distriage.errors import GitHubError, RefusedError, TransferredError
+from distriage.errors import GitHubError, NotFoundError, RefusedError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.types import IssueReport
@@ -96,17 +96,27 @@ def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
 
 
 def own_login(client: Client) -> str | None:
-    """Login of the token's own account; None if the client was not told it and may not ask, as with GITHUB_TOKEN.
+    """Login of the token's own account, which the client keeps; None where GitHub does not say it.
 
     Raises:
         GitHubError: GitHub cannot be reached.
     """
-    if client.login is not None:
-        return client.login
+    if client.login is None:
+        try:
+            client.login = _login(client.json("/user"))
+        except RefusedError:  # an App's token may not ask so
+            client.login = _viewer(client)
+    return client.login
+
+
+def _viewer(client: Client) -> str | None:
+    """Login of the token's own account by GraphQL, which tells it to Apps too; None where there is no GraphQL."""
     try:
-        return _login(client.json("/user"))
-    except RefusedError:
+        answer = client.write("POST", "/graphql", {"query": "{viewer{login}}"}, repeatable=True)
+    except (NotFoundError, RefusedError):
         return None
+    data = answer.get("data") if isinstance(answer, dict) else None
+    return _login(data.get("viewer")) if isinstance(data, dict) else None
 
 
 def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool = False) -> ReadIssue:

@@ -69,8 +69,9 @@ def learn(
     with needs_extra("learn"):
         from distriage.classifier import Classifier
         from distriage_training.learn.examples import Wishes, check_wishes, usable
+        from distriage_training.learn.read import readings_of
         from distriage_training.learn.reviews import read_own_reviews, with_reviews
-        from distriage_training.learn.run import PAGE, compare_with, learn_and_measure, read_issues, write
+        from distriage_training.learn.run import PAGE, compare_with, learn_and_measure, write
         from distriage_training.learn.thresholds import Promise
 
         if (repository is None) == (issues is None):
@@ -97,7 +98,7 @@ def learn(
             reviewed = with_reviews(newest, read_own_reviews(reviews, name) if reviews is not None else ())
             past, wishes = usable(reviewed.issues), Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
             check_wishes(past.kept, wishes)
-            readings = read_issues(classifier, past.kept, progress)
+            readings = readings_of(classifier, past.kept, progress)
             result = learn_and_measure(past, wishes, readings, promise, progress)
             compared = compare_with(before, result, wishes, readings, promise) if before is not None else None
         refused = compared is not None and bool(compared.worse)

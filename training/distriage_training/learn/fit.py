@@ -120,6 +120,7 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
     """
     scales = Scales.fitted(readings, views=kind.views, dense=kind.dense)
     numbers = matrix(scales, readings)
+    numbers.sort_indices()  # once, not for each label
     has_word = numbers[:, : len(scales.buckets)] > 0
     weights, bias = np.zeros((truth.shape[1], scales.width)), np.zeros(truth.shape[1])
     with warnings.catch_warnings():
@@ -134,7 +135,9 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
             factors = np.ones(scales.width)
             if kind.contrast:
                 factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
-            head.fit(numbers @ sp.diags(factors), given)
+            data = numbers.data * factors[numbers.indices]
+            weighed = sp.csr_matrix((data, numbers.indices, numbers.indptr), numbers.shape)
+            head.fit(weighed, given)
             weights[column], bias[column] = factors * head.coef_[0], head.intercept_[0]
     return Heads(kind, scales, weights, bias)
 

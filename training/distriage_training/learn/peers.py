@@ -27,7 +27,8 @@ from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
 from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
-from distriage_training.learn.run import read_issues, truth_of
+from distriage_training.learn.read import readings_of
+from distriage_training.learn.run import truth_of
 from distriage_training.learn.thresholds import Promise
 from distriage_training.measure.experiments import contrastive
 from distriage_training.measure.tables import markdown
@@ -77,7 +78,7 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
         repository, history = load_history(file)
         kept = usable(history.issues).kept
         note(f"{repository}: reading {len(kept)} issues")
-        readings = read_issues(classifier, kept, lambda *_: None)
+        readings = readings_of(classifier, kept, lambda *_: None)
         first = newest(len(kept))
         labels = choose(kept[:first], Wishes())
         truth = truth_of(kept, labels)
@@ -128,7 +129,7 @@ def published(classifier: Classifier, known: Table, asked: Table, note: Note) ->
     for repository, listed in known.items():
         issues = random.Random(SEED).sample(listed, len(listed))
         note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
-        readings, later = (read_issues(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
+        readings, later = (readings_of(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
         names = sorted({label for issue in issues for label in issue.labels})
         truth = np.array([[name in issue.labels for name in names] for issue in issues])
         right = [issue.labels[0] for issue in asked[repository]]

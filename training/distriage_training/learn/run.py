@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +13,8 @@ import numpy as np
 
 from distriage.classifier import Classifier
 from distriage.history import PastIssue
-from distriage.own.features import Reading, reading_of
+from distriage.own.features import Reading
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
-from distriage.recipe.text import prepare
 from distriage.shipped import sha256_of
 from distriage_training.disk import replaced
 from distriage_training.learn.compare import Comparison, compare, held_out
@@ -23,10 +22,10 @@ from distriage_training.learn.examples import Issues, Labels, Wishes, choose, ne
 from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.page import Page, render_page
+from distriage_training.learn.read import Progress
 from distriage_training.learn.thresholds import Promise
 
 PAGE, FIGURES = "report.html", "report.json"
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,6 @@ class Result:
     labels: Labels
     final: Learned
     figures: tuple[Figures, ...]
-
-
-def read_issues(classifier: Classifier, issues: Sequence[PastIssue], progress: Progress) -> list[Reading]:
-    """What heads read of each issue."""
-    readings = []
-    for number, issue in enumerate(issues):
-        progress("reading", number, len(issues))
-        report = prepare(issue.title, issue.body)
-        (prediction,) = classifier.predict_inputs([report])
-        readings.append(reading_of(report, prediction))
-    return readings
 
 
 def truth_of(issues: Sequence[PastIssue], labels: Labels) -> Bools:
