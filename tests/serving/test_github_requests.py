@@ -44,6 +44,7 @@ from support.described_github import (
     SET_TYPE,
     SWEEP,
     TAKE_OFF,
+    WHO_AM_I,
     WRITE,
     Deliver,
     client,
@@ -58,7 +59,7 @@ from support.described_github import (
 )
 from support.execution import TYPED
 from support.faults import Fault, Trouble
-from support.github import BOT, INSTALLATION, PERSON, GitHub
+from support.github import INSTALLATION, PERSON, GitHub
 from support.github_description import Prism
 from support.verdicts import make_verdict
 
@@ -99,7 +100,7 @@ def test_who_touched_the_issue_type(
     double: GitHub, client: Client, repository: str, then: tuple[str | None, ...], seen: tuple[str | None, bool]
 ) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
-    double.give_type(f"{repository}#1", "Bug", BOT)
+    double.give_type(f"{repository}#1", "Bug", double.bot)
     for name in then:
         double.give_type(f"{repository}#1", name, PERSON)
     state = read_issue(client, IssueReference(repository, 1)).state
@@ -108,17 +109,17 @@ def test_who_touched_the_issue_type(
 
 def test_a_comment_edited(double: GitHub, client: Client, repository: str) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
-    double.comment(f"{repository}#1", Marker.of("old").write("old"), BOT)
+    double.comment(f"{repository}#1", Marker.of("old").write("old"), double.bot)
     carry_out(client, repository)
     assert sent(double) >= EDIT and len(double.comments(f"{repository}#1")) == 1
 
 
 def test_the_own_comment_looked_for(double: GitHub, client: Client, repository: str) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
-    double.comment(f"{repository}#1", "<!-- distriage:v1 0123456789abcdef -->\nours", BOT)
+    double.comment(f"{repository}#1", "<!-- distriage:v1 0123456789abcdef -->\nours", double.bot)
     found = find_own_comment(client, IssueReference(repository, 1), "v1")
     assert found is not None and found.digest == "0123456789abcdef"
-    assert sent(double) == {"GET /user"} | LIST_COMMENTS
+    assert sent(double) == WHO_AM_I | LIST_COMMENTS
 
 
 def test_pages(double: GitHub, client: Client, repository: str) -> None:
@@ -208,7 +209,7 @@ def test_the_bot_labels_takes_a_command_and_takes_a_label_off(
     double.open(issue, "It hangs", "It hangs, hangs and hangs after a timeout.")
     double.files[f"{repository}/.github/distriage.yml"] = '{"comment": true}'
     deliver("issues", double.payload("opened", issue))
-    assert sent(double) == ENTER | READ_CONFIG | (READ_ISSUE - {"GET /user"}) | WRITE
+    assert sent(double) == ENTER | READ_CONFIG | (READ_ISSUE - WHO_AM_I) | WRITE
     double.requests.clear()
     comment = double.comment(issue, "/triage wrong symptom=oom", PERSON)
     deliver("issue_comment", double.payload("created", issue, comment=comment))

@@ -28,7 +28,8 @@ from support.github import GitHub
 from support.github_description import DESCRIPTION, Prism, cut, proxied, template_of
 
 ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}"
-READ_ISSUE = {f"GET {ISSUE}", "GET /user", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
+WHO_AM_I = {"GET /user", "POST /graphql"}  # an App's token may not ask the first
+READ_ISSUE = WHO_AM_I | {f"GET {ISSUE}", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
 READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}
 WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
 EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
@@ -116,7 +117,7 @@ def good_status(operation: str) -> int:
     method, path = operation.split(" ")
     if path.endswith("/attempts"):
         return 202
-    return 201 if method == "POST" and not path.endswith("{issue_number}/labels") else 200
+    return 201 if method == "POST" and not path.endswith(("{issue_number}/labels", "/graphql")) else 200
 
 
 Deliver = Callable[[str, dict[str, Any]], None]

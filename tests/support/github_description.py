@@ -22,6 +22,15 @@ DESCRIPTION = Path("@octokit", "openapi", "generated", "api.github.com.deref.jso
 CONTENTS = "/repos/{owner}/{repo}/contents/"
 RAW = "application/vnd.github.raw+json"
 MANY_KINDS = 20
+GRAPHQL = {
+    "requestBody": {"content": {"application/json": {"schema": {"type": "object", "required": ["query"]}}}},
+    "responses": {
+        "200": {
+            "description": "",
+            "content": {"application/json": {"schema": {"type": "object", "required": ["data"]}}},
+        }
+    },
+}
 
 
 def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
@@ -33,11 +42,15 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
       +json).
     - Ajv refuses `nullable` beside `anyOf` without a `type`, and Prism then lets everything pass.
     - Two kinds of events in a timeline, comments on commits, require no field, so anything would be one: left out.
+    - It is of the REST API alone: for GraphQL, only that there are a query and data.
     """
     whole = json.loads(description.read_text(encoding="utf-8"))
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         method, path = operation.split(" ")
+        if path == "/graphql":
+            paths[path] = {"post": GRAPHQL}
+            continue
         known = f"{CONTENTS}{{path}}" if path.startswith(CONTENTS) else path
         paths.setdefault(path, {})[method.lower()] = whole["paths"][known][method.lower()]
         if known != path:
