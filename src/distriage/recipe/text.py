@@ -2,7 +2,8 @@
 
 The encoder sees a few hundred tokens, while a report may hold megabytes of log. The recipe therefore
 
-1. normalizes: HTML comments, tags, badges, control characters, long hashes and addresses go (`normalize.py`);
+1. puts Chinese words of the field into English (`chinese.py`) and normalizes: HTML comments, tags, badges, control
+   characters, long hashes and addresses go (`normalize.py`);
 2. sorts lines into prose, code, log, environment and template, and drops the last two (`lines.py`, `boilerplate.py`;
    `environment.py` reads the facts in them);
 3. folds logs: repeated lines, ranks and timestamps collapse, a traceback keeps its last frames (`folding.py`);
@@ -19,11 +20,12 @@ from itertools import groupby
 from operator import itemgetter
 
 from distriage.recipe.boilerplate import is_environment_line, is_template_line
+from distriage.recipe.chinese import in_english
 from distriage.recipe.folding import fold
 from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure
 from distriage.recipe.normalize import normalize
 
-RECIPE_VERSION = 2
+RECIPE_VERSION = 3
 
 MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
@@ -70,7 +72,8 @@ def prepare(title: str, body: str) -> ModelInput:
         characters.
     """
     filed = f"{title[:MAX_TITLE_CHARS]}\n{body[:MAX_TEXT_CHARS]}"[:MAX_TEXT_CHARS]
-    title = " ".join(normalize(title[: MAX_TITLE_CHARS * 4]).split())[:MAX_TITLE_CHARS]
+    title, body = in_english(title[: MAX_TITLE_CHARS * 4]), in_english(body)
+    title = " ".join(normalize(title).split())[:MAX_TITLE_CHARS]
     prose: list[str] = []
     log: list[str] = []
     for is_log, run in groupby(_sorted_lines(normalize(body).split("\n")), key=itemgetter(0)):
