@@ -10,6 +10,7 @@ import pytest
 from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
+from distriage.recipe.text import RECIPE_VERSION
 from distriage.shipped import MANIFEST, default_model, find_bundle
 from distriage.taxonomy import default_taxonomy
 
@@ -115,7 +116,7 @@ def drop_label(manifest: dict[str, Any]) -> None:
             "taxonomy other 1.0.0, but taxonomy.toml beside it is distriage 1.0.0",
         ),
         (lambda m: m.update(format=3), "format 3; this Distriage reads 2"),
-        (lambda m: m.update(recipe_version=99), "recipe_version 99; this Distriage reads 2"),
+        (lambda m: m.update(recipe_version=99), f"recipe_version 99; this Distriage reads {RECIPE_VERSION}"),
         (lambda m: m.update(hash_buckets=1024), "hash_buckets 1024; this Distriage reads 131072"),
         (lambda m: m.update(numeric_format="int4"), "numeric_format: expected 'fp32' or 'int8', found 'int4'"),
         (lambda m: m.update(max_tokens=0), "max_tokens: expected greater than or equal to 8, found 0"),
