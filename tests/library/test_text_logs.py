@@ -105,7 +105,7 @@ def test_chinese_reports_are_read() -> None:
     report = prepare("训练卡住", "多机训练时 all_reduce 卡住\n报错：NCCL 超时\n两个节点，每个 8 张 A100")
     assert report.title == "training hangs"
     assert report.errors == ("multi-node training 时 all_reduce hangs", "error ：NCCL timeout")
-    assert report.prose == "两个 node ， each 8 张 A100"
+    assert report.prose == "two node ， each 8 张 A100"
     assert report.filed.startswith("训练卡住\n多机训练时")
 
 
