@@ -11,7 +11,7 @@ from distriage.recipe.chinese import _glossary, in_english
     ("text", "expected"),
     [
         ("多机多卡训练报错", "multi-node multi-GPU training error"),  # the longest word that fits: not 多机 and 多卡
-        ("显存不足, 请检查 --tp 2", "out of GPU memory , 请检查 --tp 2"),
+        ("显存不足, 请看 --tp 2", "out of GPU memory , 请看 --tp 2"),
         ("作用", "作用"),
         ("no Chinese here: 3 µs", "no Chinese here: 3 µs"),
         ("", ""),
