@@ -17,14 +17,12 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 from sklearn.linear_model import LogisticRegression
 
-from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.own.features import Reading
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
 from distriage_training.learn.fit import _contrast, blocks, calibrate, held_out_scores
-from distriage_training.learn.read import readings_of
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
 from support.command_line import Command, assert_one_line
@@ -168,18 +166,6 @@ def test_a_word_that_tells_issues_with_a_label_from_the_others_counts_more() -> 
     common_and_telling = sp.csr_matrix(np.array([[1, 1], [1, 1], [1, 0], [1, 0]], np.bool_))
     found = _contrast(common_and_telling, np.array([True, True, False, False]))
     assert found == pytest.approx(2 * np.log([1.5, 2]) / np.log(3))  # shares of 1/2 against 3/4, and against 1/4
-
-
-def test_processes_read_issues_as_one_does_and_in_order(keyword_classifier: Classifier) -> None:
-    issues = [PastIssue(number, f"crash {number}", "It ends.", "", 0.0, (), False) for number in range(40)]
-    told: list[tuple[str, int, int]] = []
-    one, two = (
-        readings_of(keyword_classifier, issues, lambda *step: told.append(step), workers=count) for count in (1, 2)
-    )
-    assert told == [("reading", number, 40) for number in range(40)] * 2
-    for alone, together in zip(one, two, strict=True):
-        for name in ("ids", "counts", "vector", "axes"):
-            np.testing.assert_array_equal(getattr(alone, name), getattr(together, name))
 
 
 def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
