@@ -195,7 +195,7 @@ DIGESTS = {2: "d74200ffb916506d", 3: "c629c98e5b4a6345"}
 
 
 def test_the_recipe_gives_what_its_version_gave() -> None:
-    """A bundle needs the recipe it was trained with: any other output is a new RECIPE_VERSION and an entry here."""
+    """A bundle needs the recipe that it names: any other output is a new RECIPE_VERSION and an entry here."""
     outputs = [
         [report.title, report.errors, report.prose, report.filed, all_features(report)]
         for report in (prepare(*sample) for sample in SAMPLES)

@@ -9,7 +9,7 @@ The encoder sees a few hundred tokens, while a report may hold megabytes of log.
 3. folds logs: repeated lines, ranks and timestamps collapse, a traceback keeps its last frames (`folding.py`);
 4. puts the decisive error lines right behind the title, before the prose, so that truncation takes the least useful end.
 
-A change that alters any output needs a new `RECIPE_VERSION`: a bundle records the version that it was trained with.
+A change that alters any output needs a new `RECIPE_VERSION`: a bundle records the version that it is read with.
 """
 
 from __future__ import annotations
