@@ -183,9 +183,8 @@ def process(
 def test_what_another_bot_did_is_not_ours_where_the_account_is_known(
     double: GitHub, act: Act, login: str, graphql: bool
 ) -> None:
-    known = (
-        login != "" or graphql
-    )  # GraphQL tells an App's token its account; GitHub Enterprise Server has it elsewhere
+    # GraphQL tells an App's token its account; GitHub Enterprise Server has it elsewhere.
+    known = login != "" or graphql
     if not graphql:
         double.troubles.append(Trouble("POST /graphql", faults.status(404), times=9))
     double.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nneeds-triage: true\n"
