@@ -1,7 +1,7 @@
 """Where the lines that carried a verdict stand in the report as filed. Pure.
 
-The model reads a folded text: prefixes of log lines, paths and mark-up are gone, so a line of evidence is found by its
-words.
+The model reads a folded text: prefixes of log lines, paths and mark-up are gone, and Chinese words are English, so a
+line of evidence is found by its words.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from distriage.recipe.chinese import in_english
 from distriage.verdict import EvidenceLine
 
 MIN_SHARE: Final = 0.6  # of the words of a line of evidence must stand in a line of the report
@@ -56,7 +57,7 @@ def mark(title: str, body: str, evidence: Mapping[str, Sequence[EvidenceLine]]) 
 
 
 def _words(line: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(line[:2000].casefold()))
+    return frozenset(_WORD.findall(in_english(line[:2000]).casefold()))
 
 
 def _find(wanted: frozenset[str], lines: Sequence[frozenset[str]]) -> int | None:
