@@ -88,8 +88,9 @@ two <b>
 def test_evidence_in_chinese_is_found_though_the_model_read_it_in_english() -> None:
     body = "环境一切正常。\n训练到第 200 步就卡住不动\n谢谢"
     line = prepare("训练问题", body).errors[0]
-    assert "hangs" in line
-    assert mark("训练问题", body, {"symptom": [EvidenceLine(line=line, weight=1.0)]}).lines == {1: ["symptom"]}
+    assert "hangs" in line and mark("训练问题", body, {"fix": [EvidenceLine(line=line, weight=1.0)]}).lines == {
+        1: ["fix"]
+    }
 
 
 def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they_stand() -> None:
