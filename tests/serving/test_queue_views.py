@@ -86,9 +86,9 @@ two <b>
 
 
 def test_evidence_in_chinese_is_found_though_the_model_read_it_in_english() -> None:
-    body = "环境一切正常。\n训练到第 200 步就卡住不动\n谢谢"
-    line = prepare("训练问题", body).errors[0]
-    assert "hangs" in line and mark("训练问题", body, {"fix": [EvidenceLine(line=line, weight=1.0)]}).lines == {
+    line = prepare("", "谢谢\n训练到第 200 步就卡住不动").errors[0]
+    assert "hangs" in line
+    assert mark("", "谢谢\n训练到第 200 步就卡住不动", {"fix": [EvidenceLine(line=line, weight=1)]}).lines == {
         1: ["fix"]
     }
 
