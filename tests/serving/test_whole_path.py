@@ -19,7 +19,9 @@ def test_a_maintainer_goes_the_whole_way(
     shipped_bundle: Path, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     del shipped_bundle  # the default model, which must be there
-    monkeypatch.setattr("distriage.past.build.FEW", 1_000)  # two processes more would load the model for 60 issues each
+    monkeypatch.setattr(
+        "distriage.engine.spread.FEW", 1_000
+    )  # two processes more would load the model for 60 issues each
     page = steps()
     assert sum(line.startswith("distriage ") for step in page for line in step.commands) == 11
     with walk(tmp_path, every=2, length=160) as her:

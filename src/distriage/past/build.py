@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distriage.classifier import Classifier
-from distriage.engine.workers import FEW, cores, in_processes
-from distriage.errors import DistriageError
+from distriage.engine.spread import spread
 from distriage.past.index import Floats, Known, PastIndex, make_index
 from distriage.past.issue import PastIssue
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
-
-CHUNK = 16  # reports that go to a worker together
 
 Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 
@@ -69,24 +64,4 @@ def fingerprints(
     reports: Sequence[IssueReport], classifier: Classifier, workers: int | None = None
 ) -> Iterator[Fingerprint]:
     """The fingerprint of each report, in order; see `build_index`."""
-    count = workers or (1 if len(reports) < FEW else cores())
-    if count == 1:
-        return (fingerprint(classifier, report) for report in reports)
-    return _in_processes(reports, str(classifier.bundle.path), count)
-
-
-def _in_processes(reports: Sequence[IssueReport], model: str, count: int) -> Iterator[Fingerprint]:
-    try:
-        for _, found in in_processes(partial(_fingerprints, model), reports, count, CHUNK):
-            yield found
-    except BrokenProcessPool:
-        raise DistriageError("a worker process died, perhaps for want of memory; `--workers` asks for fewer") from None
-
-
-@cache
-def _loaded(model: str) -> Classifier:
-    return Classifier(model, threads=1)
-
-
-def _fingerprints(model: str, chunk: list[IssueReport]) -> list[Fingerprint]:
-    return _fingerprints_of(_loaded(model), chunk)
+    return spread(_fingerprints_of, classifier, reports, workers)

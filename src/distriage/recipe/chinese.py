@@ -1,4 +1,4 @@
-"""Chinese words of the field, in English. The encoder's vocabulary holds few Chinese characters, and of its training
+"""Chinese words, in English. The encoder's vocabulary holds few Chinese characters, and of its training
 records one in thirty is Chinese; what the glossary brings: training/LOG.md.
 """
 

@@ -1,0 +1,53 @@
+"""A function of a model and some items, with a process a core where they are many. Runs the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache, partial
+from typing import TypeVar
+
+from distriage.classifier import Classifier
+from distriage.engine.workers import FEW, cores, in_processes
+from distriage.errors import DistriageError
+
+CHUNK = 16  # items that go to a worker together
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def spread(
+    work: Callable[[Classifier, Sequence[T]], list[R]],
+    classifier: Classifier,
+    items: Sequence[T],
+    workers: int | None = None,
+) -> Iterator[R]:
+    """What `work` gives of each item, in order.
+
+    Args:
+        work: A function of a module, since it goes to the workers; gives one result an item.
+        workers: Processes; None: one a core, none where the items are few.
+
+    Raises:
+        DistriageError: a worker died.
+    """
+    count = workers or (1 if len(items) < FEW else cores())
+    if count == 1:
+        for item in items:
+            yield from work(classifier, [item])
+        return
+    try:
+        for _, found in in_processes(partial(_by_name, work, str(classifier.bundle.path)), items, count, CHUNK):
+            yield found
+    except BrokenProcessPool:
+        raise DistriageError("a worker process died, perhaps for want of memory; fewer workers need less") from None
+
+
+@cache
+def _loaded(model: str) -> Classifier:
+    return Classifier(model, threads=1)
+
+
+def _by_name(work: Callable[[Classifier, Sequence[T]], list[R]], model: str, items: list[T]) -> list[R]:
+    return work(_loaded(model), items)
