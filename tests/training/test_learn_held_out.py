@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
@@ -150,6 +151,23 @@ def test_from_how_many_issues_on_a_label_is_learned(given: range, why: str | Non
     assert labels.left_out.get("x") == why and ("x" in labels.names) == (why is None)
     forced = choose(past, Wishes(include=frozenset({"X"})))
     assert ("x" in forced.names) == (why is None or why.startswith("out of use"))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (range(0, 900, 20), "out of use: on none of the newest 119 issues, where its share before lets expect 6"),
+        (range(0, 920, 20), None),  # 99 issues are no proof yet
+        ([*range(0, 800, 40), 810, 890], None),  # on one issue in forty: 109 without it are no wonder
+    ],
+)
+def test_a_label_that_is_no_longer_given_is_out_of_use(given: Sequence[int], why: str | None) -> None:
+    past = [
+        replace(issue, labels=("often", *(["x"] if place in given else []), *(["y"] if place % 2 else [])))
+        for place, issue in enumerate(issues(truth(1000)))
+    ]
+    left_out = choose(past, Wishes()).left_out.get("x")
+    assert left_out == (why and f"{why} (--include learns it)")
 
 
 # ---------------------------------------------------------------- thresholds and figures

@@ -15,6 +15,8 @@ from distriage.types import IssueReport
 LEAST_ISSUES = 100
 RECENT_SHARE = 0.2  # of the issues, the newest: a label that none of them has is out of use
 LEAST_RECENT = 2
+LEAST_SILENT = 100  # issues in a row without a label, before chance is asked about them
+SILENT_CHANCE = 0.01  # below it, a label that none of the newest issues has is out of use
 MOST_SHARE = 0.95  # of the issues: a label on nearly all says nothing
 
 # What became of an issue, not what it reports: nobody can know it when the issue is filed.
@@ -66,10 +68,13 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How often a label is given: to all issues, to the newest; and how many issues there are."""
+    """How often a label is given: to all issues, to the newest; how many were filed since it was last given, and how
+    many there are.
+    """
 
     count: int
     recent: int
+    silent: int
     issues: int
 
 
@@ -105,9 +110,10 @@ def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
     include, exclude = ({name.casefold() for name in names} for names in (wishes.include, wishes.exclude))
     counts = Counter(label for issue in issues for label in set(issue.labels))
     recent = Counter(label for issue in issues[newest(len(issues)) :] for label in set(issue.labels))
+    last = {label: place for place, issue in enumerate(issues) for label in issue.labels}
     names, left_out = [], {}
     for label, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        use = Use(count, recent[label], len(issues))
+        use = Use(count, recent[label], len(issues) - 1 - last[label], len(issues))
         why = _why_not(label, use, wishes.least, forced=label.casefold() in include)
         if label.casefold() in exclude:
             why = "left out by --exclude"
@@ -159,4 +165,10 @@ def _why_not(label: str, use: Use, least: int, *, forced: bool) -> str | None:
     if use.recent < LEAST_RECENT and not forced:
         newer = use.issues - newest(use.issues)
         return f"out of use: on {use.recent} of the newest {newer} issues (--include learns it)"
+    share = use.count / (use.issues - use.silent)
+    if use.silent >= LEAST_SILENT and (1 - share) ** use.silent < SILENT_CHANCE and not forced:
+        return (
+            f"out of use: on none of the newest {use.silent} issues, where its share before lets expect "
+            f"{share * use.silent:.0f} (--include learns it)"
+        )
     return None
