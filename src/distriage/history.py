@@ -19,6 +19,8 @@ from distriage.github import Client
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
+# The last two are for `distriage similar index`, which reads the file too.
+_KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
 _LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have no date that can be shown
 
 
@@ -179,7 +181,7 @@ def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
     user = item.get("user") or {}
     labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
     return {
-        **{key: item.get(key) for key in ("number", "title", "body", "html_url", "created_at")},
+        **{key: item.get(key) for key in _KEYS},
         "user": {"type": user.get("type")},
         "labels": labels,
     }

@@ -11,6 +11,7 @@ import pytest
 
 from distriage.errors import InputError
 from distriage.history import load_history, read_history
+from distriage.past.issue import read_issues
 
 from support.past_issues import REPOSITORY, past_issue
 
@@ -31,6 +32,15 @@ def read(file: Path) -> int:
 
 def page(next_: object = None, **changes: Any) -> dict[str, Any]:
     return {"items": [{**ISSUE, **changes}], "next": next_}
+
+
+def test_the_file_says_what_became_of_an_issue_for_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "h.jsonl"
+    monkeypatch.setitem(ISSUE, "state", "closed")
+    monkeypatch.setitem(ISSUE, "state_reason", "completed")
+    read(file)
+    (issue,) = [kept for kept, _ in read_issues(str(file))]
+    assert (issue.state, issue.closed_by) == ("closed", "completed")
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,13 @@ def test_writes_keep_below_the_limits(tmp_path: Path) -> None:
     assert len(waits) == 2 and all(55 < seconds <= 60 for seconds in waits)
 
 
+def test_what_was_done_without_own_labels_is_done_again_with_them(run: Backfill, own_labels: Path) -> None:
+    run()
+    assert "0 issues got labels, 0 none; 4 were done before" in run().out
+    assert "0 were done before" in run("--own", own_labels).out
+    assert "4 were done before" in run("--own", own_labels).out
+
+
 # ---------------------------------------------------------------- past issues
 
 
@@ -273,8 +280,11 @@ def test_past_keeps_all_issues_once_and_writes_nothing(double: GitHub, run: Back
     assert past(tmp_path)[6] == ("closed", HANG) and sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
     double.issues[f"{REPOSITORY}#1"].update(state="closed", updated_at="2025-01-01T00:00:00Z")
     double.issues[f"{REPOSITORY}#2"].update(title="Another title", updated_at="2025-01-01T00:00:00Z")
-    del double.issues[f"{REPOSITORY}#3"]
+    third = double.issues.pop(f"{REPOSITORY}#3")
     assert run("--past").out == "Owner/Repo: 4 past issues kept, 1 of them read now\n"
     assert sorted(past(tmp_path)) == [1, 2, 4, 6]
+    double.issues[f"{REPOSITORY}#3"] = third  # it was missed while pages shifted
+    assert run("--past").out == "Owner/Repo: 5 past issues kept, 1 of them read now\n"
+    assert sorted(past(tmp_path)) == [1, 2, 3, 4, 6]
     assert past(tmp_path)[1][0] == "closed" and past(tmp_path)[2][1] == "Another title"
     assert_one_line(run("--past", "--dry-run"), "--past keeps all issues and writes nothing to GitHub")

@@ -99,6 +99,21 @@ def test_the_page_holds_the_figures(run: Backtest, tmp_path: Path) -> None:
     assert page.tags.count("svg") >= 2
 
 
+@pytest.mark.parametrize(
+    ("config", "mapped", "alone"),
+    [
+        ("only-listed: true\naxes: {symptom: {labels: {oom: OOM}}}", 4, 2),
+        ("axes: {symptom: {labels: {hang: false}}}", 5, 3),
+    ],
+)
+def test_labels_that_are_never_set_count_only_where_they_are_mapped(
+    run: Backtest, tmp_path: Path, config: str, mapped: int, alone: int
+) -> None:
+    (tmp_path / "c.yml").write_text(f"{config}\n", encoding="utf-8")
+    assert f"symptom: labels {mapped} of 6 issues" in run("--map", "deadlock=symptom:hang").out
+    assert f"symptom: labels {alone} of 6 issues" in run().out
+
+
 def test_a_threshold_that_is_proposed_can_be_copied_as_it_stands(
     run: Backtest, double: GitHub, tmp_path: Path, keyword_classifier: Classifier
 ) -> None:

@@ -39,6 +39,8 @@ def test_labels_are_found_by_name_then_by_description() -> None:
         TheirLabel("area: x", "a memory leak"),
         TheirLabel("wontfix", "This will not be worked on"),
         TheirLabel("debugging"),
+        TheirLabel("help wanted"),
+        TheirLabel("not a bug"),
     )
     assert names(config) == {
         "bug": "kind/bug",

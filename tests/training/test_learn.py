@@ -40,7 +40,7 @@ PROMISE = Promise(0.8, 0.9)
     [
         *("stale", "Duplicate", "wontfix", "won't fix", "needs-info", "need more info", "status: needs triage"),
         *("await-response", "cannot reproduce", "unable-reproduce", "resolution/invalid", "lifecycle/rotten"),
-        *("inactive", "waiting for author", "keep-open"),
+        *("inactive", "waiting for author", "keep-open", "can't reproduce", "Needs: Author Feedback"),
     ],
 )
 def test_labels_that_say_what_became_of_an_issue(label: str) -> None:

@@ -177,9 +177,16 @@ def test_heads_that_are_not_worse_are_taken(command: Command, keyword_bundle: Pa
     done = again(command, keyword_bundle, learned, dated(165))
     after = json.loads((learned / "own.json").read_text())
     assert done.code == 0 and "on 33 issues that neither has seen" in done.out  # the newest fifth of 165
-    assert "not worse on any label\nwritten: " in done.out
+    assert "not worse on any label that both know\nwritten: " in done.out
     assert (before["issues"], after["issues"]) == (120, 165) and after["until"] > before["until"]
     assert not list(learned.glob(".new-*"))
+
+
+def test_a_label_that_is_no_longer_given_is_named(command: Command, keyword_bundle: Path, learned: Path) -> None:
+    heads = json.loads((learned / "own.json").read_text())["labels"]
+    gone = next(head["name"] for head in heads if head["threshold"] is not None)
+    done = again(command, keyword_bundle, learned, dated(165), "--exclude", gone)
+    assert done.code == 0 and f"no longer given: {gone}: left out by --exclude\n" in done.out
 
 
 def test_only_issues_that_neither_has_seen_decide(command: Command, keyword_bundle: Path, learned: Path) -> None:

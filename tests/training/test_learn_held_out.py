@@ -23,6 +23,7 @@ from distriage_training.learn.run import learn_and_measure
 from distriage_training.learn.thresholds import Promise, Threshold, find_threshold
 
 PROMISE = Promise(0.8, 0.9)
+DAY_S = 86_400.0
 NAMES = ("bug", "docs")
 COUNT = 200
 
@@ -154,20 +155,38 @@ def test_from_how_many_issues_on_a_label_is_learned(given: range, why: str | Non
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("given", "labelled", "apart_s", "why"),
     [
-        (range(0, 900, 20), "out of use: on none of the newest 119 issues, where its share before lets expect 6"),
-        (range(0, 920, 20), None),  # 99 issues are no proof yet
-        ([*range(0, 800, 40), 810, 890], None),  # on one issue in forty: 109 without it are no wonder
+        (
+            range(0, 900, 20),
+            1000,
+            DAY_S,
+            "on none of the newest 119 labelled issues, where its share before lets expect 6",
+        ),
+        (range(0, 920, 20), 1000, DAY_S, None),  # 99 issues are no proof yet
+        ([*range(0, 800, 40), 810, 890], 1000, DAY_S, None),  # on one in forty: 109 without it are no wonder
+        (
+            range(0, 900, 20),
+            990,
+            DAY_S,
+            "on none of the newest 109 labelled issues, where its share before lets expect 6",
+        ),
+        (range(0, 900, 20), 980, DAY_S, None),  # the other twenty wait for their labels
+        (range(0, 900, 20), 1000, DAY_S / 6, None),  # as all of them may, if they came within twenty days
     ],
 )
-def test_a_label_that_is_no_longer_given_is_out_of_use(given: Sequence[int], why: str | None) -> None:
+def test_a_label_that_is_no_longer_given_is_out_of_use(
+    given: Sequence[int], labelled: int, apart_s: float, why: str | None
+) -> None:
     past = [
-        replace(issue, labels=("often", *(["x"] if place in given else []), *(["y"] if place % 2 else [])))
+        replace(
+            issue,
+            created_at=place * apart_s,
+            labels=(*(["x"] if place in given else []), "y" if place % 2 else "z") if place < labelled else (),
+        )
         for place, issue in enumerate(issues(truth(1000)))
     ]
-    left_out = choose(past, Wishes()).left_out.get("x")
-    assert left_out == (why and f"{why} (--include learns it)")
+    assert choose(past, Wishes()).left_out.get("x") == (why and f"out of use: {why} (--include learns it)")
 
 
 # ---------------------------------------------------------------- thresholds and figures

@@ -41,11 +41,13 @@ def replay(
     repository: str,
     issues: Sequence[PastIssue],
     meaning: Meaning,
+    never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],
 ) -> Replay:
     """Classify.
 
     Args:
+        never: The (axis, label) pairs that the repository's configuration never sets.
         progress: Called with the number of issues that are through.
     """
     bundle = classifier.bundle
@@ -65,7 +67,7 @@ def replay(
             todo.append((issue, report))
     items = []
     for issue, report in todo:
-        said = _said(classifier, classifier.predict(report))
+        said = _said(classifier, classifier.predict(report), never)
         items.append(Replayed(issue, said, truth_of(issue.labels, meaning)))
         progress(len(items))
     return Replay(
@@ -77,18 +79,20 @@ def replay(
     )
 
 
-def _said(classifier: Classifier, prediction: Prediction) -> Mapping[str, Said]:
+def _said(classifier: Classifier, prediction: Prediction, never: frozenset[tuple[str, str]]) -> Mapping[str, Said]:
     bundle = classifier.bundle
     decisions = {mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode) for mode in Mode}
-    return {
-        axis: Said(
+    said = {}
+    for axis, decision in decisions[Mode.BEST].items():
+        given = frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY)
+        may_be_set = (axis, decision.label) not in never
+        said[axis] = Said(
             label=decision.label,
             probability=decision.probability,
-            applies=decision.outcome is not Outcome.NOT_APPLICABLE,
-            modes=frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY),
+            applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE,
+            modes=given if may_be_set else frozenset(),
         )
-        for axis, decision in decisions[Mode.BEST].items()
-    }
+    return said
 
 
 def _day(text: str) -> float | None:

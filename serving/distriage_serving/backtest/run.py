@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.github import Client
 from distriage.history import read_history
-from distriage_serving.backtest.mapping import make_mapping
+from distriage_serving.backtest.mapping import make_mapping, never_set
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
 from distriage_serving.github.files import read_config
@@ -64,7 +64,12 @@ def backtest(
         )
         reading = progress.add_task("classifying", total=len(history.issues))
         played = replay(
-            classifier, repository, history.issues, meaning, lambda count: progress.update(reading, completed=count)
+            classifier,
+            repository,
+            history.issues,
+            meaning,
+            never_set(config, options.extra, taxonomy),
+            lambda count: progress.update(reading, completed=count),
         )
     result = Backtest(
         repository,

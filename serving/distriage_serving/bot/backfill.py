@@ -85,6 +85,7 @@ class BackfillOptions:
         since: Only issues filed then or later, Unix time in seconds.
         comments: Also write comments, each of which mails the people of its issue.
         again: Also issues that an earlier run was through with.
+        own: The judge gives a repository's own labels too; a run without them was not through with an issue.
     """
 
     dry_run: bool = False
@@ -92,6 +93,7 @@ class BackfillOptions:
     state: State = "open"
     comments: bool = False
     again: bool = False
+    own: bool = False
 
 
 def paced(store: Store, sleep: Callable[[float], None] = time.sleep) -> Callable[[], None]:
@@ -148,7 +150,7 @@ class Backfill:
                 progress.advance(task)
                 progress.update(task, description=f"#{item['number']}")
                 issue = IssueReference(repository, item["number"])
-                if not options.again and self._is_done(issue, item, dry_run=config.dry_run):
+                if not options.again and self._is_done(issue, item, own=options.own, dry_run=config.dry_run):
                     self.report.known += 1
                 else:
                     self._triage(issue, config)
@@ -194,9 +196,9 @@ class Backfill:
             title = " ".join(issue.title.split())
             yield Proposal(issue.number, title, issue.url, label, max((p for p in said if p is not None), default=None))
 
-    def _is_done(self, issue: IssueReference, item: dict[str, Any], *, dry_run: bool) -> bool:
+    def _is_done(self, issue: IssueReference, item: dict[str, Any], *, own: bool, dry_run: bool) -> bool:
         last = self.store.latest_verdict(issue.repository, issue.number)
-        if last is None or last.model != self.judge.bundle.manifest.name:
+        if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
             return False
         if last.digest != report_digest(str(item.get("title") or ""), str(item.get("body") or "")):
             return False

@@ -45,7 +45,10 @@ def backfill(
     ] = False,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Also revisit issues already processed, after a change of the configuration."),
+        typer.Option(
+            "--again",
+            help="Also revisit issues already processed, after a change of the configuration or of own labels.",
+        ),
     ] = False,
     past: Annotated[
         bool,
@@ -80,7 +83,7 @@ def backfill(
             raise InputError("--html and --csv show what a dry run proposes; expected --dry-run")
         if past and (dry_run or since or again or comments or own or state != "open"):
             raise InputError("--past keeps all issues and writes nothing to GitHub; expected it without other options")
-        options = BackfillOptions(dry_run, _day(since), state, comments, again)  # type: ignore[arg-type]
+        filed_since = _day(since)
         token = token_of_environment()
         if not token:
             raise InputError(
@@ -97,6 +100,8 @@ def backfill(
                 _print_kept(keep_all(store, classifier, repository, items), repository)
                 return
             judge = KnowingJudge(classifier, PastIndexes(None, store))
+            has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
+            options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:

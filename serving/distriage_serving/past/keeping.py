@@ -92,9 +92,8 @@ def keep_all(
             row.fingerprint = pack(Known((buckets, counts), vector))
         store.put_past(model, *(row for row, _ in new))
         yield len(states) + len(new), len(new)
-    now = store.clock()
     gone = sorted(before.keys() - seen)
-    store.set_past_states(*(PastState(IssueReference(repository, number), "deleted", now) for number in gone))
+    store.set_past_states(*(PastState(IssueReference(repository, number), "deleted", None) for number in gone))
 
 
 def _row(issue: IssueReference, past: PastIssue, updated_at: float, report: IssueReport) -> PastRow:

@@ -19,7 +19,7 @@ MAX_UNUSED: Final = 60
 # What trackers call our labels; found as whole words, the longest first. What a taxonomy lacks is skipped.
 ALIASES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("kind", "bug"): ("bug", "defect"),
-    ("kind", "question"): ("question", "usage", "how to", "support", "help"),
+    ("kind", "question"): ("question", "usage", "how to", "support"),
     ("kind", "feature"): ("feature", "feature request", "enhancement", "improvement"),
     ("distributed", "true"): ("distributed", "multi gpu", "multi node", "ddp", "fsdp"),
     ("stage", "build-import"): ("build", "installation", "install"),
@@ -126,6 +126,8 @@ def _words(text: str) -> str:
 
 def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float, why: str) -> Match | None:
     words = _words(text)
+    if words.startswith((" not ", " no ")):  # "not a bug" is what became of one
+        return None
     best: tuple[int, str, str] | None = None
     for axis in taxonomy.axes.values():
         for ours in axis.label_ids:

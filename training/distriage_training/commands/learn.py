@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from distriage.bundle import Bundle
     from distriage.own.labels import OwnLabels
     from distriage_training.learn.compare import Comparison
+    from distriage_training.learn.examples import Labels
     from distriage_training.learn.run import Result
 
 
@@ -109,7 +110,7 @@ def learn(
             typer.echo(f"{reviewed.reviews} reviews of own labels{unknown}; issues changed by them: {reviewed.changed}")
         _say(result)
         if before is not None and compared is not None:
-            _say_compared(before, compared)
+            _say_compared(before, compared, result.labels)
         if refused:
             raise typer.Exit(1)
         typer.echo(f"written: {output} (see {PAGE} in it)")
@@ -143,7 +144,7 @@ def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None
     return OwnLabels(folder, bundle)
 
 
-def _say_compared(before: OwnLabels, compared: Comparison) -> None:
+def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -169,8 +170,12 @@ def _say_compared(before: OwnLabels, compared: Comparison) -> None:
                 row.outcome,
             )
         Console(width=120).print(table)
+    for head in before.manifest.labels:
+        if head.threshold is not None and head.name not in labels.names:
+            why = labels.left_out.get(head.name, "no issue has it")
+            typer.echo(f"no longer given: {printable(head.name)}: {why}")
     worse = ", ".join(map(printable, compared.worse))
-    typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label")
+    typer.echo(f"refused, nothing written: worse on {worse}" if worse else "not worse on any label that both know")
 
 
 def _say(result: Result) -> None:

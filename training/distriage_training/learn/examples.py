@@ -15,16 +15,17 @@ from distriage.types import IssueReport
 LEAST_ISSUES = 100
 RECENT_SHARE = 0.2  # of the issues, the newest: a label that none of them has is out of use
 LEAST_RECENT = 2
-LEAST_SILENT = 100  # issues in a row without a label, before chance is asked about them
-SILENT_CHANCE = 0.01  # below it, a label that none of the newest issues has is out of use
+LEAST_SILENT = 100  # labelled issues in a row without a label,
+SILENT_S = 30 * 86_400  # over so long a time that they do not just wait for somebody to give it,
+SILENT_CHANCE = 0.01  # and by chance less often than this: it is out of use
 MOST_SHARE = 0.95  # of the issues: a label on nearly all says nothing
 
 # What became of an issue, not what it reports: nobody can know it when the issue is filed.
 _AFTERWARDS = re.compile(
     r"""\b(stale | unstale | inactive | rotten | duplicates? | won\s?t\s?fix | invalid | keep\s?open | backlog | fixed
         | resolved | released | closed | resolution | lifecycle | untriaged | triaged? | autoclosed?
-        | needs? \s (more \s)? (info\w* | feedback | repro\w* | details | response | investigation | triage)
-        | more \s info\w* | info\w* \s needed | await\w* | waiting | (un ?able | not | cannot | can ?t) \s (to \s)?
+        | needs? \s ((more | author) \s)? (info\w* | feedback | repro\w* | details | response | investigation | triage)
+        | more \s info\w* | info\w* \s needed | await\w* | waiting | (un\s?able | not | cannot | can\s?t) \s (to \s)?
           reproduc\w* | not \s a \s bug | works \s as \s intended | no \s activity)\b""",
     re.VERBOSE,
 )
@@ -68,14 +69,21 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How often a label is given: to all issues, to the newest; how many were filed since it was last given, and how
-    many there are.
+    """How often a label is given.
+
+    Attributes:
+        count, recent: Issues that have it, in all and among the newest.
+        issues: All there are.
+        until: Labelled issues up to the last one that has it.
+        silent, silent_s: Labelled issues after that one, and the seconds from it to the newest issue.
     """
 
     count: int
     recent: int
-    silent: int
     issues: int
+    until: int
+    silent: int
+    silent_s: float
 
 
 def is_afterwards(label: str) -> bool:
@@ -110,10 +118,13 @@ def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
     include, exclude = ({name.casefold() for name in names} for names in (wishes.include, wishes.exclude))
     counts = Counter(label for issue in issues for label in set(issue.labels))
     recent = Counter(label for issue in issues[newest(len(issues)) :] for label in set(issue.labels))
-    last = {label: place for place, issue in enumerate(issues) for label in issue.labels}
+    labelled = [issue for issue in issues if issue.labels]
+    last = {label: place for place, issue in enumerate(labelled) for label in issue.labels}
     names, left_out = [], {}
     for label, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        use = Use(count, recent[label], len(issues) - 1 - last[label], len(issues))
+        until = last[label] + 1
+        silent_s = issues[-1].created_at - labelled[last[label]].created_at
+        use = Use(count, recent[label], len(issues), until, len(labelled) - until, silent_s)
         why = _why_not(label, use, wishes.least, forced=label.casefold() in include)
         if label.casefold() in exclude:
             why = "left out by --exclude"
@@ -122,9 +133,11 @@ def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
         else:
             left_out[label] = why
     if not names:
+        why = "; ".join(f"{label}: {reason}" for label, reason in list(left_out.items())[:3])
         raise InputError(
             f"none of the labels of {len(issues)} issues can be learned: "
             f"expected one that is in use, on at least {wishes.least} of them (--least lowers it)"
+            + (f"; the commonest are left out: {why}" if why else "")
         )
     return Labels(tuple(names), left_out)
 
@@ -165,10 +178,11 @@ def _why_not(label: str, use: Use, least: int, *, forced: bool) -> str | None:
     if use.recent < LEAST_RECENT and not forced:
         newer = use.issues - newest(use.issues)
         return f"out of use: on {use.recent} of the newest {newer} issues (--include learns it)"
-    share = use.count / (use.issues - use.silent)
-    if use.silent >= LEAST_SILENT and (1 - share) ** use.silent < SILENT_CHANCE and not forced:
+    share = use.count / use.until
+    by_chance = (1 - share) ** use.silent
+    if use.silent >= LEAST_SILENT and use.silent_s >= SILENT_S and by_chance < SILENT_CHANCE and not forced:
         return (
-            f"out of use: on none of the newest {use.silent} issues, where its share before lets expect "
+            f"out of use: on none of the newest {use.silent} labelled issues, where its share before lets expect "
             f"{share * use.silent:.0f} (--include learns it)"
         )
     return None

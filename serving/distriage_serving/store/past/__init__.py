@@ -62,11 +62,17 @@ class PastRow(Base):
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """What became of an issue; `reason` is GitHub's for closing it, empty where unknown."""
+    """What became of an issue.
+
+    Attributes:
+        updated_at: Unix time in seconds; None: nobody said that it is gone, but a list lacked it. A page that shifted
+            while it was read does so too, so any later view brings the issue back.
+        reason: GitHub's for closing it, empty where unknown.
+    """
 
     issue: IssueReference
     state: Lifecycle
-    updated_at: float
+    updated_at: float | None
     reason: str = ""
 
 
@@ -153,11 +159,12 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
     if known is None:
         return
     changed = update(PastRow).where(*this).execution_options(synchronize_session=False)
-    values: dict[str, object] = {"updated_at": max(told.updated_at, known.updated_at)}
+    told_at = told.updated_at if told.updated_at is not None else 0.0
+    values: dict[str, object] = {"updated_at": max(told_at, known.updated_at) if told.updated_at is not None else 0.0}
     if told.state not in {"open", "closed"}:
         values |= {"title": "", "url": "", "closed_by": "", "digest": "", "fingerprint": None}
     else:
-        changed = changed.where(PastRow.updated_at <= told.updated_at, PastRow.fingerprint.is_not(None))
+        changed = changed.where(PastRow.updated_at <= told_at, PastRow.fingerprint.is_not(None))
         reason = told.reason or known.closed_by if told.state == "closed" else ""
         if (told.state, reason) != (known.state, known.closed_by):
             values |= {"state": told.state, "closed_by": reason}
