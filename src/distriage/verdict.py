@@ -16,7 +16,7 @@ from distriage.known_bad import known_bad
 from distriage.own.answer import OwnLabel
 from distriage.past.answer import LikelyDuplicate
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import decide
+from distriage.policy import SILENCES, decide
 from distriage.questions import missing_facts
 from distriage.reading import ReadReport
 from distriage.similar import Neighbour
@@ -280,8 +280,8 @@ def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> list[str]:
 
 def _differential(bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision]) -> Differential | None:
     cause, symptom = decisions.get(CAUSE), decisions.get("symptom")
-    if cause is None or not prediction.in_domain or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN}:
-        return None
+    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.reason in SILENCES:
+        return None  # `right_among` was measured on reports that say enough
     sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(
         causes=[

@@ -226,6 +226,13 @@ def test_a_sure_cause_and_a_foreign_report_need_no_differential(bundle: Bundle, 
     assert Findings(bundle, read(make_report()), prediction).verdict(mode).differential is None
 
 
+def test_a_report_that_says_too_little_or_may_be_foreign_has_no_differential(bundle: Bundle) -> None:
+    thin = read(make_report("It hangs", "Please help."))
+    assert Findings(bundle, thin, hang(0.4)).verdict(Mode.PRECISE).differential is None
+    perhaps = hang(0.4, surely_in_domain=False)
+    assert Findings(bundle, read(make_report()), perhaps).verdict(Mode.PRECISE).differential is None
+
+
 def test_a_question_has_no_differential(bundle: Bundle) -> None:
     prediction = hang(0.4)
     asked = Prediction("shipped", {**prediction.scores, "kind": scores_of("kind", question=0.9)})

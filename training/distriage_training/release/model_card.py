@@ -60,7 +60,7 @@ model-index:
 Reads the title and the body of an issue report and gives calibrated probabilities on the axes
 {", ".join(manifest.axes)} of the taxonomy {manifest.taxonomy.name} {manifest.taxonomy.version}.
 One encoder ({provenance.base_model}, {provenance.base_model_license}), one head per axis, and a sparse head
-over hashed n-grams of the whole report; {manifest.numeric_format}, {manifest.max_tokens} tokens.
+over hashed n-grams of up to 24,000 characters; {manifest.numeric_format}, {manifest.max_tokens} tokens.
 
 ## Intended use
 
