@@ -16,29 +16,50 @@ GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
+_UNITS = "一二三四五六七八九"
 _NUMERALS = {
+    **{  # 十六, 三十二
+        f"{tens}十{unit}": (_UNITS.find(tens) + 1 if tens else 1) * 10 + (_UNITS.find(unit) + 1 if unit else 0)
+        for tens in ("", *_UNITS[1:])
+        for unit in ("", *_UNITS)
+    },
     **{word: number for number, word in enumerate(_WORDS[:7], 2)},
-    **dict(zip(_SIGNS, (2, 2, 2, *range(3, 9)), strict=True)),
+    **dict(zip(f"{_SIGNS}九", (2, 2, 2, *range(3, 10)), strict=True)),
     **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
     "sixteen": 16,
 }
 _WORD = rf"\b(?P<v>{'|'.join(_WORDS)})[ -]"
 # A pattern that begins with a digit is searched for five times as fast as one that begins with what is not before it.
-_NUMBER = r"(?P<v>\d(?<![A-Za-z0-9_]\d)\d{0,3})"
+_FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
+_NUMBER = rf"(?P<v>\d(?<![A-Za-z0-9_]\d){_FIGURES})"
+_SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
+    rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
+)
+# What stands before a number that counts nothing: the rest of another ("0.8.5 server"), or what has a number for a name
+# ("ZeRO-3 nodes", "HTTP 500 server", "RTX 6000 GPUs").
+_NO_COUNT = re.compile(
+    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro)[ -])\Z", re.I
+)
+_NO_COUNT_CHARS = 8  # at most
+_CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
+# Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
+_PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
+_GPU = r"GPU(?![ -](?:memory|mem|hours?|time|util|usage))"
 _GPU_COUNT = (
     re.compile(
         rf"{_NUMBER}\s?[x×*]\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){{0,2}}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4"
-        r"|A10|A40|MI\d{3}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|GPU)",
+        rf"|A10|A40|MI\d{{3}}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|{_GPU})",
         re.I,
     ),
     re.compile(
-        rf"(?P<v>\d(?<![A-Za-z0-9_.]\d)\d{{0,3}})(?<!{GPU_NUMBER})[ -]?"
+        rf"(?P<v>\d(?<![A-Za-z0-9_.]\d){_FIGURES})(?<!{GPU_NUMBER})[ -]?"
         r"(?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?"
-        rf"(?:GPUs?|卡|cards?){AFTER}",
+        rf"(?:{_GPU}s?|{_CARD_SIGN}|cards?){AFTER}",
         re.I,
     ),
     re.compile(
-        r"(?P<v>[1-9](?<![\w.,:-].)(?<!cuda .)(?<!version .)\d{0,2}) (?:nvidia |tesla |amd |geforce ){0,2}"  # 8 A100
+        r"(?P<v>[1-9](?<![\w.,:-].)(?<!cuda .)(?<!version .)"  # 8 A100
+        rf"{_FIGURES})(?<!20[12]\d)(?<!{GPU_NUMBER}) (?:nvidia |tesla |amd |geforce ){{0,2}}"
         r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
         re.I,
     ),
@@ -49,15 +70,20 @@ _COUNT_BEHIND_GPU = (
     re.compile(r"[abhlv](?:\d00s?|20|40s?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # H100 x 8
     re.compile(r"\d(?:0[5-9]0|\dgb?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # 4090 x2, A100-80G*8
 )
-_SETTINGS = ("nproc_per_node", "num_gpus", "tensor_parallel_size", "world_size", "world size")
-_SETTING = re.compile(rf"(?:{'|'.join(_SETTINGS)})[\"']?\s{{0,3}}[=:]?\s{{0,3}}(?P<v>\d{{1,4}})\b")
+_SETTINGS = (
+    *("nproc_per_node", "num_gpus", "tensor_parallel_size", "world_size", "world size", "num_processes"),
+    *("gpus_per_node", "gpus-per-node", "gres=gpu"),
+)
+_SETTING = re.compile(  # but not what an error of Accelerate's recommends; with the type in `--gres=gpu:a100:8`
+    rf"(?<!specifying `--)(?:{'|'.join(_SETTINGS)}(?::[a-z]\w{{0,30}})?)[\"']?\s{{0,3}}[=:]?\s{{0,3}}(?P<v>\d{{1,4}})\b"
+)
 _GPUS_IN_WORDS = re.compile(
     rf"{_WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:(?:[abhv]\d00|\d0[5-9]0|l40)s?|gpus?|cards?){AFTER}"
 )
 _GPUS_IN_OTHER_SCRIPTS = (
-    re.compile(rf"(?<!\d)(?!{GPU_NUMBER}\s?卡)(?P<v>\d{{1,4}})\s?(?:张|块|卡)"),
-    re.compile(r"(?<![\d.])(?P<v>\d{1,4})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
-    re.compile(rf"(?P<v>[{_SIGNS}])(?<!第.)(?:[张块]\s?)?(?:卡|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER})\s?{_PIECES}"),
+    re.compile(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
+    re.compile(rf"{_SIGN_NUMBER}(?:[张块]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
 )
 _SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
@@ -65,16 +91,22 @@ _SINGLE_GPU = re.compile(
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
-_NODES = (
-    re.compile(rf"{_NUMBER}[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?|hosts?)\b", re.I),
-    re.compile(r"-(?:nnodes|num[_-]nodes)[= ](?P<v>\d{1,4})\b"),
-)
+_NODES = re.compile(rf"{_NUMBER}[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?(?! error)|hosts?)\b", re.I)
 _NODES_IN_WORDS = re.compile(rf"{_WORD}(?:compute |worker |dgx )?(?:nodes?|machines?|servers?|hosts?){AFTER}")
+_NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
+_NODE_WORD = "(?:узл|машин|сервер|нод)"
 _NODES_IN_OTHER_SCRIPTS = (
-    re.compile(rf"(?P<v>[{_SIGNS}]|\d{{1,3}})(?<!第.)\s?(?:个?节点|台|机|ノード|노드|개의 노드)"),
+    re.compile(rf"{_SIGN_NUMBER}\s?{_NODE_SIGN}"),
+    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}})\s?{_NODE_SIGN}"),
     re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
-    re.compile(r"\b(?P<v>\d{1,3}|два|две|двух)\s(?:узл|машин|сервер|нод)"),
+    re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
+    re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
 )
+_NODE_SETTINGS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
+_NODE_SETTING = re.compile(  # the most of `--nnodes=1:4`
+    rf"(?:{'|'.join(_NODE_SETTINGS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}:)?(?P<v>\d{{1,4}})\b"
+)
+_SEVERAL_NODES = re.compile(r"nodes\b|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点")
 _SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机")
 
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
@@ -114,16 +146,23 @@ def count_nodes(text: str, words: str) -> int | None:
     """
     counts: list[int] = []
     if any_of(_NODE_WORDS, words):
-        counts += _numbers(_NODES, text) + _numbers_at(_NODES_IN_WORDS, words, _WORDS)
+        counts += _numbers([_NODES], text) + _numbers_at(_NODES_IN_WORDS, words, _WORDS)
+        counts += _numbers_at(_NODE_SETTING, words, _NODE_SETTINGS)
     if not text.isascii():
         counts += _numbers(_NODES_IN_OTHER_SCRIPTS, words)
-    if not counts and first_at(_SINGLE_NODE, words, places((*_SINGLE, "单机"), words)):
+    single = [] if counts else places((*_SINGLE, "单机"), words)
+    if first_at(_SINGLE_NODE, words, single) and not _SEVERAL_NODES.search(words):
         return 1
     return max([number for number in counts if 0 < number <= 10_000], default=None)
 
 
 def _numbers(patterns: Iterable[re.Pattern[str]], text: str) -> list[int]:
-    return [_number(match) for pattern in patterns for match in pattern.finditer(text)]
+    return [
+        _number(match)
+        for pattern in patterns
+        for match in pattern.finditer(text)
+        if not _NO_COUNT.search(text, max(0, match.start("v") - _NO_COUNT_CHARS), match.start("v"))
+    ]
 
 
 def _numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
@@ -132,4 +171,4 @@ def _numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> l
 
 def _number(match: re.Match[str]) -> int:
     said = match["v"]
-    return _NUMERALS[said] if said in _NUMERALS else int(said)
+    return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))

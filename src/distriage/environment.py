@@ -7,35 +7,14 @@ template lines and listings included, since that is where facts stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 
 from distriage.counts import AFTER, GPU_NUMBER, GPU_STARTS, count_gpus, count_nodes
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.scanning import first_at, places
+from distriage.versions import differ, framework_and_versions, torch_version, versions_of_packages
 
-FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
-    "deepspeed": "DeepSpeed",
-    "megatron-lm": "Megatron-LM",
-    "megatron-core": "Megatron-LM",
-    "megatron_core": "Megatron-LM",
-    "megatron": "Megatron-LM",
-    "colossalai": "Colossal-AI",
-    "colossal-ai": "Colossal-AI",
-    "horovod": "Horovod",
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "accelerate": "Accelerate",
-    "pytorch-lightning": "Lightning",
-    "pytorch_lightning": "Lightning",
-    "lightning": "Lightning",
-    "ray": "Ray",
-    "fsdp": "PyTorch FSDP",
-    "ddp": "PyTorch DDP",
-    "distributeddataparallel": "PyTorch DDP",
-}
 # Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(
     (name, starts, re.compile(pattern))
@@ -51,38 +30,10 @@ _LAUNCHERS = tuple(
         ("sglang", ("sglang",), r"sglang\.launch_server"),
     )
 )
-_DEEPSPEED_LAUNCHER = re.compile(r"[^\w\n]*deepspeed[^\S\n]+(?:--|\S+\.py)")  # of a line
-_VERSION = r"(?P<v>\d+\.\d+(?:\.\d+)?(?:[-+.]?(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*)*)"
-_NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
-_NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
-_IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
-_GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\s]|version(?:\sis)?|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{{3,}}+|{_IS}){{0,24}}?"""
+_DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --upgrade` launches nothing
+    r"(?<![\w./-])deepspeed(?:[^\S\n]|\\\n){1,20}(?:-H\s|[^\s(]\S{0,200}\.py\b|--(?:num_|hostfile|include|exclude|master_"
+    r"|launcher|module|autotuning|no_|enable_each_rank_log|bind_cores|elastic_|force_multi|node_rank|save_pid))"
 )
-
-
-def _versioned(name: str) -> re.Pattern[str]:
-    return re.compile(rf"{_NAME_BEFORE}{name}{_NAME_AFTER}{_GAP}{_VERSION}", re.I)
-
-
-_TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
-    rf"{_NAME_BEFORE}(?:pytorch|torch|pytorch_version|torch\.__version__){_NAME_AFTER}{_GAP}(?=\d\.){_VERSION}", re.I
-)
-_PYTHON = _versioned("python")
-_CUDA = re.compile(
-    r"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda toolkit"
-    rf"|{_NAME_BEFORE}(?<!\+)cuda(?:/cudnn)?(?: version)?)(?:[\"'`*|\s:=v(-]|{_IS}){{0,12}}{_VERSION}|\+cu(?P<cu>\d{{3}})\b",
-    re.I,
-)
-_ROCM = re.compile(
-    rf"(?:ROCM used to build PyTorch|{_NAME_BEFORE}rocm(?: version)?)(?:[\"'`*|\s:=v(-]|{_IS}){{0,12}}{_VERSION}"
-    r"|\+rocm(?P<wheel>\d\.\d(?:\.\d)?)",
-    re.I,
-)
-_NCCL = re.compile(
-    rf"{_NAME_BEFORE}(?:nccl|nvidia-nccl-cu\d+)(?:[ _-]?version)?(?:[\"'`*|\s:=v(]|{_IS}){{1,10}}{_VERSION}", re.I
-)
-_DRIVER = re.compile(r"driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
 # Names that mean nothing but a GPU; those of two or three characters only in capitals.
 _GPU_NAME = (
     r"(?:(?i:[AHV]100S?|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A6000|P100|MI\d{3}X?|RTX[ -]?A?\d{4}(?:[ -]?(?:Ti|Super))?"
@@ -91,7 +42,7 @@ _GPU_NAME = (
 )
 # A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*"
-_GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{_GPU_NAME}{_MEMORY}){AFTER}")
+_GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{_GPU_NAME}{_MEMORY})(?:{AFTER}|(?=[xX]\d))")
 _FOUR_DIGITS = re.compile(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = re.compile(
     r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
@@ -103,12 +54,14 @@ _COUNTED_CARD = re.compile(rf"(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])")
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
 _CARD = re.compile(rf"\b(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
 _OS = re.compile(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?|Windows|WSL\d?)"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?"
+    # "sliding windows" are no system
+    r"|(?-i:W)indows|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
     r"(?:[ -]?(?:release )?\d+(?:\.\d+){0,3}(?: LTS)?)?)",
     re.I,
 )
 
-_TORCH_STARTS = ("torch", "pytorch")
 _OS_STARTS = (
     *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
     *("arch linux", "amazon linux", "macos", "mac os", "windows", "wsl"),
@@ -119,7 +72,9 @@ _OS_STARTS = (
 class EnvironmentFacts:
     """What the report states; None where it states nothing.
 
-    Versions are strings as written. `gpu_count` and `nodes` are counts, the largest that is stated.
+    Versions are strings as written, the first that is named; of a commit `commit HASH`, of RCCL `RCCL VERSION`.
+    `gpu_count` and `nodes` are counts, the largest that is stated. `ambiguous` names the facts of which the report names
+    several releases, such as one that works and one that fails: which is in use is not known then.
     """
 
     framework: str | None = None
@@ -135,33 +90,35 @@ class EnvironmentFacts:
     os: str | None = None
     launcher: str | None = None
     rocm: str | None = None
+    ambiguous: frozenset[str] = frozenset()
 
     def stated(self) -> dict[str, str | int]:
         """The facts that the report states, by name."""
-        return {item.name: value for item in fields(self) if (value := getattr(self, item.name)) is not None}
+        return {item.name: value for item in fields(self) if isinstance(value := getattr(self, item.name), (str, int))}
 
 
 def find_facts(title: str, body: str) -> EnvironmentFacts:
     """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
     text = _readable(title, body)
     words = folded(text)
-    framework, version = _framework(text, words)
-    rocm = first_at(_ROCM, text, places(("rocm", "+rocm"), words))
-    cuda = first_at(_CUDA, text, places(("cuda", "+cu"), words))
+    framework, own_versions = framework_and_versions(title, text, words)
+    versions = {"framework_version": own_versions, **versions_of_packages(text, words)}
+    first = {fact: next(iter(found), None) for fact, found in versions.items()}
     return EnvironmentFacts(
         framework=framework,
-        framework_version=version,
-        torch=_value(first_at(_TORCH, text, places(_TORCH_STARTS, words))),
-        python=_value(first_at(_PYTHON, text, places(("python",), words))),
-        cuda=(cuda.group("v") or f"{cuda.group('cu')[:2]}.{cuda.group('cu')[2]}") if cuda else None,
-        rocm=(rocm.group("v") or rocm.group("wheel")) if rocm else None,
-        nccl=_value(first_at(_NCCL, text, places(("nccl", "nvidia-nccl"), words))),
-        driver=_value(first_at(_DRIVER, text, places(("driver",), words))),
+        framework_version=first["framework_version"],
+        torch=first["torch"],
+        python=first["python"],
+        cuda=first["cuda"],
+        rocm=first["rocm"],
+        nccl=first["nccl"],
+        driver=first["driver"],
         gpu_model=_gpu(text, words),
         gpu_count=count_gpus(text, words),
         nodes=count_nodes(text, words),
         os=_value(first_at(_OS, text, places(_OS_STARTS, words))),
         launcher=_launcher(text),
+        ambiguous=frozenset(fact for fact, found in versions.items() if differ(found)),
     )
 
 
@@ -171,9 +128,12 @@ def find_versions(title: str, body: str) -> dict[str, str]:
     """
     text = _readable(title, body)
     words = folded(text)
-    framework, version = _framework(text, words)
-    torch = _value(first_at(_TORCH, text, places(_TORCH_STARTS, words)))
-    found = {"framework": framework, "framework_version": version, "torch": torch}
+    framework, versions = framework_and_versions(title, text, words)
+    found = {
+        "framework": framework,
+        "framework_version": next(iter(versions), None),
+        "torch": torch_version(text, words),
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -183,36 +143,7 @@ def _readable(title: str, body: str) -> str:
 
 
 def _value(match: re.Match[str] | None) -> str | None:
-    return " ".join(match.group("v").split()).rstrip(".,") if match else None
-
-
-_FRAMEWORK_NAME = re.compile(
-    r"(?<![A-Za-z0-9_-])("
-    + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True))
-    + rf"){_NAME_AFTER}(?!-)",
-    re.I,
-)
-
-
-@cache
-def _framework_version(word: str) -> re.Pattern[str]:
-    return re.compile(rf"{_NAME_BEFORE}{re.escape(word)}{_NAME_AFTER}(?!-){_GAP}{_VERSION}", re.I)
-
-
-def _framework(text: str, words: str) -> tuple[str | None, str | None]:
-    """The framework that is named most, and its version where one stands beside the name."""
-    counts: dict[str, int] = {}
-    for place in places(FRAMEWORKS, words):
-        if match := _FRAMEWORK_NAME.match(text, place):
-            name = FRAMEWORKS[words[match.start() : match.end()]]
-            counts[name] = counts.get(name, 0) + 1
-    if not counts:
-        return None, None
-    framework = max(counts, key=lambda name: counts[name])
-    for word, name in FRAMEWORKS.items():
-        if name == framework and (match := first_at(_framework_version(word), text, places((word,), words))):
-            return framework, match.group("v").rstrip(".,")
-    return framework, None
+    return " ".join(match.group("v").split()) if match else None
 
 
 def _gpu(text: str, words: str) -> str | None:
@@ -229,7 +160,6 @@ def _gpu(text: str, words: str) -> str | None:
 
 
 def _launcher(text: str) -> str | None:
-    lines = sorted({text.rfind("\n", 0, place) + 1 for place in places(("deepspeed",), text)})
-    if first_at(_DEEPSPEED_LAUNCHER, text, lines):
+    if first_at(_DEEPSPEED_LAUNCHER, text, places(("deepspeed",), text)):
         return "deepspeed"
     return next((name for name, starts, pattern in _LAUNCHERS if first_at(pattern, text, places(starts, text))), None)

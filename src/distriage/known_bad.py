@@ -1,6 +1,7 @@
 """Combinations of framework, torch, CUDA, NCCL, driver and GPU that are known not to work. Pure, but for their list.
 
-A combination counts only where the report states every fact that it names; what is not stated is not guessed.
+A combination counts only where the report states every fact that it names, and one release of it; what is not stated is
+not guessed.
 """
 
 from __future__ import annotations
@@ -60,8 +61,13 @@ class Combination(BaseModel):
         return self.when.model_dump(exclude_none=True)
 
     def holds(self, facts: EnvironmentFacts) -> bool:
-        """Whether a report that states these facts is in this combination."""
-        return all(_meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items())
+        """Whether a report that states these facts is in this combination.
+
+        Where it names several releases, the one that fails may be the other one.
+        """
+        return facts.ambiguous.isdisjoint(self.conditions) and all(
+            _meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items()
+        )
 
 
 def known_bad(facts: EnvironmentFacts) -> list[Combination]:

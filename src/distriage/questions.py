@@ -43,6 +43,18 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "training-evaluation": ("framework_version", "torch", "gpu_model", "gpu_count"),
     "inference": ("framework_version", "gpu_model", "gpu_count"),
 }
+# Symptoms of a run that goes on: there need be no error.
+_WITHOUT_ERROR = frozenset(
+    {
+        "low-throughput",
+        "poor-convergence",
+        "cross-rank-inconsistency",
+        "incorrect-output",
+        "numerical-anomaly",
+        "memory-growth",
+        "unexpected-parallelism",
+    }
+)
 _ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
 
 
@@ -55,12 +67,14 @@ def missing_facts(
         facts: What the report states.
         has_error: Whether the report holds an error line.
         thin: Whether the report says next to nothing.
-        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang.
+        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang. No
+            error is asked for where the symptom is none.
 
     Returns:
         Questions, the most needed first.
     """
-    needed: Iterable[str] = next((_NEEDED[label] for label in sure if label in _NEEDED), _ALWAYS)
+    labels = tuple(sure)
+    needed: Iterable[str] = next((_NEEDED[label] for label in labels if label in _NEEDED), _ALWAYS)
     stated = facts.stated()
     missing = [name for name in needed if name not in stated]
     if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
@@ -69,6 +83,6 @@ def missing_facts(
         missing = [name for name in missing if name != "cuda"]
     if thin:
         missing.insert(0, "reproduction")
-    if thin or not has_error:
+    if thin or not (has_error or _WITHOUT_ERROR.intersection(labels)):
         missing.insert(0, "error")
     return [Question(name, _QUESTIONS[name]) for name in missing]

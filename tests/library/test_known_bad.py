@@ -7,9 +7,10 @@ from packaging.specifiers import SpecifierSet
 from pydantic import ValidationError
 
 from distriage.classifier import Classifier
-from distriage.environment import FRAMEWORKS, EnvironmentFacts
+from distriage.environment import EnvironmentFacts, find_facts
 from distriage.known_bad import Combination, combinations, known_bad
 from distriage.types import IssueReport, Mode
+from distriage.versions import FRAMEWORKS
 
 
 def sources(**facts: str) -> list[str]:
@@ -63,6 +64,24 @@ def test_a_combination_holds_only_where_every_fact_is_stated_and_in_range(
     facts: dict[str, str], found: list[str]
 ) -> None:
     assert sources(**facts) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("DeepSpeed 0.14.0 works. After the upgrade to DeepSpeed 0.16.4 with torch 2.5.1+cu124 it hangs", []),
+        ("It worked with torch 2.7.0. After the upgrade to torch 2.8.0 it hangs", []),
+        ("It does not happen with NCCL 2.29.2, only with 2.29.7", []),
+        ("I downgraded from DeepSpeed 0.18.1 to DeepSpeed 0.16.2", []),
+        ("The old machine had CUDA 12.1 and a 3090; the new one has an RTX 5090 with torch 2.7.1+cu128", []),
+        ("RTX 5090, CUDA 12.1", ["150733"]),
+        ("DeepSpeed 0.14.0 with torch 2.4.1, `pip list`: deepspeed==0.14.0, torch==2.4.1+cu121", ["5337"]),
+        ("RCCL 2.16.5", []),
+        ("DeepSpeed commit 0a12345 with torch 2.4.1", []),
+    ],
+)
+def test_nothing_is_said_of_a_release_that_may_be_the_one_that_works(text: str, found: list[str]) -> None:
+    assert [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text))] == found
 
 
 def test_a_wrong_entry_is_refused() -> None:

@@ -50,6 +50,27 @@ def test_a_missing_error_is_asked_for_first() -> None:
     assert missing_facts(EnvironmentFacts(), has_error=False)[0].fact == "error"
 
 
+@pytest.mark.parametrize(
+    ("symptom", "asked"),
+    [
+        ("low-throughput", False),
+        ("poor-convergence", False),
+        ("cross-rank-inconsistency", False),
+        ("incorrect-output", False),
+        ("numerical-anomaly", False),
+        ("memory-growth", False),
+        ("unexpected-parallelism", False),
+        ("runtime-hang", True),
+        ("api-exception", True),
+    ],
+)
+def test_no_error_is_asked_for_where_the_symptom_is_none(symptom: str, asked: bool) -> None:
+    assert symptom in default_taxonomy().axis("symptom").label_ids
+    for thin in (False, True):
+        questions = missing_facts(ALL, has_error=False, thin=thin, sure=iter(["training-evaluation", symptom]))
+        assert ("error" in [question.fact for question in questions]) == (asked or thin)
+
+
 @pytest.mark.parametrize("framework", ["PyTorch FSDP", "PyTorch DDP"])
 def test_parts_of_pytorch_have_no_version_of_their_own(framework: str) -> None:
     assert [
