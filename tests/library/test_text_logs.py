@@ -90,6 +90,18 @@ def test_a_wrappers_own_error_gives_way_to_the_root_cause() -> None:
     assert prepare("t", wrappers).errors[0].startswith("subprocess.CalledProcessError: Command aaa")
 
 
+def test_of_a_long_error_line_the_rest_stands_once() -> None:
+    message = (
+        "RuntimeError: "
+        + " ".join(f"part{chr(97 + i)}" for i in range(26))
+        + " and "
+        + "more of it " * 12
+        + "at the end"
+    )
+    text = prepare("t", f"before\n{message}").text
+    assert text.count("RuntimeError") == text.count("partb") == text.count("at the end") == 1
+
+
 def test_error_lines_keep_the_order_of_the_report() -> None:
     report = prepare("t", "KeyError: 'first'\nit failed in between\nValueError: second")
     assert report.errors == ("KeyError: 'first'", "ValueError: second")

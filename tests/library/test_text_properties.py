@@ -155,6 +155,8 @@ def _random_markup(seed: int) -> str:
             "https://",
             "/",
             "```\n",
+            "~~~\n",
+            "<!--",
             "1 2 3 ",
             '  File "a.py", line 1',
             "RuntimeError: ",
@@ -190,8 +192,9 @@ SAMPLES = [
     ("", "The job is slow: 3.2 s/it instead of 1.1.\n\n" + fenced("for i in range(3):\n    engine.step()", "python")),
     ("red \x1b[31mtitle", "".join(FRAGMENTS)),
     ("log", "\n".join(f"node{i}:12:34 [{i}] NCCL WARN socket {i} connection refused" for i in range(30))),
+    ("fences", "```pip install x```\n    ~~~~^^^\nRuntimeError: " + "long " * 60 + "\n<!-- a page\n" + "prose\n" * 30),
 ]
-DIGESTS = {2: "d74200ffb916506d", 3: "c629c98e5b4a6345"}
+DIGESTS = {4: "7f5fdaae5dedfdb7"}
 
 
 def test_the_recipe_gives_what_its_version_gave() -> None:

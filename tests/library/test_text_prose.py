@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import ascii_letters
+
 import pytest
 
 from distriage.recipe.normalize import MAX_INPUT_CHARS, MAX_LINE_CHARS, normalize
@@ -19,7 +21,9 @@ from support.fences import fenced
     [
         ("a <!-- Thanks for filing! --> b", "a b"),
         ("a\n<!-- two\nlines -->\nb", "a\n\nb"),
-        ("a <!-- never closed\nb", "a"),
+        ("a <!-- never closed\nb", "a <!-- never closed\nb"),
+        ("a <!-- x --> b <!-- never closed\nc", "a b <!-- never closed\nc"),
+        ("--> a <!-- b", "--> a <!-- b"),
         ("see ![build](https://img.shields.io/badge.svg) now", "see now"),
         ("[![CI](https://ci.io/x.svg)](https://ci.io/run) done", "done"),
         ("the [docs](https://www.deepspeed.ai/docs/config-json) say", "the docs say"),
@@ -106,8 +110,30 @@ stochastic_transformer . [YES] ...... [OKAY]"""
 
 
 def test_fence_markers_go_and_what_follows_an_unclosed_fence_stays() -> None:
-    report = prepare("t", "before\n```python\nx = 1\n~~~\nafter\n```\nlast words")
+    report = prepare("t", "before\n```python\nx = 1\n```\nafter\n```\nlast words")
     assert report.prose.split("\n") == ["before", "x = 1", "after", "last words"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    ~~~~^^^",  # Python 3.11 and later, below a frame
+        "    ~~~~~~~~~~~~^^^^^^^^",
+        "```pip install deepspeed```",
+        "~~~no longer needed~~~",
+    ],
+)
+def test_what_is_no_fence_opens_none(line: str) -> None:
+    letters = ascii_letters[: MAX_CODE_LINES + 1]
+    prose = "\n".join(f"sentence {letter} of the prose behind it" for letter in letters)
+    assert prose in prepare("t", f"{line}\n{prose}").prose
+
+
+@pytest.mark.parametrize(("opened", "inside"), [("```", "~~~"), ("~~~", "```"), ("````", "```"), ("```", "```bash")])
+def test_a_fence_is_closed_by_its_own_kind(opened: str, inside: str) -> None:
+    heading = "### Steps to reproduce"  # template, but not in a fence
+    assert "Steps to reproduce" in prepare("t", f"{opened}\nx = 1\n{inside}\n{heading}\n{opened}").prose
+    assert "Steps to reproduce" not in prepare("t", f"{opened}\nx = 1\n{opened}\n{heading}\ny").prose
 
 
 def test_of_a_long_example_only_the_first_lines_stay() -> None:

@@ -169,6 +169,15 @@ def test_foreign_reports_are_read_from_tables_and_lines(tmp_path: Path) -> None:
     assert found[1].id == "b/three#7"
 
 
+def test_of_restated_reports_all_are_foreign(tmp_path: Path) -> None:
+    (tmp_path / "ours.jsonl").write_text('{"id": "C/Four#2", "title": "w", "body": "x"}\n', encoding="utf-8")
+    config = load_config(foreign_config(tmp_path, repositories=["a/one"], restated=["ours.jsonl"]))
+    assert [(record.id, record.group, record.origin) for record in read_foreign(config)] == [
+        ("a/one#table.csv:1", "a/one", "raw"),
+        ("c/four#2", "c/four", "restated"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("domain", "message"),
     [

@@ -129,10 +129,12 @@ class SparseConfig(_Strict):
     Attributes:
         inverse_regularization: scikit-learn's C.
         max_iterations: Of the solver.
+        tolerance: Of the solver: it stops where no part of the gradient of the mean loss is larger.
     """
 
     inverse_regularization: float = Field(default=10, gt=0)
     max_iterations: int = Field(default=100, ge=1)
+    tolerance: float = Field(default=1e-4, gt=0)
 
 
 class PretrainConfig(_Strict):
@@ -162,6 +164,7 @@ class DomainConfig(_Strict):
         reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. None:
             no gate.
         repositories: Which of their repositories are foreign; their training records are left out.
+        restated: JSONL with the same keys, written for this project; all of their repositories are foreign.
         leave_out: Sources of training records that the gate does not learn as reports of the domain.
         groups: The groups, such as frameworks, that the model is for; empty: all. Validation reports of others neither
             say what the gate must let pass nor when a label is right often enough: some are of other software.
@@ -169,6 +172,7 @@ class DomainConfig(_Strict):
 
     reports: list[ConfigPath] = []
     repositories: list[str] = []
+    restated: list[ConfigPath] = []
     leave_out: list[str] = []
     groups: list[str] = []
 
@@ -275,7 +279,8 @@ def _change_paths(document: dict[str, Any], change: Callable[[str], str]) -> dic
         value = document[table][key]
         if value is not None and (key != "source" or Path(value).is_absolute()):  # a source may be a hub id
             document[table][key] = change(value)
-    document["domain"]["reports"] = [change(path) for path in document["domain"]["reports"]]
+    for key in ("reports", "restated"):
+        document["domain"][key] = [change(path) for path in document["domain"][key]]
     if document["taxonomy"] is not None:
         document["taxonomy"] = change(document["taxonomy"])
     return document

@@ -17,7 +17,7 @@ _CONTROL = re.compile(  # control and format characters, and every white space b
     r"[\x00-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ufffd]"
 )
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _TAG = re.compile(
     r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol"
     r"|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>",
@@ -85,7 +85,8 @@ def _normalize_once(text: str) -> str:
         text = _ANSI.sub("", text)
     text = _CONTROL.sub(" ", text)
     if "<!--" in text:
-        text = _COMMENT.sub(" ", text)
+        end = text.rfind("-->") + 3  # a mark behind it opens nothing: it is of a log, or its end was cut off
+        text = _COMMENT.sub(" ", text[:end]) + text[end:]
     if "](" in text:
         text = _without_images(text)
         text = _without_targets(text)

@@ -14,6 +14,7 @@ A change that alters any output needs a new `RECIPE_VERSION`: a bundle records t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,7 +26,7 @@ from distriage.recipe.folding import fold
 from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure
 from distriage.recipe.normalize import normalize
 
-RECIPE_VERSION = 3
+RECIPE_VERSION = 4
 
 MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
@@ -34,6 +35,7 @@ MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
 MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
 LOG_EDGE_LINES = 4  # of each end of a log are kept beside its error lines
+_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def prepare(title: str, body: str) -> ModelInput:
             prose += folded
     errors = _error_lines(log) or _error_lines(prose)
     shown = set(errors)
-    rest = "\n".join(line for line in prose if line not in shown)
+    once = (line[MAX_ERROR_LINE_CHARS:] if line[:MAX_ERROR_LINE_CHARS] in shown else line for line in prose)
+    rest = "\n".join(line for line in once if line)
     return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=filed)
 
 
@@ -94,15 +97,19 @@ def _sorted_lines(lines: Iterable[str]) -> Iterator[tuple[bool, str]]:
 
     A line of code beyond `MAX_CODE_LINES` is empty: it says nothing, but it ends a log.
     """
-    fenced = False
+    fence = ""  # what the next one must begin with to close it (CommonMark)
     code_lines = 0
     in_log = False
     for line in lines:
         stripped = line.strip()
-        if stripped.startswith(("```", "~~~")):
-            fenced = not fenced
+        if fence and stripped.startswith(fence) and not stripped.strip(fence[0]):
+            fence = ""
+            continue
+        if not fence and (opened := _FENCE.fullmatch(stripped)):
+            fence = opened[1] or opened[2]
             code_lines = 0
             continue
+        fenced = bool(fence)
         if not stripped or is_environment_line(stripped) or (not fenced and is_template_line(stripped)):
             continue
         in_log = begins_log(line) or (fenced and (in_log or names_exception(line) or frame_of(line) is not None))

@@ -1,4 +1,6 @@
-"""Real reports of other software, for the domain gate. They belong to their reporters and are never committed."""
+"""Reports of other software, for the domain gate. Those as filed belong to their reporters and are never committed;
+restated ones are in the corpus.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ from distriage_training.corpus.records import Record
 
 def missing_foreign(config: Config) -> ConfigError | None:
     """What `read_foreign` will say of files that are not here, for those who would learn it after hours of work."""
-    for path in config.domain.reports:
+    files = [("reports", path) for path in config.domain.reports]
+    for key, path in (*files, *(("restated", path) for path in config.domain.restated)):
         if not path.is_file():
             return ConfigError(
-                f"{config.path}: domain.reports: {path}: no such file; expected reports of other software, or "
+                f"{config.path}: domain.{key}: {path}: no such file; expected reports of other software, or "
                 "`reports = []` for a model without a domain gate (docs/training.md)"
             )
     return None
@@ -44,7 +47,12 @@ def read_foreign(config: Config) -> list[Record]:
     ]
     if missing := wanted - {record.group for record in records}:
         raise ConfigError(f"{config.path}: domain.repositories: no report of {', '.join(sorted(missing))}")
-    if len(wanted) < 2:  # the reports of each are read by regressions that did not see it
+    records += [
+        Record(f"{repository}#{number}", title, body, {}, "train", "foreign", "restated", repository)
+        for path in settings.restated
+        for number, repository, title, body in _rows(path)
+    ]
+    if len({record.group for record in records}) < 2:  # the reports of each are read by regressions that did not see it
         raise ConfigError(
             f"{config.path}: domain.repositories: {', '.join(sorted(wanted)) or 'none'}; expected two or more"
         )

@@ -114,7 +114,7 @@ def _fit_labels(
             C=settings.inverse_regularization,
             class_weight="balanced",
             max_iter=settings.max_iterations,
-            tol=1e-3,
+            tol=settings.tolerance,
             random_state=config.seed,
         ).fit(features, labels, sample_weight=weights)
     weight = np.zeros((size, features.shape[1]))
