@@ -68,7 +68,7 @@ def missing_facts(
         has_error: Whether the report holds an error line.
         thin: Whether the report says next to nothing.
         sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang. No
-            error is asked for where the symptom is none.
+            error is asked for where the symptom is that of a run that goes on.
 
     Returns:
         Questions, the most needed first.

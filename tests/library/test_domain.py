@@ -199,8 +199,14 @@ def test_a_recipe_is_no_distributed_bug(shipped_classifier: Classifier, report: 
 @pytest.mark.parametrize(
     ("title", "body"),
     [
-        ("网页打不开", "点击登录按钮没有反应，Chrome 浏览器 120，清除缓存之后还是一样。控制台里也没有报错，请问怎么解决？"),
-        ("购物车页面样式错乱", "在 Safari 里打开购物车页面，图片和文字重叠在一起，刷新之后正常，过一会又出现同样的问题。"),
+        (
+            "网页打不开",
+            "点击登录按钮没有反应，Chrome 浏览器 120，清除缓存之后还是一样。控制台里也没有报错，请问怎么解决？",
+        ),
+        (
+            "购物车页面样式错乱",
+            "在 Safari 里打开购物车页面，图片和文字重叠在一起，刷新之后正常，过一会又出现同样的问题。",
+        ),
         ("安卓应用闪退", "升级到 2.3.1 之后，打开设置页面应用就闪退，手机型号小米 13。日志里有 NullPointerException。"),
         ("数据库查询很慢", "MySQL 8.0，订单表有 500 万行，按用户查询要 20 秒，已经建了索引。"),
         ("集群里一个节点起不来", "三个节点的消息队列，重启之后 node2 一直连接超时，日志里是 leader election failed。"),
@@ -265,7 +271,9 @@ The dump of all tables, about 4 GB, as with `--now`.
 **Environment**
 PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager for TLS.""",
         ),
-        marks=pytest.mark.xfail(strict=True, reason="the gates of minilm-v6 and -v7 let it pass; that of minilm-v5 did not"),
+        marks=pytest.mark.xfail(
+            strict=True, reason="the gates of minilm-v6 and -v7 let it pass; that of minilm-v5 did not"
+        ),
     ),
 ]
 

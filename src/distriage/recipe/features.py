@@ -1,7 +1,7 @@
 """Sparse features of a report: hashed word 1- and 2-grams. Pure.
 
-They let the model read a report beyond the encoder's window, up to 24,000 characters, and remember rare words (an option's name, an
-error code) that sub-word pieces blur. Hashing (Weinberger et al., 2009) needs no vocabulary file.
+They let the model read a report beyond the encoder's window, up to 24,000 characters, and remember rare words (an
+option's name, an error code) that sub-word pieces blur. Hashing (Weinberger et al., 2009) needs no vocabulary file.
 """
 
 from __future__ import annotations
