@@ -94,7 +94,9 @@ def test_the_head_equals_scikit_learn_on_the_same_features(config: Config, view:
     features = tfidf.fit_transform(feature_matrix(RECORDS)[:, view * HASH_BUCKETS : (view + 1) * HASH_BUCKETS])
     numbers = np.array([label_numbers(one, TAXONOMY) for one in RECORDS])
     for i, axis in enumerate(TAXONOMY.axes):
-        fitted = LogisticRegression(C=10, class_weight="balanced", max_iter=200, tol=config.sparse.tolerance).fit(features, numbers[:, i])
+        fitted = LogisticRegression(C=10, class_weight="balanced", max_iter=200, tol=config.sparse.tolerance).fit(
+            features, numbers[:, i]
+        )
         scores = fitted.decision_function(features)
         found = logits[axis][:, fitted.classes_]
         assert np.ptp(scores) > 1
