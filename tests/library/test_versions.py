@@ -1,0 +1,78 @@
+"""The framework that a report is about, and the versions that it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.environment import find_facts
+from distriage.versions import FRAMEWORKS
+
+
+@pytest.mark.parametrize("name", list(FRAMEWORKS))
+def test_every_framework_is_known_with_its_version(name: str) -> None:
+    facts = find_facts("", f"It fails with {name} 1.2.3")
+    assert (facts.framework, facts.framework_version) == (FRAMEWORKS[name], "1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "framework", "version"),
+    [
+        ("Megatron-LM with DeepSpeed", "DeepSpeed 0.14 hangs", "Megatron-LM", None),
+        ("[vLLM] hang", "", "vLLM", None),
+        ("It hangs", "Ray 2.9 with vLLM 0.8.5, and vLLM alone", "vLLM", "0.8.5"),
+        ("[Bug]: vLLM 0.8.5 crashes with Ray", 'File "/dist-packages/ray/_private/worker.py"\n' * 4, "vLLM", "0.8.5"),
+        ("It hangs", "DeepSpeed 0.15\n" + 'File "/site-packages/accelerate/x.py"\n' * 4, "DeepSpeed", "0.15"),
+        ("It hangs", 'File "C:\\site-packages\\accelerate\\x.py"', "Accelerate", None),
+        ("It hangs", 'File "/site-packages/ray/_private/worker.py"', "Ray", None),
+        (
+            "It hangs",
+            "We use DDP to accelerate training; it should accelerate it, but cannot accelerate",
+            "PyTorch DDP",
+            None,
+        ),
+        ("It hangs", "Why does accelerate 0.33 hang", "Accelerate", "0.33"),
+        ("It hangs", "I had to accelerate launch it", "Accelerate", None),
+        ("DDP hangs", "Lightning 2.1, strategy ddp, ddp and ddp", "Lightning", "2.1"),
+        ("FSDP hangs", "DeepSpeed 0.14 does not, commit 3c1f2b0a", "PyTorch FSDP", None),
+        ("FSDP hangs, DeepSpeed does not", "DeepSpeed 0.14", "PyTorch FSDP", None),
+        ("Lightning with DDP hangs", "DDP, DDP", "Lightning", None),
+        ("It hangs", "With FSDP and FSDP; DeepSpeed 0.14 does not", "DeepSpeed", "0.14"),
+    ],
+)
+def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
+    title: str, body: str, framework: str, version: str | None
+) -> None:
+    facts = find_facts(title, body)
+    assert (facts.framework, facts.framework_version) == (framework, version)
+
+
+def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
+    assert find_facts("", "f\u017fdp hangs").framework == "PyTorch FSDP"
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        ("- PyTorch version (GPU?): 2.4.1+cu121 (True)", "torch", "2.4.1+cu121"),
+        ("vllm/vllm-openai:v0.6.3", "framework_version", "0.6.3"),
+        ("rayproject/ray:2.9.0-gpu", "framework_version", "2.9.0"),
+        ("pytorch/pytorch:2.3.0-cuda12.1-cudnn8-devel", "torch", "2.3.0"),
+        ("pytorch/pytorch:2.3.0-cuda12.1-cudnn8-devel", "cuda", "12.1"),
+        ("vLLM API server version 0.6.3.post1", "framework_version", "0.6.3.post1"),
+        ("RCCL 2.21.5", "nccl", "RCCL 2.21.5"),
+        ("Megatron-LM, branch core_r0.9.0", "framework_version", "0.9.0"),
+        ("Megatron-LM commit ID: 3c1f2b0a", "framework_version", "commit 3c1f2b0a"),
+        ("Megatron hangs\n- commit 3c1f2b0a", "framework_version", "commit 3c1f2b0a"),
+        ("Megatron hangs at line 3 of train.py, which is of that script's commit 3c1f2b0a", "framework_version", None),
+        ("CUDA 12.1 on the old machine, here torch 2.7.1+cu128", "cuda", "12.8"),
+        ("A100x8", "gpu_model", "A100"),
+        ("sliding windows", "os", None),
+        ("larger windows of 4096", "os", None),
+        ("on windows", "os", "windows"),
+        ("在 windows 上", "os", "windows"),
+        ("windows 11", "os", "windows 11"),
+        ("Windows", "os", "Windows"),
+    ],
+)
+def test_the_spellings_of_templates_and_images_are_read(text: str, fact: str, value: str | None) -> None:
+    assert find_facts("", text).stated().get(fact) == value
