@@ -40,17 +40,22 @@ def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxon
     return {name: frozenset(pairs) for name, pairs in meaning.items()}
 
 
+def named(extra: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """The (axis, label) pairs that `extra` names; `make_mapping` says what is wrong with it."""
+    targets = (entry.rpartition("=")[2].strip().partition(":") for entry in extra)
+    return frozenset((axis, label) for axis, _, label in targets)
+
+
 def never_set(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> frozenset[tuple[str, str]]:
     """The (axis, label) pairs of the axes labelled here that the configuration never sets, but for those that `extra`
     names (see `make_mapping`): whoever names one wants to see it.
     """
-    asked = {tuple(entry.rpartition("=")[2].strip().split(":", 1)) for entry in extra}
     return frozenset(
         (axis.id, label_id)
         for axis in resolve(config, taxonomy).labelled()
         for label_id, label in axis.labels.items()
-        if label.off is not None and (axis.id, label_id) not in asked
-    )
+        if label.off is not None
+    ) - named(extra)
 
 
 def unused(extra: Sequence[str], labels: Iterable[str]) -> list[str]:

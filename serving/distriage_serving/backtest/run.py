@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.github import Client
 from distriage.history import read_history
-from distriage_serving.backtest.mapping import make_mapping, never_set
+from distriage_serving.backtest.mapping import make_mapping, named, never_set
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
 from distriage_serving.github.files import read_config
@@ -89,5 +89,5 @@ def backtest(
 
 def _axes(config: RepositoryConfig, extra: Sequence[str], classifier: Classifier) -> tuple[str, ...]:
     """Those that the configuration labels, and those that `extra` names."""
-    named = {entry.rpartition("=")[2].strip().partition(":")[0] for entry in extra}
-    return tuple(axis for axis in classifier.bundle.taxonomy.axes if config.axis(axis) is not None or axis in named)
+    asked = {axis for axis, _ in named(extra)}
+    return tuple(axis for axis in classifier.bundle.taxonomy.axes if config.axis(axis) is not None or axis in asked)

@@ -112,6 +112,8 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
 def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Said | None) -> Match | None:
     """What a label may stand for: by what the model says of its issues, else by its name, else by its description."""
     seen = _by_issues(label, said) if said is not None else None
+    if _words(label.name).startswith(" not "):  # "not a bug" is what became of one
+        return seen
     named = _by_words(label, label.name, taxonomy, 2.0, "the name says so")
     if named is not None:
         return Match(label, named.axis, named.ours, named.strength, f"{named.why}{_support(named, said)}")
@@ -126,8 +128,6 @@ def _words(text: str) -> str:
 
 def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float, why: str) -> Match | None:
     words = _words(text)
-    if words.startswith((" not ", " no ")):  # "not a bug" is what became of one
-        return None
     best: tuple[int, str, str] | None = None
     for axis in taxonomy.axes.values():
         for ours in axis.label_ids:

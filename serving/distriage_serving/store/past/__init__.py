@@ -159,8 +159,8 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
     if known is None:
         return
     changed = update(PastRow).where(*this).execution_options(synchronize_session=False)
-    told_at = told.updated_at if told.updated_at is not None else 0.0
-    values: dict[str, object] = {"updated_at": max(told_at, known.updated_at) if told.updated_at is not None else 0.0}
+    told_at = told.updated_at or 0.0
+    values: dict[str, object] = {"updated_at": 0.0 if told.updated_at is None else max(told_at, known.updated_at)}
     if told.state not in {"open", "closed"}:
         values |= {"title": "", "url": "", "closed_by": "", "digest": "", "fingerprint": None}
     else:
