@@ -10,7 +10,18 @@ import pytest
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
-from distriage.own.features import AXES_WEIGHT, TITLE, VIEW_WEIGHTS, Reading, Scales, reading_of, title_grams
+from distriage.own.features import (
+    AXES_WEIGHT,
+    OPENING,
+    OPENING_CHARS,
+    TITLE,
+    VIEW_WEIGHTS,
+    Reading,
+    Scales,
+    form_answers,
+    reading_of,
+    title_grams,
+)
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import prepare
@@ -51,6 +62,36 @@ def test_the_title_s_characters_are_a_view_that_weighs_less_than_the_words() -> 
     scales = Scales.fitted([reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1])] * 2)
     _, values = scales.words(reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1]))
     assert values == pytest.approx([1, VIEW_WEIGHTS[TITLE]])
+
+
+@pytest.mark.parametrize(
+    ("filed", "same"),
+    [
+        ("### Issue type\n\nBug\n\n### Version\n\n2.1", "### issue type\nBUG"),
+        ("**Kind:**\nquestion\n" + "a long line of prose " * 9, "**kind:**\nquestion"),
+        ("Kind: bug", "- **kind:** bug"),
+        ("- [ ] docs\n- [x] a bug of the API", "- [X] A bug of the API"),
+    ],
+)
+def test_a_form_s_answers_count_whole_however_they_are_written(filed: str, same: str) -> None:
+    assert form_answers(filed).keys() >= form_answers(same).keys() and len(form_answers(same)) == 1
+
+
+@pytest.mark.parametrize(
+    "filed",
+    ["", "### What happened\n\n### Version", "### What happened\n" + "w" * 61, "- [ ] docs", "key:", "in a/b.py:3: x"],
+)
+def test_what_is_no_short_answer_is_not_taken_for_one(filed: str) -> None:
+    assert not form_answers(filed)
+
+
+def test_the_words_that_a_report_opens_with_are_a_view() -> None:
+    opened = [
+        {*reading_of(prepare("t", body), Prediction("m", {}, vector=np.ones(2, np.float32))).ids.tolist()}
+        for body in ("enhancement: " + "x" * OPENING_CHARS, "x" * OPENING_CHARS + " enhancement: x")
+    ]
+    first, later = ({bucket for bucket in ids if bucket // HASH_BUCKETS == OPENING} for ids in opened)
+    assert len(first) == 3 and len(later) == 1  # two words and their pair; one
 
 
 def test_the_dense_blocks_are_centred_and_weighed() -> None:

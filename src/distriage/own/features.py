@@ -1,32 +1,43 @@
 """A report -> the numbers that heads for a repository's own labels read. Pure; the same in fitting and in serving.
 
-Three blocks. Hashed n-grams as TF-IDF, of the words of each view (`recipe.features`) and of the title's characters:
-each view has a fixed length, and only buckets that several reports had count. The mean vector of the encoder's last
-layer but one, centred, of length 1: the last layer has turned to our axes (training/LOG.md). What the model says on its
-own axes, as standardized log-probabilities.
+Three blocks. Hashed n-grams as TF-IDF, of the words of each view (`recipe.features`), of the title's characters, of
+what was answered in the tracker's form, and of the words that a report opens with: each view has a fixed length, and
+only buckets that several reports had count. The mean vector of the encoder's last layer but one, centred, of length 1:
+the last layer has turned to our axes (training/LOG.md). What the model says on its own axes, as standardized
+log-probabilities.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
+from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features, word_grams
 from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 
-TITLE = VIEWS  # the view behind those of the words: many trackers' titles begin with a label, such as `[Bug]:`
-OWN_VIEWS = VIEWS + 1
-VIEW_WEIGHTS = np.array([1.0] * VIEWS + [0.5])  # lengths of their blocks
+# The views behind those of the words. Many trackers' titles begin with a label, such as `[Bug]:`; others ask for it in
+# their form, often first.
+TITLE, FORM, OPENING = range(VIEWS, VIEWS + 3)
+OWN_VIEWS = VIEWS + 3
+VIEW_WEIGHTS = np.array([1.0] * VIEWS + [0.5] * 3)  # lengths of their blocks
 TITLE_GRAMS = (3, 4)  # characters
+OPENING_CHARS = 200  # of the body
 AXES_WEIGHT = 0.5  # typical length of the block of log-probabilities
 LEAST_REPORTS = 2  # that must have a bucket
 _LEAST_PROBABILITY = 1e-6
+# Of a stripped line in lower case.
+_HEADING = re.compile(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
+_TICKED = re.compile(r"[-*] \[x\] .{3}")
+_KEY = re.compile(r"[a-z][a-z /_-]{2,40}")
+_ANSWER_CHARS = 60
 
 Floats = NDArray[np.floating]
 
@@ -50,12 +61,19 @@ class Reading:
 def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
     """Of a report and what the model says of it."""
     ids, counts = all_features(report)
-    title = title_grams(report.title)
+    body = report.filed.partition("\n")[2]
+    for view, found in (
+        (TITLE, title_grams(report.title)),
+        (FORM, form_answers(body)),
+        (OPENING, word_grams(body[:OPENING_CHARS])),
+    ):
+        ids += [view * HASH_BUCKETS + bucket for bucket in sorted(found)]
+        counts += [float(found[bucket]) for bucket in sorted(found)]
     vector = prediction.penultimate if len(prediction.penultimate) else prediction.vector  # an older graph
     probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
     return Reading(
-        np.asarray([*ids, *(TITLE * HASH_BUCKETS + bucket for bucket in sorted(title))], np.int64),
-        np.asarray([*counts, *(float(title[bucket]) for bucket in sorted(title))], np.float64),
+        np.asarray(ids, np.int64),
+        np.asarray(counts, np.float64),
         np.asarray(vector, np.float32),
         np.log(np.maximum(np.asarray(probabilities, np.float32), _LEAST_PROBABILITY)),
     )
@@ -63,13 +81,39 @@ def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
 
 def title_grams(title: str) -> Counter[int]:
     """Bucket -> how often it occurs: hashed runs of characters within the words of a title, each between two blanks."""
-    counts: Counter[int] = Counter()
-    for word in title.lower().split():
-        between = f" {word} "
-        for size in TITLE_GRAMS:
-            runs = (between[start : start + size] for start in range(max(1, len(between) - size + 1)))
-            counts.update(crc32(run.encode("utf-8", "replace")) % HASH_BUCKETS for run in runs)
-    return counts
+    between = (f" {word} " for word in title.lower().split())
+    return _hashed(
+        word[start : start + size]
+        for word in between
+        for size in TITLE_GRAMS
+        for start in range(max(1, len(word) - size + 1))
+    )
+
+
+def form_answers(body: str) -> Counter[int]:
+    """Bucket -> how often it occurs: hashed questions of a form, each whole and with its answer.
+
+    A heading and the short line below it, `key: value`, and ticked boxes.
+    """
+    lines = [stripped for line in body.lower().split("\n") if (stripped := line.strip())]
+    return _hashed(_answers(lines))
+
+
+def _answers(lines: Sequence[str]) -> Iterator[str]:
+    for question, answer in pairwise(lines):
+        if _HEADING.fullmatch(question) and len(answer) <= _ANSWER_CHARS and not _HEADING.fullmatch(answer):
+            yield f"{question}={answer}"
+    for line in lines:
+        if _TICKED.match(line):
+            yield line
+        key, _, value = line.partition(":")
+        key, value = key.strip("-* "), value.strip("* ")
+        if 0 < len(value) <= _ANSWER_CHARS and _KEY.fullmatch(key):
+            yield f"{key}={value}"
+
+
+def _hashed(runs: Iterable[str]) -> Counter[int]:
+    return Counter(crc32(run.encode("utf-8", "replace")) % HASH_BUCKETS for run in runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +140,7 @@ class Scales:
         """Fit.
 
         Args:
-            views: Of the n-grams: 0 is the report as cleaned, 1 as filed, 2 the title's characters.
+            views: Of the n-grams: 0 is the report as cleaned, 1 as filed; `TITLE`, `FORM`, `OPENING`.
             dense: With the blocks of the encoder.
         """
         frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)

@@ -30,7 +30,7 @@ from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
 from distriage.validation import first_fault
 
-OWN_FORMAT = 4
+OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")

@@ -43,9 +43,14 @@ def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
 
 def filed_features(report: ModelInput) -> tuple[list[int], list[float]]:
     """The same of the report as filed, without fields."""
+    return _most_frequent(word_grams(report.filed))
+
+
+def word_grams(text: str) -> Counter[int]:
+    """Bucket -> how often it occurs: the words and pairs of words of a text."""
     counts: Counter[int] = Counter()
-    _count(counts, report.filed)
-    return _most_frequent(counts)
+    _count(counts, text)
+    return counts
 
 
 def all_features(report: ModelInput) -> tuple[list[int], list[float]]:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from distriage.own.features import Reading, Scales
+from distriage.own.features import OWN_VIEWS, Reading, Scales
 from distriage_training.learn.thresholds import Promise, Threshold, find_threshold
 
 FIRST_SHARE = 0.4  # of the issues, that no heads are asked about: the first ones are fitted on them
@@ -46,7 +46,7 @@ class Kind:
     contrast: float = 0.0
 
 
-JOINED = Kind("encoder and words", (0, 1, 2), True, 5.0, contrast=0.5)
+JOINED = Kind("encoder and words", tuple(range(OWN_VIEWS)), True, 5.0, contrast=0.5)
 WORDS = Kind("TF-IDF", (1,), False, 10.0)  # the report as filed, word 1- and 2-grams
 KINDS = (JOINED, WORDS)
 
