@@ -9,6 +9,17 @@ from typing import Final
 from distriage.errors import InputError
 
 REPOSITORY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
+# Repositories that moved: the same thread has two names. Lower case; old -> new.
+RENAMED: Final = {
+    "microsoft/deepspeed": "deepspeedai/deepspeed",
+    "microsoft/deepspeedexamples": "deepspeedai/deepspeedexamples",
+    "microsoft/deepspeed-mii": "deepspeedai/deepspeed-mii",
+    "microsoft/megatron-deepspeed": "deepspeedai/megatron-deepspeed",
+    "pytorchlightning/pytorch-lightning": "lightning-ai/pytorch-lightning",
+    "pytorch/fairseq": "facebookresearch/fairseq",
+    "nvidia/nemo": "nvidia-nemo/speech",
+    "uber/horovod": "horovod/horovod",
+}
 _REFERENCE: Final = re.compile(
     r"^(?:(?:https?://)?[\w.-]+/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
@@ -36,3 +47,9 @@ def parse_reference(text: str) -> IssueReference:
     if match is None:
         raise InputError(f"--issue {text!r}: expected owner/repo#number or the issue's URL")
     return IssueReference(match["repository"], int(match["number"]))
+
+
+def thread_key(identifier: str) -> str:
+    """The same string for all names of one thread."""
+    repository, _, number = identifier.lower().partition("#")
+    return f"{RENAMED.get(repository, repository)}#{number}"

@@ -30,6 +30,7 @@ from distriage.errors import BundleError
 from distriage.reading import ReadReport
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import ModelInput
+from distriage.references import thread_key
 from distriage.types import Prediction
 
 INDEX_FORMAT = 2
@@ -93,7 +94,7 @@ class Similar:
             (str(i), _web_page(str(url)), str(title), " ".join(map(str, note)))
             for i, url, title, *note in json.loads(str(arrays["records"]))
         ]
-        self._places = {record[0].lower(): row for row, record in enumerate(self._records)}
+        self._places = {thread_key(record[0]): row for row, record in enumerate(self._records)}
         self._labels = np.asarray(arrays["labels"], np.int64)
         self._idf = np.asarray(arrays["idf"], np.float64)
         self._starts = np.asarray(arrays["starts"], np.int64)
@@ -133,7 +134,7 @@ class Similar:
         scores = (self._shared_words(known.input) + LABEL_WEIGHT * self._label_agreement(prediction)) / (
             1 + LABEL_WEIGHT
         )
-        own = self._places.get(known.report.id.lower())
+        own = self._places.get(thread_key(known.report.id))
         order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + 1] if row != own]
         return [self._neighbour(row, float(scores[row])) for row in order[:k]]
 

@@ -18,6 +18,7 @@ from distriage.classifier import Classifier
 from distriage.errors import BundleError
 from distriage.reading import read
 from distriage.recipe.features import HASH_BUCKETS
+from distriage.references import RENAMED
 from distriage.similar import INDEX_FORMAT, LABEL_WEIGHT, Similar
 from distriage.types import AxisScores, IssueReport, Prediction
 from distriage_training.corpus.load import known_issues
@@ -104,6 +105,13 @@ def test_as_many_as_asked_for_and_never_the_report_itself(similar: Similar) -> N
     for k, expected in ((1, 1), (3, 3), (50, 3)):
         found = similar.nearest(report, k)
         assert len(found) == expected and 1 not in numbers(found)
+
+
+def test_the_report_itself_is_known_by_its_repository_s_old_name(
+    similar: Similar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RENAMED, "old/name", "own/repo")
+    assert 1 not in numbers(similar.nearest(read(IssueReport(ISSUES[0].title, ISSUES[0].body, "Old/Name#1")), 50))
 
 
 def test_only_restated_titles_are_in_the_file(indexed_bundle: Path) -> None:

@@ -13,11 +13,15 @@ import pytest
 from distriage.bundle import thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import InputError
+from distriage.history import PastIssue
+from distriage.references import RENAMED
 from distriage_serving.backtest.mapping import make_mapping, truth_of
+from distriage_serving.backtest.replay import replay
 from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.configuration import RepositoryConfig
 
 from support.command_line import Command, Finished, assert_one_line
+from support.files import rewrite
 from support.github import GitHub
 from support.keyword_model import seal
 
@@ -202,9 +206,14 @@ def test_a_file_of_something_else_is_not_touched(run: Backtest, tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("double")
-def test_issues_that_the_model_was_trained_on_are_left_out(command: Command, toy_copy: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Owner/Repo", "new/name"])
+def test_issues_that_the_model_was_trained_on_are_left_out(
+    command: Command, toy_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name != "Owner/Repo":
+        monkeypatch.setitem(RENAMED, REPOSITORY.lower(), name)
     manifest = json.loads((toy_copy / "bundle.json").read_text(encoding="utf-8"))
-    (toy_copy / "trained-on.txt").write_text(thread_digest("Owner/Repo#1") + "\n", encoding="ascii")
+    (toy_copy / "trained-on.txt").write_text(thread_digest(f"{name}#1") + "\n", encoding="ascii")
     seal(toy_copy, manifest, ("trained-on.txt",))
     (tmp_path / "c.yml").write_text("axes: {symptom: true}\n", encoding="utf-8")
     output = tmp_path / "page.html"
@@ -220,8 +229,21 @@ def test_issues_that_the_model_was_trained_on_are_left_out(command: Command, toy
         "--output",
         output,
     )
-    assert done.out.startswith("symptom: labels 4 of 5 issues")
+    assert done.out.startswith("left out: 1 issues that the model was trained on\nsymptom: labels 4 of 5 issues")
     assert "Left out, because the model was trained on them: 1." in Page(output.read_text(encoding="utf-8")).text
+
+
+def test_where_the_bot_is_silent_whatever_the_threshold_nothing_is_said(toy_copy: Path) -> None:
+    manifest, taxonomy = json.loads((toy_copy / "bundle.json").read_text(encoding="utf-8")), toy_copy / "taxonomy.toml"
+    rewrite(taxonomy, taxonomy.read_bytes().replace(b"[axis.fix]", b"[axis.fix]\nneeds_detail = true"))
+    seal(toy_copy, manifest, ("taxonomy.toml",))
+    classifier = Classifier(toy_copy, threads=1)
+    bodies = ("hangs", f"hangs {' '.join(map('w{}'.format, 'abcdefghijklmn'))}")
+    issues = [PastIssue(number, "hangs", body, "", 0.0, (), False) for number, body in enumerate(bodies, 1)]
+    meaning = make_mapping(RepositoryConfig(), [], classifier.bundle.taxonomy)
+    thin, full = replay(classifier, REPOSITORY, issues, meaning, frozenset(), lambda _: None).items
+    assert not thin.said["fix"].applies and not thin.said["fix"].modes
+    assert full.said["fix"].applies and full.said["fix"].modes and thin.said["symptom"].applies
 
 
 @pytest.mark.parametrize(

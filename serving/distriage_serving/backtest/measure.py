@@ -24,8 +24,8 @@ class Said:
     """What the model says of an issue on one axis.
 
     Attributes:
-        applies: False: nothing is said, since the axis does not apply to what the model takes the issue for, or the
-            configuration never sets the label.
+        applies: False: nothing is said, whatever the threshold, since the axis does not apply to what the model takes
+            the issue for, the issue is of another field or says too little, or the configuration never sets the label.
         modes: The modes in which the label would be given.
     """
 

@@ -10,9 +10,10 @@ from distriage.bundle import thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
-from distriage.policy import decide
-from distriage.reading import check_report
-from distriage.types import IssueReport, Mode, Outcome, Prediction
+from distriage.policy import SILENCES, decide
+from distriage.reading import ReadReport, read
+from distriage.references import thread_key
+from distriage.types import IssueReport, Mode, Outcome
 from distriage_serving.backtest.mapping import Meaning, truth_of
 from distriage_serving.backtest.measure import Replayed, Said
 
@@ -52,23 +53,19 @@ def replay(
     """
     bundle = classifier.bundle
     known = bundle.trained_on or frozenset()
-    seen = {issue.number for issue in issues if thread_digest(f"{repository}#{issue.number}") in known}
+    seen = {issue.number for issue in issues if thread_digest(thread_key(f"{repository}#{issue.number}")) in known}
     by_bots = {issue.number for issue in issues if issue.by_bot} - seen
-    todo, unreadable = [], 0
+    items: list[Replayed] = []
+    unreadable = 0
     for issue in issues:
         if issue.number in seen or issue.number in by_bots:
             continue
-        report = IssueReport(title=issue.title, body=issue.body, id=f"{repository}#{issue.number}")
         try:
-            check_report(report)
+            report = read(IssueReport(issue.title, issue.body, f"{repository}#{issue.number}"))
         except InputError:
             unreadable += 1
-        else:
-            todo.append((issue, report))
-    items = []
-    for issue, report in todo:
-        said = _said(classifier, classifier.predict(report), never)
-        items.append(Replayed(issue, said, truth_of(issue.labels, meaning)))
+            continue
+        items.append(Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning)))
         progress(len(items))
     return Replay(
         tuple(items),
@@ -79,9 +76,11 @@ def replay(
     )
 
 
-def _said(classifier: Classifier, prediction: Prediction, never: frozenset[tuple[str, str]]) -> Mapping[str, Said]:
-    bundle = classifier.bundle
-    decisions = {mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode) for mode in Mode}
+def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str, str]]) -> Mapping[str, Said]:
+    bundle, prediction = classifier.bundle, classifier.predict(report)
+    decisions = {
+        mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, thin=report.is_thin) for mode in Mode
+    }
     said = {}
     for axis, decision in decisions[Mode.BEST].items():
         given = frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY)
@@ -89,7 +88,7 @@ def _said(classifier: Classifier, prediction: Prediction, never: frozenset[tuple
         said[axis] = Said(
             label=decision.label,
             probability=decision.probability,
-            applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE,
+            applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE and decision.reason not in SILENCES,
             modes=given if may_be_set else frozenset(),
         )
     return said

@@ -56,6 +56,8 @@ def backtest(
         console = Console(stderr=True, highlight=False)
         client = Client(token_of_environment(), max_wait_s=math.inf)
         result = run(client, Classifier(model), repository, options, console)
+        if result.replay.trained_on:
+            typer.echo(f"left out: {result.replay.trained_on} issues that the model was trained on")
         for axis in result.axes:
             tally = measure(axis, result.replay.items).modes[Mode.BALANCED]
             right = (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from distriage.bundle import thread_digest
 from distriage.errors import CorpusError
+from distriage.references import RENAMED, thread_key
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import RENAMED, thread_key
 
 DIGESTS = "text_sha256.jsonl"  # beside annotations.jsonl: id, sha256
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl
 
@@ -25,17 +26,6 @@ SECOND_READER = "second-reader"  # origin and source of the labels that a second
 PARTIAL = frozenset({FEEDBACK, SECOND_READER})  # origins whose records may label single axes; readings outrank them
 UNLABELLED = -100  # PyTorch's ignore index
 Evidence = Literal["stated", "inferred"]
-# Repositories that moved: the same thread has two names. Lower case; old -> new.
-RENAMED = {
-    "microsoft/deepspeed": "deepspeedai/deepspeed",
-    "microsoft/deepspeedexamples": "deepspeedai/deepspeedexamples",
-    "microsoft/deepspeed-mii": "deepspeedai/deepspeed-mii",
-    "microsoft/megatron-deepspeed": "deepspeedai/megatron-deepspeed",
-    "pytorchlightning/pytorch-lightning": "lightning-ai/pytorch-lightning",
-    "pytorch/fairseq": "facebookresearch/fairseq",
-    "nvidia/nemo": "nvidia-nemo/speech",
-    "uber/horovod": "horovod/horovod",
-}
 BUG_AXES = ("stage", "symptom", "cause", "fix")
 OWN_TEXTS = {"restated": "restated.jsonl", "generated": "generated.jsonl"}  # origin -> file beside annotations.jsonl
 
@@ -178,12 +168,6 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
             records.append((number, record))
         seen.setdefault(key, number)
     return records, problems
-
-
-def thread_key(identifier: str) -> str:
-    """The same string for all names of one thread."""
-    repository, _, number = identifier.lower().partition("#")
-    return f"{RENAMED.get(repository, repository)}#{number}"
 
 
 def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from distriage.errors import CorpusError
+from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import OWN_TEXTS, read_annotations, thread_key
+from distriage_training.corpus.records import OWN_TEXTS, read_annotations
 
 
 def own_texts(corpus: Path) -> list[Path]:

@@ -21,8 +21,9 @@ from transformers import TrainingArguments, set_seed
 
 from distriage.errors import ConfigError, CorpusError
 from distriage.recipe.text import prepare
+from distriage.references import thread_key
 from distriage_training.config import Config
-from distriage_training.corpus.records import read_annotations, thread_key
+from distriage_training.corpus.records import read_annotations
 from distriage_training.corpus.texts import read_texts
 from distriage_training.fit.batches import BucketSampler
 from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_token, save_encoder, special_tokens

@@ -23,12 +23,13 @@ from distriage.classifier import Classifier
 from distriage.errors import BundleError, CorpusError
 from distriage.intervals import outcome_of
 from distriage.recipe.text import prepare
+from distriage.references import thread_key
 from distriage.shipped import DEFAULT_FILE, MANIFEST, sha256_of
 from distriage.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.additions.reviews import labels_of, read_reviews
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, read_annotations, thread_key
+from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, read_annotations
 from distriage_training.measure import scoring
 from distriage_training.release.model_card import read_figures
 

@@ -16,12 +16,13 @@ from typing import Any
 
 from distriage.errors import CorpusError
 from distriage.records import BadRecord
+from distriage.references import thread_key
 from distriage.second_reader.bulk import Accepted, Asking, accepted, read_reports
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.types import IssueReport
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
-from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, read_annotations, thread_key
+from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, read_annotations
 
 _THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")
 

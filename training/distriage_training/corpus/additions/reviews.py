@@ -20,11 +20,12 @@ from pydantic import ValidationError
 
 from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord, own_label
+from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, read_annotations, thread_key
+from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, read_annotations
 
 VALIDATION_SHARE = 0.2
 

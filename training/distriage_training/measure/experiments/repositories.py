@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.errors import CorpusError
+from distriage.references import thread_key
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import thread_key
 from distriage_training.measure.experiments.linear import EVERYTHING, AxisScores, Linear
 
 MIN_REPORTS = 20  # validation reports of a repository that is left out
