@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 # Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
 # begins after every 700 new objects and repeats at exit.
 GC_THRESHOLD = 50_000
+FULL = (errno.ENOSPC, errno.EDQUOT)
 atexit.register(gc.freeze)
 
 
@@ -136,8 +139,11 @@ def classify(
 
             begin(sources)  # what workers are forked from, which imports what follows
         from distriage.engine.answers import Settings
+        from distriage.engine.output import check_apart
         from distriage.engine.run import Items, run_cluster, run_local
 
+        if output is not None:
+            check_apart(output, sources)
         settings = Settings(model, mode, explain, similar, own)
         console = Console(stderr=True, highlight=False)
         if engine is Engine.RAY and output is not None:
@@ -291,6 +297,12 @@ def main() -> None:
         build_app(sys.argv[1] if sys.argv[1:] else "")()
     except DistriageError as error:
         say(str(error))
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        say(f"standard output: cannot be written: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at the end
         sys.exit(2)
     except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)

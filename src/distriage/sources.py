@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,17 +16,20 @@ from distriage.reading import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
 from distriage.types import IssueReport
 
+MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are of another encoding
+MAX_TORN = 6  # bytes, of one character at each end
 _FENCES = ("```", "~~~")
+_NO_JSON = object()
 
 
 def read_report(path: str, title: str | None = None) -> IssueReport:
     """Read one report from a file or, with `-`, from standard input.
 
     A JSON object with `title` and `body` is read as GitHub's API gives it. Plain text and Markdown: the first line is
-    the title, unless `title` is given; of one that is too long for a title, the beginning is.
+    the title; of one that is too long for a title, the beginning is. `title` is the title, where it is given.
 
     Raises:
-        InputError: missing, closed, too large, binary, not UTF-8, empty, or JSON without a title.
+        InputError: missing, closed, too large, binary, not UTF-8, empty, JSON without a title, or several reports.
     """
     name = "standard input" if path == "-" else path
     text = _decode(_read_bytes(path, name), name)
@@ -32,14 +38,15 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
             f"{name}: empty; expected {'a report' if title is None else 'the body that --title goes with'}"
         )
     is_json = path.lower().endswith(".json")
-    if is_json or (title is None and text.lstrip().startswith("{")):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
-            if is_json:
-                raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`") from None
-        else:
-            return report_of(value, name)
+    if is_json or (title is None and text.lstrip().startswith(("{", "["))):
+        value = _parse(text)
+        if is_json and value is _NO_JSON:
+            raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`")
+        if is_json or isinstance(value, dict):
+            report = report_of(value, name)
+            return report if title is None else replace(report, title=title)
+        if _are_reports(value if isinstance(value, list) else list(map(_parse, text.split("\n", 2)[:2]))):
+            raise InputError(f"{name}: several reports; expected one, or a FILE.jsonl with one a line")
     if title is not None:
         return IssueReport(title=title, body=text, id=path)
     first, _, rest = text.lstrip().partition("\n")
@@ -49,6 +56,17 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
     if len(heading) > MAX_TITLE_CHARS:  # a paragraph: all of it is read in the body
         return IssueReport(title=heading[:MAX_TITLE_CHARS], body=text, id=path)
     return IssueReport(title=heading, body=rest, id=path)
+
+
+def _parse(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
+        return _NO_JSON
+
+
+def _are_reports(values: Sequence[object]) -> bool:
+    return bool(values) and all(isinstance(one, dict) and "title" in one for one in values)
 
 
 def _read_bytes(path: str, name: str) -> bytes:
@@ -71,19 +89,25 @@ def _bounded(stream: BinaryIO, name: str, path: str) -> bytes:
     if len(content) > MAX_REPORT_BYTES:
         raise InputError(
             f"{name}: more than {MAX_REPORT_BYTES:,} bytes; give the end of a long log: "
-            f"tail -c 60000 {shlex.quote(path)} | distriage classify --title '...' - "
+            f"tail -c 20000 {shlex.quote(path)} | distriage classify --title '...' - "
             "(for many reports use a .jsonl file)"
         )
     return content
 
 
 def _decode(content: bytes, name: str) -> str:
+    """The text, with a mark for each byte that is none: `tail -c` cuts characters, and logs hold stray bytes."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as PowerShell's `>` writes
+        return content.decode("utf-16", "replace")
     if b"\0" in content[:8192]:
         raise InputError(f"{name}: binary data; expected text in UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not valid UTF-8 at byte {error.start}; expected text in UTF-8") from None
+        text = content.decode("utf-8-sig", "replace")
+        if text.count("\ufffd") > max(MAX_STRAY_SHARE * len(text), MAX_TORN):
+            raise InputError(f"{name}: not valid UTF-8 at byte {error.start}; expected text in UTF-8") from None
+        return text
 
 
 def report_of(value: object, name: str) -> IssueReport:

@@ -24,7 +24,7 @@ from support.files import rewrite
         ("a.md", b"", "a.md: empty; expected a report"),
         ("a.md", b"#\n", "a.md: empty; expected a title or a body"),
         ("a.md", b"\x7fELF\x02\x01\x01\0\0\0", "a.md: binary data; expected text in UTF-8"),
-        ("a.md", b"It hangs \xff", "a.md: not valid UTF-8 at byte 9"),
+        ("a.md", b"It hangs" + b"\xff" * 7, "a.md: not valid UTF-8 at byte 8"),
         pytest.param("a.md", b"x" * (2 * MAX_REPORT_BYTES), "a.md: more than 1,048,576 bytes", id="large"),
         ("a.json", b"{", "a.json: not valid JSON"),
         ("a.json", b"[]", "a.json: expected a JSON object with `title` and `body`, found list"),
@@ -83,7 +83,7 @@ def test_words_in_place_of_a_file_are_answered_with_the_pipe_that_they_need(clas
 def test_a_log_that_is_too_long_is_answered_with_what_cuts_it(classify: Command, tmp_path: Path) -> None:
     log = tmp_path / "my train.log"
     log.write_bytes(b"x" * (MAX_REPORT_BYTES + 1))
-    assert_one_line(classify(log), f"tail -c 60000 '{log}' | distriage classify --title '...' -")
+    assert_one_line(classify(log), f"tail -c 20000 '{log}' | distriage classify --title '...' -")
 
 
 def test_a_person_who_types_nothing_is_told_what_is_waited_for(

@@ -73,6 +73,19 @@ def test_a_run_goes_on_where_it_was_killed(command: Command, batch: Path, keywor
     assert_one_line(refused, "holds an unfinished run; pass --resume")
     assert command("classify", batch, *options, "--output", output, "--resume").code == 0
     assert output.read_bytes() == whole and not part.exists()
+    again = command("classify", batch, *options, "--output", output, "--resume", "--mode", "precise")
+    assert again.code == 0 and "out.jsonl: complete already" in again.err and output.read_bytes() == whole
+
+
+def test_an_input_is_not_written_over(command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path) -> None:
+    before, link = batch.read_bytes(), tmp_path / "link.jsonl"
+    link.symlink_to(batch)
+    for output in (batch, link):
+        done = command("classify", batch, "--model", keyword_bundle, "--output", output)
+        assert_one_line(done, "the input, which would be lost; expected another file")
+    made = command("similar", "index", batch, "--output", link, "--model", keyword_bundle)
+    assert_one_line(made, "the input, which would be lost")
+    assert batch.read_bytes() == before
 
 
 def test_a_run_does_not_go_on_with_other_input(

@@ -45,6 +45,19 @@ def test_the_program_ends_bad_input_in_one_line(keyword_bundle: Path, tmp_path: 
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [("taxonomy", "--json"), ("classify",)])
+def test_a_full_disk_is_said_in_one_line(keyword_bundle: Path, words: tuple[str, ...]) -> None:
+    options = ("--model", keyword_bundle) if words[0] == "classify" else ()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [PROGRAM, *words, *options], input=REPORT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert_one_line(
+        Finished(done.returncode, "", done.stderr), "standard output: cannot be written: No space left on device"
+    )
+
+
 def test_a_file_whose_name_is_not_utf8(keyword_bundle: Path, tmp_path: Path, schema: dict[str, Any]) -> None:
     name = os.fsencode(tmp_path) + b"/r\xff.md"
     try:

@@ -70,6 +70,42 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "title", "body"),
+    [
+        ("It hangs\nbody".encode("utf-16"), "It hangs", "body"),
+        ("█ 57%\n[rank3] timeout █".encode()[1:-1], "\ufffd\ufffd 57%", "[rank3] timeout \ufffd"),
+        (b"It hangs\n" + b"step 1 done\n" * 99 + b"\xff\xfe" * 5, "It hangs", "step 1 done\n" * 99 + "\ufffd" * 10),
+    ],
+    ids=["PowerShell", "torn by tail", "stray bytes"],
+)
+def test_a_log_s_odd_bytes_do_not_refuse_it(tmp_path: Path, content: bytes, title: str, body: str) -> None:
+    report = read_report(write(tmp_path, content, "a.log"))
+    assert (report.title, report.body) == (title, body)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"number": 1, "title": "It hangs", "body": "b"}]',
+        '{"title": "It hangs"}\n{"title": "It crashes"}\n{"title": "It leaks"}\n',
+    ],
+)
+def test_several_reports_are_not_taken_for_one(tmp_path: Path, content: str) -> None:
+    with pytest.raises(InputError, match=r"several reports; expected one, or a FILE\.jsonl with one a line"):
+        read_report(write(tmp_path, content, "-reports"))
+
+
+@pytest.mark.parametrize("content", ["[rank0]: it hangs\n", "[1, 2]\n", '{"a": 1}\n{"b": 2}\n', "{\n"])
+def test_a_listing_that_looks_like_json_is_text(tmp_path: Path, content: str) -> None:
+    assert read_report(write(tmp_path, content, "a.log")).title == content.partition("\n")[0]
+
+
+def test_a_title_that_is_given_counts_for_json_too(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"title": "t", "body": "b"}', "a.json")
+    assert read_report(path, "It hangs") == IssueReport("It hangs", "b", path)
+
+
+@pytest.mark.parametrize(
     ("fields", "identifier"),
     [
         ({"id": "owner/repo#3"}, "owner/repo#3"),
@@ -100,9 +136,9 @@ def test_a_saved_answer_of_github_is_read(tmp_path: Path, github: GitHub) -> Non
         ("a.md", b" \n\t\n", "empty; expected a report"),
         ("a.json", b"", "empty; expected a report"),
         ("a.md", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary data; expected text in UTF-8"),
-        ("a.md", "It hangs".encode("utf-16"), "binary data; expected text in UTF-8"),
-        ("a.md", b"It hangs \xff here", "not valid UTF-8 at byte 9; expected text in UTF-8"),
-        ("a.md", "caf\xe9".encode("latin-1"), "not valid UTF-8 at byte 3; expected text in UTF-8"),
+        ("a.md", "It hangs".encode("utf-16-le"), "binary data; expected text in UTF-8"),
+        ("a.md", "训练卡住了训练卡住了".encode("gbk"), "not valid UTF-8 at byte 2; expected text in UTF-8"),
+        ("a.md", "caf\xe9 ".encode("latin-1") * 9, "not valid UTF-8 at byte 3; expected text in UTF-8"),
         ("a.md", b"x" * (MAX_REPORT_BYTES + 1), "more than 1,048,576 bytes"),
         ("a.md", b"x" * 2_000_000, "more than 1,048,576 bytes"),
         ("a.json", b'{"title": "t"', "not valid JSON; expected an object with `title` and `body`"),

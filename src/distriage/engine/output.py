@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -39,10 +39,11 @@ class Output:
                 `resume` or of other options.
         """
         self._path = Path(path)
-        self.part = self._path.with_name(f"{self._path.name}.part")
+        self.part = part_of(path)
         self._options = self._path.with_name(f"{self.part.name}.json")
-        if self._path.is_dir():
-            raise InputError(f"--output {path}: a folder; expected a file")
+        with _written(self._path):
+            if self._path.is_dir():
+                raise InputError(f"--output {path}: a folder; expected a file")
         if not is_output(path):
             raise InputError(
                 f"--output {path}: expected a name that ends in {', '.join(LINES)}, "
@@ -158,6 +159,29 @@ def _written(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+def part_of(path: str) -> Path:
+    """Where answers lie until a run is complete."""
+    return Path(f"{path}.part")
+
+
+def is_complete(path: str) -> bool:
+    """Whether a run has finished this file, and none has begun it anew."""
+    with _written(Path(path)):
+        return Path(path).is_file() and not part_of(path).exists()
+
+
+def check_apart(path: str, sources: Iterable[str]) -> None:
+    """Refuse to write over what is read.
+
+    Raises:
+        InputError: the output is one of the sources.
+    """
+    for source in sources:
+        with suppress(OSError):  # one of them is not there, or cannot be looked at
+            if Path(source).samefile(path):
+                raise InputError(f"--output {path}: the input, which would be lost; expected another file")
 
 
 def is_output(path: str) -> bool:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from distriage.engine import cluster, local
 from distriage.engine.answers import Item, Settings, checked, run_options
-from distriage.engine.output import Output
+from distriage.engine.output import Output, is_complete
 from distriage.errors import InputError
 from distriage.reading import check_report
 from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records, size_of
@@ -68,11 +68,17 @@ def run_local(
 ) -> None:
     """Answer on this machine, to a file or to standard output.
 
+    Args:
+        resume: Go on with an unfinished run; where the output is complete, nothing is left to do.
+
     Raises:
         BundleError: the model or the own labels are missing or damaged; nothing is written then.
         InputError: a file cannot be read or written, or it or an option is not what the run began with.
         DistriageError: a worker died.
     """
+    if resume and output is not None and is_complete(output):
+        say(f"{output}: complete already; without --resume it is written anew")
+        return
     settings, bundle = checked(settings)
     options = run_options(settings, bundle)
     with (

@@ -35,10 +35,12 @@ def index_(
 ) -> None:
     """Index a repository's own issues: title, words, vector, state, address, and what closed them."""
     from distriage.classifier import Classifier
+    from distriage.engine.output import check_apart
     from distriage.past.build import build_index
     from distriage.past.index import check_writable
     from distriage.past.issue import read_issues
 
+    check_apart(str(output), [issues])
     check_writable(output)
     begun = time.monotonic()
     index = build_index(read_issues(issues), Classifier(model, threads=1), workers)
