@@ -15,9 +15,10 @@ from distriage.classifier import Classifier
 from distriage.errors import ConfigError
 from distriage.intervals import wilson
 from distriage.policy import decide
+from distriage.reading import read
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
-from distriage.types import Mode, Outcome, Prediction
+from distriage.types import IssueReport, Mode, Outcome, Prediction
 from distriage_training.config import Config
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits
@@ -79,7 +80,7 @@ def evaluate(
     except OSError as error:
         raise ConfigError(f"{output}: {error.strerror}; expected a folder to write to") from None
     predictions = predict(classifier, records, console)
-    given = _given(classifier, predictions)
+    given = _given(classifier, records, predictions)
     axes, groups, figures = _by_axis(
         splits, records, predictions, given, taxonomy, baselines=baselines, console=console
     )
@@ -221,11 +222,15 @@ def _against_reviews(
     return result
 
 
-def _given(classifier: Classifier, predictions: Sequence[Prediction]) -> Given:
-    taxonomy = classifier.bundle.taxonomy
+def _given(classifier: Classifier, records: Sequence[Record], predictions: Sequence[Prediction]) -> Given:
+    manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
+    thin = [read(IssueReport(record.title, record.body)).is_thin for record in records]
     found: Given = {}
     for mode in (Mode.BALANCED, Mode.PRECISE):
-        decisions = [decide(prediction, classifier.bundle.manifest.axes, taxonomy, mode) for prediction in predictions]
+        decisions = [
+            decide(prediction, manifest.axes, taxonomy, mode, thin=says_little)
+            for prediction, says_little in zip(predictions, thin, strict=True)
+        ]
         found[mode] = {
             axis.id: np.array(
                 [
