@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import CurrentConfig
 from distriage_serving.bot.sweep import SWEEP_EVERY_S
 from distriage_serving.github.app_auth import App
-from distriage_serving.store import Issue, Job, reconcile_job
+from distriage_serving.store import Issue, Job, UnavailableError, reconcile_job
 
 from support import faults
 from support.app_key import APP_ID, app_key
@@ -198,6 +199,38 @@ def test_a_repository_that_takes_the_name_of_one_that_is_gone_is_worked_on(bot: 
     bot.deliver("issues", bot.github.payload("opened", "owner/name#2"))
     bot.settle()
     assert on(bot) == ["owner/name"] and bot.github.labels("owner/name#2") == [HANG]
+
+
+@pytest.mark.parametrize("trouble", ["refused", "database away"])
+def test_what_a_failed_comparison_did_not_keep_the_next_one_finds(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    bot.issue("opened")
+    compared(bot)  # from now on what is new was missed
+    missed = bot.github.open("owner/repo#2", TITLE, BODY)
+    missed["created_at"] = missed["updated_at"] = datetime.fromtimestamp(bot.clock(), UTC).isoformat()
+    if trouble == "refused":
+        bot.github.troubles.append(Trouble(r"^GET /repos/owner/repo/issues\?", faults.status(403)))
+        compared(bot)
+    else:
+        with monkeypatch.context() as patched, pytest.raises(UnavailableError):
+            patched.setattr(worker, "follow_job", away)
+            compared(bot)
+    assert bot.github.labels("owner/repo#2") == []
+    compared(bot)
+    assert bot.github.labels("owner/repo#2") == [HANG]
+
+
+def compared(bot: Bot) -> None:
+    """The next comparison with GitHub, and all that follows from it."""
+    bot.clock.now += reconcile.EVERY_S + 1
+    bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
+    bot.settle()
+
+
+def away(*_: object) -> None:
+    """The database goes away."""
+    raise UnavailableError("the database is away")
 
 
 def test_many_repositories_are_compared_little_by_little_and_all_in_their_time(bot: Bot) -> None:

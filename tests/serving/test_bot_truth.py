@@ -10,6 +10,7 @@ import pytest
 
 from distriage.references import IssueReference
 from distriage_serving.bot import reconcile
+from distriage_serving.bot.sweep import SWEEP_EVERY_S
 from distriage_serving.store import IssueFilter, Job, sweep_job
 
 from support import faults
@@ -132,8 +133,8 @@ def test_a_repository_that_shows_no_issues_is_not_asked_again_and_again(bot: Bot
     bot.github.troubles.append(Trouble(r"^GET /repos/owner/repo/issues\?", faults.status(410), times=99))
     reconciled(bot)
     repository = bot.store.get_repository("owner/repo")
-    assert repository is not None and repository.reconciled_at is not None
-    assert bot.store.dead(Job) == []
+    assert repository is not None and repository.reconcile_refused_at is not None
+    assert reconcile.due(bot.store, SWEEP_EVERY_S) == [] and bot.store.dead(Job) == []
 
 
 # ---------------------------------------------------------------- a broken configuration

@@ -81,6 +81,8 @@ class Done:
         reviews: To add, in one transaction with the end of the job.
         taken_back: Ids of reviews that no longer hold, likewise.
         jobs: That follow, likewise.
+        reconciled: The repository whose issues were compared with GitHub's, and as of when, likewise: a comparison
+            counts only once the jobs that it found are kept.
     """
 
     note: str | None = None
@@ -90,6 +92,7 @@ class Done:
     reviews: tuple[Review, ...] = ()
     taken_back: tuple[int, ...] = ()
     jobs: tuple[NewJob, ...] = ()
+    reconciled: tuple[str, float] | None = None
 
 
 def follow_job(store: Store, done: Done) -> None:
@@ -98,3 +101,6 @@ def follow_job(store: Store, done: Done) -> None:
     store.undo_reviews(*done.taken_back)
     for job in done.jobs:
         store.put_job(job)
+    if done.reconciled is not None:
+        repository, at = done.reconciled
+        store.save_repository(repository, reconciled_at=at)

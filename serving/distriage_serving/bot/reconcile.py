@@ -20,7 +20,7 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.github.issue import read_stage
-from distriage_serving.store import SNOOZE, Job, NewJob, Store, reconcile_job, report_digest, triage_job
+from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
 from distriage_serving.times import epoch_s
 
 EVERY_S: Final = 6 * 3600.0
@@ -38,9 +38,13 @@ def due(store: Store, look_s: float) -> list[NewJob]:
     """
     before = store.clock() - EVERY_S
     rows = [row for row in store.list_repositories(enabled=True) if row.installation_id is not None]
-    turn = sorted((row.reconciled_at or 0.0, row.name, row.installation_id) for row in rows)
+    turn = sorted((_last_turn(row), row.name, row.installation_id) for row in rows)
     most = max(AT_ONCE, math.ceil(len(rows) * look_s / EVERY_S))
     return [reconcile_job(name, installation_id) for at, name, installation_id in turn[:most] if at <= before]
+
+
+def _last_turn(row: Repository) -> float:
+    return max(row.reconciled_at or 0.0, row.reconcile_refused_at or 0.0)
 
 
 def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
@@ -55,7 +59,7 @@ def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
     try:
         return _reconcile(client, store, taxonomy, repository, installation_id)
     except RefusedError:  # such as issues that are switched off: not again before its next turn
-        store.save_repository(repository, reconciled_at=began_at)
+        store.save_repository(repository, reconcile_refused_at=began_at)
         raise
 
 
@@ -85,12 +89,10 @@ def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str
     missing = sorted(known.keys() - listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
-    if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
-        jobs.append(reconcile_job(repository, installation_id))
-    else:
-        store.save_repository(repository, reconciled_at=began_at)
     found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
-    return Done(found, jobs=tuple(jobs))
+    if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
+        return Done(found, jobs=(*jobs, reconcile_job(repository, installation_id)))
+    return Done(found, jobs=tuple(jobs), reconciled=(repository, began_at))
 
 
 def _was_missed(store: Store, issue: IssueReference, item: Mapping[str, Any], since: float | None) -> bool:

@@ -138,6 +138,7 @@ class Repository(Base):
         config_error: One line: why `.github/distriage.yml` cannot be read, with file and line; None: it can. `config`
             is then the last one that could.
         reconciled_at: When its issues were last compared with GitHub; None: never.
+        reconcile_refused_at: When GitHub last refused that; None: never.
     """
 
     __tablename__ = "repositories"
@@ -149,6 +150,7 @@ class Repository(Base):
     config: Mapped[JsonValue] = mapped_column(default=None, repr=False)
     config_error: Mapped[str | None] = mapped_column(default=None)
     reconciled_at: Mapped[float | None] = mapped_column(default=None)
+    reconcile_refused_at: Mapped[float | None] = mapped_column(default=None)
 
 
 class Issue(Base):
