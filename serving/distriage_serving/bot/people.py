@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from distriage.feedback import own_label
 from distriage.verdict import AxisVerdict
-from distriage_serving.github.issue import LabelEvent, ReadIssue, set_by_us
+from distriage_serving.github.issue import LabelEvent, ReadIssue, with_label_history
 from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
@@ -76,16 +76,7 @@ def with_backfilled(issue: ReadIssue, noted: Iterable[Backfilled], account: str 
             events.append(replace(event, by="us"))
         else:
             events.append(replace(event, by="person") if event.by == "us" and account is not None else event)
-    if events == list(issue.label_events):
-        return issue
-    ours = set_by_us(events)
-    state = replace(
-        issue.state,
-        labels_by_us=frozenset(label for label in issue.state.labels if label.casefold() in ours),
-        touched=frozenset(event.label for event in events if event.by != "us"),
-        removed=frozenset(event.label for event in events if event.by != "us" and not event.added),
-    )
-    return replace(issue, state=state, label_events=tuple(events))
+    return replace(issue, state=with_label_history(issue.state, events), label_events=tuple(events))
 
 
 def _is_noted(event: LabelEvent, note: Backfilled) -> bool:

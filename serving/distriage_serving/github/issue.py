@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -77,14 +77,18 @@ def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
         return renamed.get(name.casefold(), name)
 
     events = tuple(replace(event, label=now(event.label)) for event in issue.label_events)
-    ours, state = set_by_us(events), issue.state
-    state = replace(
+    return replace(issue, state=with_label_history(issue.state, events), label_events=events)
+
+
+def with_label_history(state: IssueState, events: Sequence[LabelEvent]) -> IssueState:
+    """The state with what the issue's label history says of who set and took off what."""
+    ours = set_by_us(events)
+    return replace(
         state,
         labels_by_us=frozenset(label for label in state.labels if label.casefold() in ours),
-        touched=frozenset(map(now, state.touched)),
-        removed=frozenset(map(now, state.removed)),
+        touched=frozenset(event.label for event in events if event.by != "us"),
+        removed=frozenset(event.label for event in events if event.by != "us" and not event.added),
     )
-    return replace(issue, state=state, label_events=events)
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -142,10 +146,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         is_pull_request="pull_request" in issue,
         locked=bool(issue.get("locked")),
         labels=labels,
-        labels_by_us=frozenset(label for label in labels if label.casefold() in history.ours),
-        removed=frozenset(history.removed),
         repository_labels=frozenset(there),
-        touched=frozenset(history.touched),
         own_comment=history.comment,
         comment_deleted=history.comment_deleted,
         converted=history.converted,
@@ -154,7 +155,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     )
     return ReadIssue(
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
-        state=state,
+        state=with_label_history(state, history.label_events),
         url=str(issue.get("html_url") or ""),
         created_at=epoch_s(issue.get("created_at")),
         updated_at=epoch_s(issue.get("updated_at")),
@@ -218,9 +219,6 @@ class History:
     """Reads an issue's timeline, oldest event first.
 
     Attributes:
-        touched: Labels that somebody else set or took off.
-        ours: Labels whose last event is that we set them, in lower case.
-        removed: Labels that a person or another bot took off.
         label_events: Oldest first.
         comment: The own one of the kind that is looked for.
         comment_deleted: Any comment.
@@ -232,9 +230,6 @@ class History:
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
         self._login = login
         self._kind = kind
-        self.touched: set[str] = set()
-        self.ours: set[str] = set()
-        self.removed: set[str] = set()
         self.label_events: list[LabelEvent] = []
         self.comment: OwnComment | None = None
         self.comment_deleted = False
@@ -248,21 +243,14 @@ class History:
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
         if kind in {"labeled", "unlabeled"} and isinstance(label, str):
-            by: Literal["us", "bot", "person"] = (
-                "us" if self._is_us(actor) else "bot" if (actor or {}).get("type") == "Bot" else "person"
-            )
-            if by != "us":
-                self.touched.add(label)
+            is_bot = (actor or {}).get("type") == "Bot"
+            # What a person whose token we have took off, she took off by hand. A deleted account has no type, and was a
+            # person.
+            is_us = self._is_us(actor) and (is_bot or kind == "labeled")
+            by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
             self.label_events.append(
                 LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", epoch_s(event.get("created_at")))
             )
-        if kind == "labeled" and isinstance(label, str):
-            (self.ours.add if self._is_us(actor) else self.ours.discard)(label.casefold())
-        elif kind == "unlabeled" and isinstance(label, str):
-            self.ours.discard(label.casefold())
-            # By hand, a person whose token we have is not we. A deleted account has no type, and was a person.
-            if not self._is_us(actor) or (actor or {}).get("type") != "Bot":
-                self.removed.add(label)
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
             self.type_touched = self.type_touched or not self._is_us(actor)
         elif kind in {"closed", "reopened"}:
