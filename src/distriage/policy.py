@@ -19,6 +19,7 @@ PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
 # wrong than right, and nobody can trust it.
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
+SUGGESTED_FROM = 0.5  # where a probability is wanted
 OUT_OF_DOMAIN = "this does not read like a report about distributed deep learning; no labels"
 PERHAPS_OUT_OF_DOMAIN = "this may not be about distributed deep learning; precise gives no labels"
 TOO_THIN = "the report says too little for anybody to know; ask for what is missing"
@@ -30,7 +31,7 @@ def decide(
     calibration: Mapping[str, AxisCalibration],
     taxonomy: Taxonomy,
     mode: Mode = Mode.BALANCED,
-    own_modes: Mapping[str, Mode] | None = None,
+    own_modes: Mapping[str, Mode | float] | None = None,
     *,
     thin: bool = False,
 ) -> dict[str, Decision]:
@@ -41,7 +42,7 @@ def decide(
         calibration: Axis id -> thresholds of the bundle that made the prediction.
         taxonomy: The bundle's taxonomy.
         mode: The precision wanted.
-        own_modes: Axis -> its own mode, where it has another.
+        own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
         thin: Whether the report says next to nothing.
 
     Returns:
@@ -57,7 +58,7 @@ def decide(
     return decisions
 
 
-def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode) -> str | None:
+def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode | float) -> str | None:
     """Why an axis gets no label of a report that is, or may be, of another field; None: it may get one."""
     if axis in taxonomy.roots:
         return None
@@ -72,7 +73,7 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
 
 
 def _decide_axis(
-    axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode, silence: str | None
+    axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode | float, silence: str | None
 ) -> Decision:
     scores = prediction.scores[axis.id]
     (label, probability), runner_up = scores.ranked()[:2]
@@ -93,7 +94,17 @@ def _decide_axis(
         return decision(Outcome.ABSTAIN, silence)
     if mode is Mode.BEST:
         return decision(Outcome.APPLY, "the likeliest label")
-    target, floor = PRECISION[mode], FLOOR[mode]
+    target, floor = (PRECISION[mode], FLOOR[mode]) if isinstance(mode, Mode) else (PRECISION[Mode.BALANCED], mode)
+    sure_family = None
+    if family is not None:
+        family_threshold = calibration.family_thresholds[target].get(family)
+        if family_threshold is not None and families[family] >= max(family_threshold, floor):
+            sure_family = family
+    if not isinstance(mode, Mode):
+        if round(probability, 4) >= mode:  # as people see it
+            return decision(Outcome.APPLY, f"at or above the configured {mode:.2f}")
+        outcome = Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN
+        return decision(outcome, f"below the configured {mode:.2f}", sure_family)
     threshold = calibration.thresholds[target].get(label)
     if threshold is not None and probability >= max(threshold, floor):
         at_least = max(threshold, floor)
@@ -101,11 +112,6 @@ def _decide_axis(
             Outcome.APPLY,
             f"at least {at_least:.2f}: on held-out reports, {float(target):.0%} of such answers were right",
         )
-    sure_family = None
-    if family is not None:
-        family_threshold = calibration.family_thresholds[target].get(family)
-        if family_threshold is not None and families[family] >= max(family_threshold, floor):
-            sure_family = family
     reason = (
         f"not sure enough: {mode} needs {max(threshold, floor):.2f} for this label"
         if threshold is not None

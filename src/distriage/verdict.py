@@ -203,12 +203,12 @@ class Findings:
     similar: Sequence[Neighbour] | None = None
     own: Sequence[OwnLabel] | None = None
 
-    def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode] | None = None) -> Verdict:
+    def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
         """Decide.
 
         Args:
             mode: How sure a label must be; InputError: it is no `Mode`.
-            own_modes: Axis -> its own mode, where it has another.
+            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         prediction, domain = self.prediction, self.prediction.domain_probability

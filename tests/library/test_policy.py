@@ -142,6 +142,27 @@ def test_outcomes(
     assert decision.probability == max(probabilities)
 
 
+@pytest.mark.parametrize(
+    ("top", "sibling", "outcome", "family"),
+    [
+        (0.30, 0.10, Outcome.ABSTAIN, None),
+        (0.45, 0.40, Outcome.ABSTAIN, None),  # balanced would be sure of the family, but 0.95 is wanted
+        (0.49, 0.46, Outcome.ABSTAIN, "memory"),
+        (0.59, 0.37, Outcome.SUGGEST, "memory"),
+        (0.90, 0.06, Outcome.SUGGEST, "memory"),  # balanced would give the label
+        (0.94996, 0.01, Outcome.APPLY, None),  # people see 0.95
+    ],
+)
+def test_a_wanted_probability_decides_label_and_family(
+    top: float, sibling: float, outcome: Outcome, family: str | None
+) -> None:
+    symptom = {"oom": top, "leak": sibling, "hang": (1 - top - sibling) / 2, "crash": (1 - top - sibling) / 2}
+    scores = {"kind": AxisScores("kind", {"bug": 0.9, "question": 0.1}), "symptom": AxisScores("symptom", symptom)}
+    said = decide(Prediction("toy", scores), CALIBRATION, TAXONOMY, own_modes={"symptom": 0.95})["symptom"]
+    assert (said.outcome, said.family) == (outcome, family)
+    assert said.reason == f"{'at or above' if outcome is Outcome.APPLY else 'below'} the configured 0.95"
+
+
 @pytest.mark.parametrize("mode", list(Mode))
 def test_what_is_no_bug_has_no_symptom(mode: Mode) -> None:
     decision = decide_symptom((0.99, 0.01, 0.0, 0.0), mode, bug=0.4)

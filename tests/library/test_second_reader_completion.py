@@ -114,6 +114,26 @@ def test_evidence_and_differential_stay_where_the_answer_does_not_concern_them(l
     assert both.differential == causes
 
 
+def test_a_label_that_was_sure_leaves_its_family_where_the_second_reader_doubts_it() -> None:
+    families = TAXONOMY.axes["symptom"].families
+    family, labels = next((name, labels) for name, labels in families.items() if len(labels) > 1)
+    first = make_verdict(axis_verdict("symptom", labels[0], "apply"))
+    said = completed(first, {"symptom": {labels[0]: 0.4, None: 0.6}}).axes["symptom"]
+    assert said.outcome != "apply" and (said.label, said.family) == (labels[0], family)
+
+
+def test_a_reader_that_finds_another_field_names_no_family() -> None:
+    families = TAXONOMY.axes["symptom"].families
+    family, labels = next((name, labels) for name, labels in families.items() if len(labels) > 1)
+    first = make_verdict(axis_verdict("kind", "bug"), axis_verdict("symptom", labels[0], "suggest", family))
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    prediction = Prediction("toy", scores, surely_in_domain=False)
+    answer = {"symptom": {labels[1]: 1.0}}
+    both = complete(first, prediction, answer, TAXONOMY, "m", CALIBRATION, lambda *_: Mode.PRECISE)
+    said = both.axes["symptom"]
+    assert (said.outcome, said.reason, said.family) == ("abstain", PERHAPS_OUT_OF_DOMAIN, None)
+
+
 @pytest.mark.parametrize("same_family", [True, False])
 def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) -> None:
     axis = TAXONOMY.axes["symptom"]

@@ -13,10 +13,9 @@ from distriage.classifier import Classifier
 from distriage.past.answer import LikelyDuplicate
 from distriage.past.build import known
 from distriage.past.index import Known
-from distriage.policy import SILENCES
-from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import AxisVerdict, Findings, Verdict
-from distriage_serving.planning.configuration import LEAST_THRESHOLD, RepositoryConfig
+from distriage.types import IssueReport, Mode
+from distriage.verdict import Findings, Verdict
+from distriage_serving.planning.configuration import RepositoryConfig
 
 if TYPE_CHECKING:
     from distriage.second_reader.request import Question
@@ -113,14 +112,7 @@ def doubt(
 def _decided(findings: Findings, config: RepositoryConfig) -> Verdict:
     scores = findings.prediction.scores
     wanted = {axis: required(config, axis, scores[axis].ranked()[0][0]) for axis in scores}
-    modes = {axis: Mode.BALANCED if isinstance(own, float) else own for axis, own in wanted.items()}
-    verdict = findings.verdict(config.mode, modes)
-    thresholds = {axis: own for axis, own in wanted.items() if isinstance(own, float)}
-    axes = {
-        axis: _at_threshold(said, thresholds[axis]) if axis in thresholds else said
-        for axis, said in verdict.axes.items()
-    }
-    return verdict.model_copy(update={"axes": axes})
+    return findings.verdict(config.mode, wanted)
 
 
 def required(config: RepositoryConfig, axis_id: str, label_id: str) -> Mode | float:
@@ -131,14 +123,3 @@ def required(config: RepositoryConfig, axis_id: str, label_id: str) -> Mode | fl
         if settings is not None and (wanted := settings.threshold or settings.mode) is not None:
             return wanted
     return config.mode
-
-
-def _at_threshold(said: AxisVerdict, threshold: float) -> AxisVerdict:
-    """Decide by a probability that the configuration names."""
-    if said.outcome is Outcome.NOT_APPLICABLE or said.reason in SILENCES:
-        return said
-    if said.probability >= threshold:
-        reason = f"at or above the configured {threshold:.2f}"
-        return said.model_copy(update={"outcome": Outcome.APPLY, "family": None, "reason": reason})
-    outcome = Outcome.SUGGEST if said.probability >= LEAST_THRESHOLD else Outcome.ABSTAIN
-    return said.model_copy(update={"outcome": outcome, "reason": f"below the configured {threshold:.2f}"})

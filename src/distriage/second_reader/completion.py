@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import FLOOR, PRECISION, SILENCES, domain_silence, family_scores
+from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
@@ -26,7 +26,6 @@ from distriage.verdict import (
     Verdict,
 )
 
-SUGGESTED_FROM = 0.5  # probability
 Required = Callable[[str, str], Mode | float]  # axis and its likeliest label -> how sure: a mode, or a probability
 
 
@@ -51,8 +50,7 @@ def complete(
     wanted = required or (lambda _axis, _label: verdict.mode)
 
     def silenced(axis: str, label: str) -> str | None:
-        mode = wanted(axis, label)
-        return domain_silence(axis, prediction, taxonomy, mode if isinstance(mode, Mode) else Mode.BALANCED)
+        return domain_silence(axis, prediction, taxonomy, wanted(axis, label))
 
     axes: dict[str, AxisVerdict] = {}
     answered = []
@@ -152,13 +150,15 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
     ranked = sorted(joined.items(), key=lambda item: -item[1])
     label, probability = ranked[0]
     family = axis.label(label).family
+    sure_family = axis.label(first.label).family if first.outcome is Outcome.APPLY else first.family
+    is_named = outcome is not Outcome.APPLY and reason not in SILENCES and sure_family == family
     family_probability = family_scores(axis, AxisScores(axis.id, joined)).get(family or "")
     return first.model_copy(
         update={
             "outcome": outcome,
             "label": label,
             "probability": round(probability, 4),
-            "family": first.family if outcome is not Outcome.APPLY and first.family == family else None,
+            "family": family if is_named else None,
             "family_probability": None if family_probability is None else round(min(1.0, family_probability), 4),
             "reason": reason,
             "top": [LabelProbability(label=name, probability=round(p, 4)) for name, p in ranked[:3]],
