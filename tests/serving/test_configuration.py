@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage_serving.planning.config_file import dump_config, merge_configs
+from distriage_serving.planning.config_file import dump_config, merge_configs, parse_document
 from distriage_serving.planning.config_problems import RepositoryConfigError
 from distriage_serving.planning.configuration import (
     AxisConfig,
@@ -20,6 +21,11 @@ from distriage_serving.planning.names import resolve
 from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
 
 from support.configurations import COMPLETE, TAXONOMY, parse, problems
+
+
+def written(text: str) -> dict[str, Any]:
+    """A valid configuration as it is written."""
+    return parse_document(text, "distriage.yml", TAXONOMY)
 
 
 def test_a_complete_configuration_says_what_it_says() -> None:
@@ -175,11 +181,11 @@ def test_reading_yaml_ends_in_data_or_in_an_error_with_a_line(text: str) -> None
 
 
 def test_the_repository_wins_over_the_organization_key_by_key() -> None:
-    organization = parse(
+    organization = written(
         "mode: precise\naxes:\n  symptom: {prefix: x/, labels: {runtime-hang: hang, native-crash: no}}\n  "
         "stage: true\ndry-run: true\nignore: {titles: [a]}\n"
     )
-    repository = parse(
+    repository = written(
         "axes:\n  symptom:\n    labels: {native-crash: false}\n  stage: false\ndry-run: false\nignore: {titles: [b]}\n"
     )
     merged = merge_configs(organization, repository, TAXONOMY)
@@ -197,13 +203,30 @@ def test_the_repository_wins_over_the_organization_key_by_key() -> None:
 
 
 def test_a_comment_of_the_organization_can_be_switched_off() -> None:
-    assert merge_configs(parse("comment: true"), parse("comment: false"), TAXONOMY).comment is None
-    assert merge_configs(parse("comment: hello"), parse(""), TAXONOMY).comment == "hello"
+    assert merge_configs(written("comment: true"), written("comment: false"), TAXONOMY).comment is None
+    assert merge_configs(written("comment: hello"), written(""), TAXONOMY).comment == "hello"
+
+
+@pytest.mark.parametrize(
+    ("organization", "repository"),
+    [
+        ("axes: {symptom: false}\nneeds-triage: false", "axes: {symptom: {prefix: s/}}\nneeds-triage: look"),
+        ("axes: {symptom: {prefix: x/}}\nneeds-triage: {color: ffffff}", "axes: {symptom: true}\nneeds-triage: look"),
+        ("axes: {symptom: {prefix: x/, labels: {runtime-hang: hang}}}\nneeds-triage: look", "axes: {symptom: false}"),
+        ("axes: {symptom: {families: false}}", "axes: {symptom: {families: {prefix: s/}}}"),
+        ("axes: {symptom: {labels: {runtime-hang: false}}}", "axes: {symptom: {labels: {runtime-hang: hang}}}"),
+        ("axes: {symptom: {labels: {runtime-hang: hang}}}", "axes: {symptom: {labels: {runtime-hang: {type: Bug}}}}"),
+    ],
+)
+def test_what_is_no_table_in_both_files_is_replaced(organization: str, repository: str) -> None:
+    merged = merge_configs(written(organization), written(repository), TAXONOMY)
+    assert merged.axes == parse(repository).axes
+    assert merged.needs_triage == parse(repository if "triage" in repository else organization).needs_triage
 
 
 def test_merging_over_nothing_changes_nothing() -> None:
-    assert merge_configs(parse(""), parse(COMPLETE), TAXONOMY) == parse(COMPLETE)
-    assert merge_configs(parse(COMPLETE), parse(""), TAXONOMY) == parse(COMPLETE)
+    assert merge_configs(written(""), written(COMPLETE), TAXONOMY) == parse(COMPLETE)
+    assert merge_configs(written(COMPLETE), written(""), TAXONOMY) == parse(COMPLETE)
 
 
 @pytest.mark.parametrize("axis", TAXONOMY.axes)
@@ -233,14 +256,16 @@ def test_a_threshold_is_a_number_and_takes_the_place_of_a_mode() -> None:
 
 
 def test_of_mode_and_threshold_the_repository_s_own_counts() -> None:
-    with_threshold, with_mode = parse("axes: {symptom: {threshold: 0.8}}"), parse("axes: {symptom: {mode: precise}}")
+    with_threshold, with_mode = (
+        written(f"axes: {{symptom: {{{key}}}}}") for key in ("threshold: 0.8", "mode: precise")
+    )
     assert required(merge_configs(with_threshold, with_mode, TAXONOMY), "symptom", "runtime-hang") == "precise"
     assert required(merge_configs(with_mode, with_threshold, TAXONOMY), "symptom", "runtime-hang") == 0.8
 
 
 def test_what_is_valid_alone_and_not_together_is_refused() -> None:
-    named = parse(f"axes: {{distributed: {{prefix: {'x' * 48}, labels: {{true: one, false: other}}}}}}")
-    unnamed = parse("axes: {distributed: {labels: {true: {name: ~}}}}")
+    named = written(f"axes: {{distributed: {{prefix: {'x' * 48}, labels: {{true: one, false: other}}}}}}")
+    unnamed = written("axes: {distributed: {labels: {true: {name: ~}}}}")
     with pytest.raises(RepositoryConfigError, match=r"merged over the organization's:1: the prefix makes"):
         merge_configs(named, unnamed, TAXONOMY)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from distriage.errors import ConfigError, NotFoundError
 from distriage.github import Client
 from distriage.taxonomy import Taxonomy
-from distriage_serving.planning.config_file import merge_configs, parse_config
+from distriage_serving.planning.config_file import merge_configs, parse_document
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.yaml_lines import MAX_BYTES
 
@@ -30,25 +30,23 @@ def read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
     if path.startswith("/") or ".." in path.split("/") or not path.isprintable() or not path.strip():
         raise ConfigError(f"configuration path {path!r}: expected a path inside the repository, such as {CONFIG_PATH}")
     owner = repository.split("/")[0]
-    own = _read_config(client, repository, path, taxonomy)
+    own = _read_document(client, repository, path, taxonomy)
     if own is None and path != CONFIG_PATH:
         raise ConfigError(
             f"{repository}: {path} is not on the default branch, "
             "or the token may not read it (permission `contents: read`)"
         )
     general = (
-        _read_config(client, f"{owner}/.github", CONFIG_PATH, taxonomy)
+        _read_document(client, f"{owner}/.github", CONFIG_PATH, taxonomy)
         if repository.casefold() != f"{owner}/.github".casefold()
         else None
     )
-    if own is None or general is None:
-        return own or general or RepositoryConfig()
-    return merge_configs(general, own, taxonomy)
+    return merge_configs(general or {}, own or {}, taxonomy)
 
 
-def _read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> RepositoryConfig | None:
+def _read_document(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> dict[str, Any] | None:
     text = read_file(client, repository, path)
-    return parse_config(text, f"{repository}/{path}", taxonomy) if text is not None else None
+    return parse_document(text, f"{repository}/{path}", taxonomy) if text is not None else None
 
 
 def read_file(client: Client, repository: str, path: str, commit: str | None = None) -> str | None:

@@ -4,7 +4,9 @@ Pure, but for `load_config`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -21,11 +23,19 @@ from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
 
 
 def parse_config(text: str, file: str, taxonomy: Taxonomy) -> RepositoryConfig:
+    """Read and check a configuration; see `parse_document`."""
+    return RepositoryConfig.model_validate(parse_document(text, file, taxonomy))
+
+
+def parse_document(text: str, file: str, taxonomy: Taxonomy) -> dict[str, Any]:
     """Read and check a configuration.
 
     Args:
         file: Its name in messages.
         taxonomy: Knows the axes and labels that may be named.
+
+    Returns:
+        What is written; `RepositoryConfig.model_validate` reads it.
 
     Raises:
         RepositoryConfigError: with all problems, each with its line.
@@ -34,15 +44,15 @@ def parse_config(text: str, file: str, taxonomy: Taxonomy) -> RepositoryConfig:
         document = read_yaml(text)
     except YamlLineError as error:
         raise RepositoryConfigError([ConfigProblem(file, error.line, error.message)]) from None
-    value = {} if document.value is None else document.value
+    value: Any = {} if document.value is None else document.value
     problems = [ConfigProblem(file, document.line(path), why) for path, why in meaning_problems(value, taxonomy)]
     try:
-        config = RepositoryConfig.model_validate(value)
+        RepositoryConfig.model_validate(value)
     except ValidationError as error:
         raise RepositoryConfigError([*structure_problems(error, document, file), *problems]) from None
     if problems:
         raise RepositoryConfigError(problems)
-    return config
+    return dict(value)
 
 
 def load_config(path: Path, taxonomy: Taxonomy) -> RepositoryConfig:
@@ -60,14 +70,19 @@ def load_config(path: Path, taxonomy: Taxonomy) -> RepositoryConfig:
         raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from None
 
 
-def merge_configs(organization: RepositoryConfig, repository: RepositoryConfig, taxonomy: Taxonomy) -> RepositoryConfig:
+def merge_configs(
+    organization: Mapping[str, Any], repository: Mapping[str, Any], taxonomy: Taxonomy
+) -> RepositoryConfig:
     """The repository's settings over the organization's: tables key by key, everything else is replaced.
+
+    Args:
+        organization: As written, see `parse_document`: once it is read, `false` is a table like any other.
 
     Raises:
         RepositoryConfigError: each is valid, but together they are not, e.g. a prefix of one and a name of the other
             are too long.
     """
-    merged = merge(dump_config(organization), dump_config(repository))
+    merged = merge(organization, repository)
     problems = [
         ConfigProblem(f"{CONFIG_PATH} merged over the organization's", 1, message)
         for _, message in meaning_problems(merged, taxonomy)
