@@ -149,7 +149,7 @@ def classify(
         if engine is Engine.RAY and output is not None:
             run_cluster(sources, settings, console, output=output, resume=resume, workers=workers)
         else:
-            items = Items(sources, _issues(issue or []))
+            items = Items(sources, _issues(issue or [], tolerant=True))
             run_local(items, settings, console, output=output, resume=resume, workers=workers)
         return
     from distriage.graph import LoadingGraph
@@ -187,34 +187,27 @@ def classify(
 def _reports(
     sources: list[str], issues: list[str], title: str | None, *, tolerant: bool
 ) -> Iterator[IssueReport | BadRecord]:
-    from distriage.reading import check_report
-    from distriage.records import BadRecord, is_batch, read_batch
+    from distriage.records import is_batch, read_batch, read_one
     from distriage.sources import read_report
 
     for source in sources:
         if is_batch(source):
             yield from read_batch(source)
-            continue
-        try:
-            report = read_report(source, title)
-            check_report(report)
-        except InputError as error:
-            if not tolerant:
-                raise
-            yield BadRecord(source, str(error))
         else:
-            yield report
-    yield from _issues(issues)
+            yield read_one(source, partial(read_report, source, title), tolerant=tolerant)
+    yield from _issues(issues, tolerant=tolerant)
 
 
-def _issues(issues: list[str]) -> Iterator[IssueReport]:
+def _issues(issues: list[str], *, tolerant: bool) -> Iterator[IssueReport | BadRecord]:
     if issues:
         from distriage.github import Client, token_of_environment
+        from distriage.records import read_one
         from distriage.references import parse_reference
 
         references = [parse_reference(text) for text in issues]
         client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
-        yield from map(client.issue, references)
+        for reference in references:
+            yield read_one(str(reference), partial(client.issue, reference), tolerant=tolerant)
 
 
 def _verdicts(

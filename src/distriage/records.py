@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from distriage.errors import InputError
+from distriage.errors import InputError, RefusedError
 from distriage.extras import needs_extra
 from distriage.reading import MAX_REPORT_BYTES, check_report
 from distriage.sources import report_of
@@ -44,6 +44,27 @@ class BadRecord:
 
     id: str
     error: str
+
+
+def read_one(name: str, read: Callable[[], IssueReport], *, tolerant: bool = True) -> IssueReport | BadRecord:
+    """Read a report that is not of a batch.
+
+    Args:
+        name: Of the report, where it fails.
+        tolerant: It is one of several, and what fails about it must not end the run.
+
+    Raises:
+        InputError, RefusedError: it cannot be read, unless `tolerant`.
+        GitHubError: GitHub cannot be reached, or a rate limit is reached: the next one would fare no better.
+    """
+    try:
+        report = read()
+        check_report(report)
+    except (InputError, RefusedError) as error:
+        if not tolerant:
+            raise
+        return BadRecord(name, str(error))
+    return report
 
 
 def is_batch(path: str) -> bool:

@@ -15,6 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from distriage.errors import GitHubError
 from distriage.own.answer import OwnLabel
 from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
 from distriage.taxonomy import Axis, Taxonomy
@@ -37,22 +38,31 @@ def print_answers(
         How many failed.
     """
     console, failures, documents = output(), 0, list[str]()
-    for count, answer in enumerate(answers):
-        if isinstance(answer, FailedRecord):
-            failures += 1
-            if not quiet:
-                say(answer.error)
-        if json_:
-            documents.append(answer.model_dump_json(indent=2))
-        elif jsonl:
-            sys.stdout.write(answer.model_dump_json() + "\n")
-        elif not isinstance(answer, FailedRecord):
-            if count > failures:
-                console.print()
-            print_verdict(console, answer, taxonomy)
+    try:
+        for count, answer in enumerate(answers):
+            if isinstance(answer, FailedRecord):
+                failures += 1
+                if not quiet:
+                    say(answer.error)
+            if json_:
+                documents.append(answer.model_dump_json(indent=2))
+            elif jsonl:
+                sys.stdout.write(answer.model_dump_json() + "\n")
+            elif not isinstance(answer, FailedRecord):
+                if count > failures:
+                    console.print()
+                print_verdict(console, answer, taxonomy)
+    except GitHubError:  # what was answered is not lost
+        if documents:
+            _print_documents(documents, several=True)
+        raise
     if json_:
-        sys.stdout.write((documents[0] if len(documents) == 1 else "[" + ",\n".join(documents) + "]") + "\n")
+        _print_documents(documents, several=len(documents) != 1)
     return failures
+
+
+def _print_documents(documents: Sequence[str], *, several: bool) -> None:
+    sys.stdout.write(("[" + ",\n".join(documents) + "]" if several else documents[0]) + "\n")
 
 
 def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> None:

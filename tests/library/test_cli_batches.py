@@ -13,6 +13,7 @@ import pytest
 from support import faults
 from support.cli_reports import classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line
+from support.faults import Fault, Trouble
 from support.github import CLOSED_PORT, GitHub
 
 
@@ -139,6 +140,57 @@ def test_what_github_refuses_is_one_line(classify: Command, github: GitHub) -> N
     ):
         github.fail(fault)
         assert_one_line(classify("--issue", "owner/repo#12"), message)
+
+
+THREE = ("--issue", "owner/repo#11", "--issue", "owner/repo#12", "--issue", "owner/repo#13")
+
+
+@pytest.fixture
+def three(github: GitHub) -> GitHub:
+    """The second of three issues says nothing."""
+    for number, title in ((11, "It hangs"), (12, " "), (13, "Memory exhausted")):
+        github.add(f"owner/repo#{number}", title)
+    return github
+
+
+@pytest.mark.parametrize("why", ["was deleted", "GitHub refused (403)", "empty; expected a title or a body"])
+@pytest.mark.parametrize("to_file", [False, True])
+def test_an_issue_of_several_that_cannot_be_read_keeps_its_place(
+    classify: Command, three: GitHub, tmp_path: Path, why: str, to_file: bool
+) -> None:
+    if why == "was deleted":
+        three.gone.add("owner/repo#12")
+    elif "refused" in why:
+        three.troubles.append(Trouble("issues/12$", faults.forbidden()))
+    output = tmp_path / "answers.jsonl"
+    done = classify(*THREE, *(("--output", output) if to_file else ("--jsonl",)))
+    text = output.read_text(encoding="utf-8") if to_file else done.out
+    answers = [json.loads(line) for line in text.splitlines()]
+    assert [answer["id"] for answer in answers] == [f"owner/repo#{number}" for number in (11, 12, 13)]
+    assert [why in answer.get("error", "") for answer in answers] == [False, True, False]
+    assert (done.code, why in done.err) == ((0, False) if to_file else (2, True))
+
+
+@pytest.mark.parametrize("form", ["--json", "--jsonl", "--output"])
+@pytest.mark.parametrize("fault", [faults.rate_limit(int(time.time()) + 600), faults.dropped()])
+def test_where_github_ends_the_run_what_was_answered_is_not_lost(
+    classify: Command, three: GitHub, tmp_path: Path, form: str, fault: Fault
+) -> None:
+    output, part = tmp_path / "answers.jsonl", tmp_path / "answers.jsonl.part"
+    three.troubles.append(Trouble("issues/13$", fault, times=9))
+    options = (*THREE, form, *((output,) if form == "--output" else ()))
+    done = classify(*options)
+    assert done.code == 2 and ("rate limit is reached" in done.err or "cannot be reached" in done.err)
+    text = part.read_text(encoding="utf-8") if form == "--output" else done.out
+    answers = json.loads(text) if form == "--json" else [json.loads(line) for line in text.splitlines()]
+    assert [answer["id"] for answer in answers] == ["owner/repo#11", "owner/repo#12"]
+    if form == "--output":
+        assert f"{part} holds 2 answers: --resume goes on" in done.err
+        three.troubles.clear()
+        assert classify(*options, "--resume").code == 0
+        assert [json.loads(line)["id"][-2:] for line in output.read_text(encoding="utf-8").splitlines()] == [
+            *("11", "12", "13")
+        ]
 
 
 def test_without_a_network_the_address_is_named(classify: Command) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from rich.console import Console
@@ -15,9 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from distriage.engine import cluster, local
 from distriage.engine.answers import Item, Settings, checked, run_options
 from distriage.engine.output import Output, is_complete
-from distriage.errors import InputError
-from distriage.reading import check_report
-from distriage.records import COLUMNS, BadRecord, RawRecord, is_batch, parse_record, read_records, size_of
+from distriage.errors import GitHubError, InputError
+from distriage.records import COLUMNS, RawRecord, is_batch, parse_record, read_one, read_records, size_of
 from distriage.sources import read_report
 from distriage.terminal import counted, say
 
@@ -30,6 +30,7 @@ class Items:
     Attributes:
         total: Bytes of all files of many reports.
         position: Bytes of them that were read by now.
+        failure: What ended the items before their end; those before it are answered.
     """
 
     def __init__(self, sources: Sequence[str], more: Iterator[Item]) -> None:
@@ -37,6 +38,7 @@ class Items:
         more: Reports that come from elsewhere, after those of the sources.
         """
         self._sources, self._more = sources, more
+        self.failure: GitHubError | None = None
         self.total = sum(size_of(source) for source in sources if is_batch(source))
         self.position = 0
 
@@ -44,23 +46,16 @@ class Items:
         before = 0
         for source in self._sources:
             if not is_batch(source):
-                yield _single(source)
+                yield read_one(source, partial(read_report, source))
                 continue
             for record in read_records(source, columns=COLUMNS):
                 self.position = before + record.position
                 yield record
             before += size_of(source)
-        yield from self._more
-
-
-def _single(source: str) -> Item:
-    """A file of one report among those of many: its failure must not end the run."""
-    try:
-        report = read_report(source)
-        check_report(report)
-    except InputError as error:
-        return BadRecord(source, str(error))
-    return report
+        try:
+            yield from self._more
+        except GitHubError as error:
+            self.failure = error
 
 
 def run_local(
@@ -74,6 +69,7 @@ def run_local(
     Raises:
         BundleError: the model or the own labels are missing or damaged; nothing is written then.
         InputError: a file cannot be read or written, or it or an option is not what the run began with.
+        GitHubError: a limit is reached, or GitHub is away; what was read before is answered.
         DistriageError: a worker died.
     """
     if resume and output is not None and is_complete(output):
@@ -87,12 +83,14 @@ def run_local(
     ):
         stream = iter(items)
         if target is not None and target.count:
-            _skip(stream, target)
+            _skip(items, stream, target)
         with _progress(console) as progress:
             task = progress.add_task("", total=items.total or None, reports="0")
             write: Callable[[str], None] = target.write if target is not None else _print
             for done in _paced(_write_all(local.answer(stream, settings, workers), write), target):
                 progress.update(task, completed=items.position, reports=f"{done.answers:,}")
+        if items.failure is not None:
+            raise items.failure
         count, place = done.answers, ""
         if target is not None:
             target.finish(list(bundle.manifest.axes))
@@ -103,14 +101,15 @@ def run_local(
 
 @contextmanager
 def _interrupted(target: Output | None) -> Iterator[None]:
-    """Says on Ctrl-C what is left of the run."""
+    """Says what is left of the run on Ctrl-C, and where GitHub ended it."""
     try:
         yield
-    except KeyboardInterrupt:
-        kept = target is not None and target.count
-        say(
-            f"interrupted; {target.part} holds {kept:,} answers: --resume goes on" if target and kept else "interrupted"
-        )
+    except (KeyboardInterrupt, GitHubError) as error:
+        said = ["interrupted"] if isinstance(error, KeyboardInterrupt) else []
+        if target is not None and target.count:
+            said.append(f"{target.part} holds {target.count:,} answers: --resume goes on")
+        if said:
+            say("; ".join(said))
         raise
 
 
@@ -146,11 +145,13 @@ def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
 
 
-def _skip(stream: Iterator[Item], target: Output) -> None:
+def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:
     """Leave out what the file holds already."""
     last = next(islice(stream, target.count - 1, None), None)
     if last is None:
-        raise InputError(f"--resume: the file holds {target.count:,} answers; the input has fewer records")
+        raise items.failure or InputError(
+            f"--resume: the file holds {target.count:,} answers; the input has fewer records"
+        )
     found = parse_record(last) if isinstance(last, RawRecord) else last
     target.check_continues(found.id)
 
