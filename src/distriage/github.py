@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -29,7 +30,8 @@ MAX_PAGES: Final = 50
 PAGE_ITEMS: Final = 100
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
 
-_remembered: dict[tuple[str, ...], Ok] = {}
+_remembered: dict[tuple[str, ...], Ok] = {}  # the oldest first
+_remembering = threading.Lock()  # a worker's threads each have a client
 
 
 def token_of_environment() -> str:
@@ -118,10 +120,11 @@ class Client:
             assert known is not None
             return known
         if remember and answer.etag is not None:
-            _remembered.pop(key, None)
-            _remembered[key] = answer
-            while len(_remembered) > MAX_REMEMBERED:
-                _remembered.pop(next(iter(_remembered)), None)
+            with _remembering:
+                _remembered.pop(key, None)
+                _remembered[key] = answer
+                while len(_remembered) > MAX_REMEMBERED:
+                    del _remembered[next(iter(_remembered))]
         return answer
 
     def json(self, path: str, *, place: str | None = None) -> dict[str, Any]:

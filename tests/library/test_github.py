@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import ssl
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from distriage.errors import GitHubError, NotFoundError, RateLimitError
@@ -223,3 +226,25 @@ def test_only_so_much_is_remembered(github: GitHub) -> None:
     for number, known in ((0, False), (MAX_REMEMBERED, True)):
         Client(github.token).get(f"/repos/owner/repo{number}/labels", remember=True)
         assert ("if-none-match" in github.requests[-1].headers) is known
+
+
+def test_threads_remember_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Answering:
+        def request(self, *_: object, **__: object) -> httpx.Response:
+            return httpx.Response(200, headers={"etag": "x"}, content=b"{}")
+
+    monkeypatch.setattr("distriage.github.connections", Answering)
+    monkeypatch.setattr("distriage.github._remembered", {})
+
+    def read_all(thread: int) -> None:
+        client = Client(f"token{thread}")
+        for number in range(1500):
+            client.get(f"/repos/owner/repo{number}", remember=True)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(read_all, range(8))) == [None] * 8
+    finally:
+        sys.setswitchinterval(before)
