@@ -115,6 +115,7 @@ class Body:
         self._limit = limit
         self._signature = signature
         self._timeout = asyncio.timeout(arrivals.timeout_s)
+        self._ended = False
 
     def __enter__(self) -> Self:
         return self
@@ -155,6 +156,8 @@ class Body:
         size = 0
         while True:
             message = await receive()
+            if self._ended:  # the last chunk may come before the time-out that `end` asks for
+                raise TimeoutError
             if message["type"] == "http.disconnect":
                 return False
             chunk = message.get("body", b"")
@@ -175,6 +178,7 @@ class Body:
 
     def end(self) -> None:
         """Let its request fail with a time-out, now."""
+        self._ended = True
         if not self._timeout.expired():
             self._timeout.reschedule(0)
 
