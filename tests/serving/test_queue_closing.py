@@ -113,6 +113,31 @@ def test_nothing_is_closed_where_nobody_could_close_it_on_github(site: Queue, ad
         site.store.save_repository("owner/repo", enabled=True)
 
 
+@pytest.mark.parametrize("carried_out", [True, False])
+def test_what_was_closed_where_the_app_is_no_more_holds_up_no_other_undo(
+    site: Queue, admin: httpx.Client, carried_out: bool
+) -> None:
+    first, second = (50, 51) if carried_out else (52, 53)
+    for number in (first, second):
+        site.add(number, "hangs")
+        act(admin, number, what="completed")
+    (closed,) = site.store.acts(IssueReference("owner/repo", second))
+    site.store.note_act(closed, carried_out=carried_out)
+    site.store.save_repository("owner/repo", enabled=False)
+    before = len(site.store.list_work(Job))
+    try:
+        undone = admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+        assert undone.status_code == 303
+        page = admin.get(undone.headers["location"]).text
+        assert ("undone here, but not on GitHub" in page) is carried_out and ", undone" in page
+        assert state(site, second) == ("closed" if carried_out else "open")  # as on GitHub
+        assert len(site.store.list_work(Job)) == before
+    finally:
+        site.store.save_repository("owner/repo", enabled=True)
+    admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
+    assert state(site, first) == "open"
+
+
 def test_of_two_people_who_close_an_issue_at_once_one_does(site: Queue, admin: httpx.Client) -> None:
     with visitor(site) as other:
         log_in(other)

@@ -66,7 +66,8 @@ def _close(store: Store, act: Act) -> None:
     if issue is None or issue.state != "open":
         state = "gone" if issue is None else issue.state
         raise ProblemError(409, "conflict", f"the issue is {state} on GitHub already")
-    _write_back(store, act)
+    if not _write_back(store, act):
+        raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
     store.set_state(act.reference, "closed", issue.updated_at)
 
 
@@ -78,15 +79,18 @@ def _other(text: str, number: int) -> int:
 
 
 def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
-    """Take a person's newest act back, if it is newer than the newest decision, or the act of a time; else None."""
+    """Take a person's newest act back, if it is newer than the newest decision, or the act of a time; else None.
+
+    Where the App was taken off the repository meanwhile, what GitHub shows already stays so; see `became_of`.
+    """
     act = newest_act(visit, at)
     if act is None:
         return None
     with visit.store.transaction():
         if visit.store.undo_act(act) and act.what in CLOSES:
-            _write_back(visit.store, act)
+            is_written = _write_back(visit.store, act)
             issue = visit.store.get_issue(act.repository, act.number)
-            if issue is not None:
+            if issue is not None and (is_written or not act.carried_out):
                 visit.store.set_state(act.reference, "open", issue.updated_at)
     return act.reference
 
@@ -108,11 +112,25 @@ def describe(act: Act) -> str:
     return f"{CLOSES.get(act.what, act.what)}{of}"
 
 
-def _write_back(store: Store, act: Act) -> None:
+def became_of(act: Act, *, has_app: bool) -> str:
+    """What became of an act that was taken back, for people; empty of one that stands.
+
+    Args:
+        has_app: The App is on the repository.
+    """
+    if act.undone_at is None:
+        return ""
+    stays = act.what in CLOSES and act.carried_out and not has_app
+    return "undone here, but not on GitHub: the App is not on the repository" if stays else "undone"
+
+
+def _write_back(store: Store, act: Act) -> bool:
+    """Have GitHub brought in step; False: the App is not on the repository, and nobody could."""
     known = store.get_repository(act.repository)
     if known is None or not known.enabled:
-        raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
+        return False
     store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
+    return True
 
 
 def notice(visit: Visit) -> Notice | None:

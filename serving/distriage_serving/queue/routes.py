@@ -187,6 +187,7 @@ def _issue_page(
     standing = {item.axis: item for item in reviews if item.undone_at is None}
     before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
     verdict = stored.verdict if stored is not None else None
+    known = visit.store.get_repository(issue.repository)
     pictures = "pictures" in query
     page = show(
         "issue.html",
@@ -214,7 +215,12 @@ def _issue_page(
         snooze_days=closing.DAYS,
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
         acts=[
-            (closing.describe(act), act.who, age(now - act.at), act.undone_at is not None)
+            (
+                closing.describe(act),
+                act.who,
+                age(now - act.at),
+                closing.became_of(act, has_app=known is not None and known.enabled),
+            )
             for act in visit.store.acts(IssueReference(*place))
         ],
         facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()]
