@@ -28,6 +28,7 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.own_plan import with_own_labels
+from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import Job, Review, triage_job
 from distriage_serving.web.model_process import load_classifier
@@ -37,7 +38,7 @@ from support.bot import ISSUE, Bot, bot, github, make, store
 from support.command_line import Command
 from support.github import INSTALLATION, PERSON, GitHub
 from support.past_issues import WORDS
-from support.plans import config
+from support.plans import config, state
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.server import running
 from support.verdicts import make_verdict
@@ -82,8 +83,13 @@ def test_only_what_distriage_set_is_taken_off() -> None:
 
 
 def test_an_issue_that_is_ignored_gets_no_own_labels() -> None:
-    before = Plan(PLACE, left_out=(LeftOut("issue", "a bot wrote it"),))
-    assert planned(True, before) == before
+    before = make_plan(make_verdict(), state(author_is_bot=True), resolve(config(), default_taxonomy()))
+    assert planned(True, before) == before and before.left_out == (LeftOut("issue", "a bot wrote it"),)
+
+
+def test_a_label_of_any_name_that_was_taken_off_holds_back_no_own_labels() -> None:
+    before = Plan(PLACE, left_out=(LeftOut("issue", "somebody took it off this issue"),))
+    assert planned(True, before).labels == ("docs",)
 
 
 def test_a_label_that_the_configuration_gives_to_an_axis_is_no_own_one() -> None:

@@ -17,7 +17,7 @@ from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Names) -> Plan:
     """Add the own labels that reach their thresholds, unless the issue is left alone or a person says otherwise."""
-    if any(item.what == "issue" for item in plan.left_out):
+    if plan.ignored is not None:
         return plan
     there = {name.casefold() for name in (*plan.labels, *state.labels)}
     known = {name.casefold() for name in state.repository_labels}

@@ -41,11 +41,9 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         verdict: What is said of the report; see `judging.judge`.
     """
     planner = _Planner(verdict, state, names)
-    comment = None
     ignored = _why_ignored(state, names.config.ignore)
     if ignored is None:
         planner.plan_labels()
-        comment = _plan_comment(planner)
     else:
         planner.leave("issue", ignored)
     return Plan(
@@ -54,8 +52,9 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
         issue_type=planner.issue_type,
-        comment=comment,
+        comment=_plan_comment(planner) if ignored is None else None,
         left_out=tuple(planner.left_out),
+        ignored=ignored,
         dry_run=names.config.dry_run,
     )
 

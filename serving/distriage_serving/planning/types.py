@@ -112,6 +112,7 @@ class Plan:
         issue_type: To set; None: it stays as it is.
         comment: The one comment, or None.
         left_out: Everything that is not done, with the reason.
+        ignored: Why the issue is left alone; None: it is not.
         dry_run: Carry nothing out.
     """
 
@@ -122,6 +123,7 @@ class Plan:
     issue_type: str | None = None
     comment: PlannedComment | None = None
     left_out: tuple[LeftOut, ...] = ()
+    ignored: str | None = None
     dry_run: bool = False
 
     @property
