@@ -284,7 +284,10 @@ def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_cl
         ]
 
     assert named("owner/repo#9") == named("1") == ["Owner/Repo#1"]
-    assert named("new/name#1") == named("owner/repo#1") == []  # under its old name too
+    for own_time in (FILED_AT + DAY_S, 0.0):  # under its old name too
+        assert named("new/name#1", filed_at=own_time) == named("owner/repo#1", filed_at=own_time) == []
+    assert named("owner/repo#1") == named("#1") == [] and named("1", filed_at=0.0) == ["Owner/Repo#1"]
+    assert named("another/repo#1") == ["Owner/Repo#1"]  # filed at another time: it only has the same number
     assert named("owner/repo#9", filed_at=FILED_AT) == [] and named("owner/repo#9", "Docs: a typo") != ["Owner/Repo#2"]
     broken = replace(index, issues=[replace(index.issues[0], title="\ud800"), *index.issues[1:]])
     (item,) = likely_duplicates(broken, known(classifier, IssueReport(TITLE, BODY), later))

@@ -10,6 +10,7 @@ from distriage.past.same import is_spoken_of
 
 if TYPE_CHECKING:
     from distriage.past.index import Known, PastIndex
+    from distriage.past.issue import PastIssue
 
 
 class LikelyDuplicate(BaseModel):
@@ -34,8 +35,7 @@ def likely_duplicates(index: PastIndex, known: Known) -> list[LikelyDuplicate]:
     found = []
     for match in index.find(known, 1):
         issue, same = match.issue, match.same
-        # The report itself is in an index that was made before the repository got its name.
-        if same is None or not is_spoken_of(same) or issue.id.rpartition("#")[1:] == known.id.rpartition("#")[1:]:
+        if same is None or not is_spoken_of(same) or _is_itself(issue, known):
             continue
         title, url, closed_by = (
             text.encode("utf-8", "replace").decode() for text in (issue.title, issue.url, issue.closed_by)
@@ -46,3 +46,17 @@ def likely_duplicates(index: PastIndex, known: Known) -> list[LikelyDuplicate]:
             )
         )
     return found
+
+
+def _is_itself(issue: PastIssue, known: Known) -> bool:
+    """Whether the report may be that issue: of its number, and nothing says that it is another repository's.
+
+    An index that was made before the repository got its name holds the report under the old one; what two repositories
+    have under one number was filed at two times.
+    """
+    place, hash_, number = known.id.lower().rpartition("#")
+    if not hash_ or issue.id.rpartition("#")[2] != number:
+        return False
+    may_be_one_place = "" in {place, issue.place} or place == issue.place
+    may_be_one_time = 0 in {known.filed_at, issue.filed_at} or abs(known.filed_at - issue.filed_at) < 1  # seconds
+    return may_be_one_place or may_be_one_time
