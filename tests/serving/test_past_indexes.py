@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from distriage_serving.store import Issue, PastRow, PastState, Store
 
 from support.databases import NOW
 from support.past_index import BODY, TITLE, write_asked_before
+from support.waiting import WAIT_S
 
 
 def test_an_index_is_read_anew_once_it_changed_and_a_broken_one_is_none(shipped_bundle: Path, tmp_path: Path) -> None:
@@ -118,3 +121,29 @@ def test_an_issue_is_kept_and_the_next_one_like_it_is_told(sqlite_store: Store, 
     found = judge.duplicates(report, NOW + 86400)
     assert found is not None and [(item.id, item.state) for item in found] == [("o/r#1", "closed")]
     assert judge.duplicates(IssueReport(TITLE, BODY, "o/r#1"), NOW) == []
+
+
+def test_a_ready_index_is_looked_up_while_another_is_made(
+    sqlite_store: Store, keyword_classifier: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, indexes = keyword_classifier.bundle.manifest.name, PastIndexes(None, sqlite_store)
+    for repository in ("o/ready", "o/large"):
+        sqlite_store.begin_past(repository, model)
+    ready = indexes.index("o/ready", model)
+    making, made, rows = threading.Event(), threading.Event(), sqlite_store.past_rows
+
+    def slow_rows(repository: str, since: int, after: int) -> list[PastRow]:
+        making.set()
+        made.wait(WAIT_S)
+        return rows(repository, since, after)
+
+    monkeypatch.setattr(sqlite_store, "past_rows", slow_rows)
+    with ThreadPoolExecutor(2) as threads:
+        large = threads.submit(indexes.index, "o/large", model)
+        assert making.wait(WAIT_S)
+        again = threads.submit(indexes.index, "O/Ready", model)
+        try:
+            assert again.result(WAIT_S / 2) is ready is not None and not large.done()
+        finally:
+            made.set()
+        assert large.result(WAIT_S) is not None

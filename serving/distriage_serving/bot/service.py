@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from functools import partial
 
 from distriage.errors import ConfigError
@@ -59,8 +60,9 @@ class Workers:
         worker later.
         """
         self.stop.set()
+        ends_at = time.monotonic() + self._settings.shutdown_timeout_s
         for thread in self._threads:
-            thread.join(self._settings.shutdown_timeout_s)
+            thread.join(max(0.0, ends_at - time.monotonic()))
 
 
 def run_worker(settings: Settings) -> None:

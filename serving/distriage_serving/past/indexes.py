@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 from distriage.errors import InputError
 from distriage.past.answer import LikelyDuplicate, likely_duplicates
@@ -52,7 +53,10 @@ class PastIndexes:
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
         self._folder = folder
         self._store = store
-        self._lock = threading.Lock()
+        self._lock = (
+            threading.Lock()
+        )  # around the next; an index takes seconds to make, and holds up its own repository
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()  # only those that are in use
         self._read: dict[Path, tuple[int, PastIndex | None]] = {}
         self._made: dict[str, _Made] = {}
 
@@ -70,6 +74,8 @@ class PastIndexes:
             only_files: Not of the store, which holds the issues of every repository that the bot works for.
         """
         with self._lock:
+            of_repository = self._locks.setdefault(repository.lower(), threading.Lock())
+        with of_repository:
             kept = None if only_files else self._from_store(repository.lower(), model)
             return kept or self._from_file(repository, model)
 
