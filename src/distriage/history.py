@@ -10,18 +10,17 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from distriage.errors import InputError
 from distriage.github import Client
+from distriage.times import LAST_S, epoch_s
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
 # The last two are for `distriage similar index`, which reads the file too.
 _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
-_LAST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have no date that can be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def _read_cache(cache: Path, repository: str | None) -> tuple[dict[str, Any], li
         ours = (
             isinstance(header["repository"], str)
             and isinstance(header["fetched_at"], float)
-            and 0 <= header["fetched_at"] < _LAST
+            and 0 <= header["fetched_at"] < LAST_S
             and all(map(_is_page, pages))
         )
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -198,16 +197,8 @@ def _collect(found: dict[int, PastIssue], items: Iterable[Mapping[str, Any]]) ->
                     title=kept["title"],
                     body=str(kept["body"] or ""),
                     url=str(kept["html_url"] or ""),
-                    created_at=_time(kept["created_at"]),
+                    created_at=epoch_s(kept["created_at"]),
                     labels=tuple(label for label in kept["labels"] if isinstance(label, str)),
                     by_bot=kept["user"]["type"] == "Bot",
                 ),
             )
-
-
-def _time(text: object) -> float:
-    try:
-        moment = datetime.fromisoformat(str(text)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-    return moment if 0 <= moment < _LAST else 0.0

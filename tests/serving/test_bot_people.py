@@ -14,6 +14,7 @@ from rich.console import Console
 from distriage.classifier import Classifier
 from distriage.github import Client
 from distriage.references import IssueReference
+from distriage.times import epoch_s
 from distriage.types import IssueReport
 from distriage_serving.bot.backfill import Backfill, BackfillOptions
 from distriage_serving.bot.people import (
@@ -29,7 +30,6 @@ from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job
-from distriage_serving.times import epoch_s
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, bot, github, make, store
 from support.github import FOREVER, INSTALLATION, PERSON

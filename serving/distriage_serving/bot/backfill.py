@@ -20,6 +20,7 @@ from distriage.errors import GitHubError, InputError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.terminal import printable
+from distriage.times import epoch_s
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import own_login, read_labels
@@ -27,7 +28,6 @@ from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConf
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
 from distriage_serving.store import Store, report_digest
-from distriage_serving.times import epoch_s
 
 State = Literal["open", "closed", "all"]
 NO_INSTALLATION = 0  # the token is a person's

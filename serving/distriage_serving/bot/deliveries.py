@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from distriage.references import REPOSITORY, IssueReference
+from distriage.times import epoch_s
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.planning.configuration import CONFIG_PATH
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
-from distriage_serving.times import epoch_s
 
 _AT_ONCE: Final = frozenset({"opened", "reopened"})
 _LABELS: Final = frozenset({"labeled", "unlabeled"})

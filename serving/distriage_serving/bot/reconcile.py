@@ -15,13 +15,13 @@ from distriage.errors import NotFoundError, RefusedError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
+from distriage.times import epoch_s
 from distriage_serving.bot.deliveries import is_bot
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
-from distriage_serving.times import epoch_s
 
 EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories

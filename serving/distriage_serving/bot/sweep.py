@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from distriage.errors import GitHubError, RefusedError
 from distriage.github import Client
+from distriage.times import epoch_s
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import due
 from distriage_serving.github.app_auth import App
 from distriage_serving.logs import log
 from distriage_serving.store import Store, sweep_job
-from distriage_serving.times import epoch_s
 
 SWEEP_EVERY_S: Final = 600.0
 PURGE_AFTER_S: Final = 30 * 86400.0

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from distriage.errors import GitHubError, NotFoundError, RefusedError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
+from distriage.times import epoch_s
 from distriage.types import IssueReport
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
-from distriage_serving.times import epoch_s
 
 
 @dataclass(frozen=True, slots=True)

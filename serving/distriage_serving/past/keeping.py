@@ -17,11 +17,11 @@ from distriage.past.index import Known
 from distriage.past.issue import PastIssue, read_item
 from distriage.past.packed import pack
 from distriage.references import IssueReference
+from distriage.times import epoch_s
 from distriage.types import IssueReport
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.judging import Judge, LocalJudge
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
-from distriage_serving.times import epoch_s
 
 CHUNK: Final = 1000  # issues that are read, and then stored, together
 

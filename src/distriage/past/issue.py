@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
 from distriage.records import read_records
 from distriage.references import parse_reference
+from distriage.times import epoch_s
 from distriage.types import IssueReport
 
 STATES = ("open", "closed")
@@ -112,7 +112,7 @@ def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:
         url=url if url.startswith(("https://", "http://")) else "",
         state=state if state in STATES else "",
         closed_by=_text(item, "closed_by") or _text(item, "state_reason"),
-        filed_at=_moment(_text(item, "created_at") or _text(item, "created")),
+        filed_at=epoch_s(_text(item, "created_at") or _text(item, "created")),
     )
 
 
@@ -130,10 +130,3 @@ def _id(item: Mapping[str, Any], repository: str, place: str) -> str:
         return f"{repository}#{int(item['number'])}"
     except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError(f"{place}: an issue without `id`, `html_url` or `number`; expected one of them") from None
-
-
-def _moment(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).timestamp() if text else 0.0
-    except (ValueError, OverflowError):
-        return 0.0

@@ -1,0 +1,23 @@
+"""Times as GitHub writes them. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+LAST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have no date that can be shown
+
+
+def epoch_s(text: object) -> float:
+    """Unix time in seconds of an ISO 8601 time, which is UTC where it names no offset; 0 where it is none.
+
+    Times before 1970 and from 9999 on are none.
+    """
+    if not isinstance(text, str):
+        return 0.0
+    try:
+        moment = datetime.fromisoformat(text)
+        seconds = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+    return seconds if 0 <= seconds < LAST_S else 0.0
