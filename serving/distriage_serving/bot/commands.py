@@ -11,9 +11,8 @@ A command is a line of a paragraph as GitHub renders it: not in code, a quotatio
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -23,6 +22,7 @@ from markdown_it.token import Token
 
 from distriage.errors import InputError
 from distriage.taxonomy import Taxonomy
+from distriage.validation import suggestion
 
 MAX_LINE_CHARS: Final = 500
 MAX_COMMANDS: Final = 10  # of one comment
@@ -122,20 +122,16 @@ def _corrections(words: list[str], taxonomy: Taxonomy) -> dict[str, str | None]:
     while parts:
         axis_id = parts.pop(0)
         if axis_id not in taxonomy.axes:
-            raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {_suggestion(axis_id, taxonomy.axes)}")
+            meant = suggestion(axis_id, taxonomy.axes, "'")
+            raise InputError(f"/triage wrong: unknown axis {axis_id!r:.60}; {meant}")
         known = taxonomy.axes[axis_id].label_ids
         if parts and (parts[0] in known or parts[0] == NONE):
             label = parts.pop(0)
             corrections[axis_id] = None if label == NONE else label
         elif parts and parts[0] not in taxonomy.axes:
             what = f"unknown label {parts[0]!r:.60} of axis {axis_id}"
-            raise InputError(f"/triage wrong: {what}; {_suggestion(parts[0], (*known, NONE))}")
+            meant = suggestion(parts[0], (*known, NONE), "'")
+            raise InputError(f"/triage wrong: {what}; {meant}")
         else:
             corrections[axis_id] = None
     return corrections
-
-
-def _suggestion(wrong: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(wrong, known, n=1)
-    return (f"did you mean {near[0]!r}? " if near else "") + f"known: {', '.join(known)}"

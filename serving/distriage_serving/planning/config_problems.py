@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args, get_origin
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from distriage.errors import ConfigError
 from distriage.taxonomy import Axis, Taxonomy
+from distriage.validation import suggestion
 from distriage_serving.planning.configuration import (
     MAX_NAME_CHARS,
     PLACEHOLDER,
@@ -76,7 +76,7 @@ def structure_problems(error: ValidationError, document: Document, file: str) ->
         loc = item["loc"]
         name = ".".join(map(str, loc))
         if item["type"] == "extra_forbidden":
-            message = f"unknown key `{name}`; {suggestion(str(loc[-1]), _known_keys(loc[:-1]))}"
+            message = f"unknown key `{name}`; {suggestion(str(loc[-1]), _known_keys(loc[:-1]), '`')}"
         elif not loc:
             message = f"expected a table of settings, found {_kind(document.value)}"
         else:
@@ -112,13 +112,6 @@ def _kind(value: object) -> str:
         case None:
             return "nothing"
     return f"{value!r:.60}"
-
-
-def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """What may have been meant, and what there is."""
-    known = list(known)
-    near = difflib.get_close_matches(wrong, known, n=1)
-    return (f"did you mean `{near[0]}`? " if near else "") + f"known: {', '.join(known)}"
 
 
 def _known_keys(loc: tuple[str | int, ...]) -> list[str]:
@@ -160,14 +153,14 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
     for axis_id, settings in _table(config.get("axes")).items():
         path: ValuePath = ("axes", axis_id)
         if axis_id not in taxonomy.axes:
-            yield path, f"unknown axis `{axis_id}`; {suggestion(axis_id, taxonomy.axes)}"
+            yield path, f"unknown axis `{axis_id}`; {suggestion(axis_id, taxonomy.axes, '`')}"
             continue
         yield from _axis_problems(path, taxonomy.axes[axis_id], _table(settings))
         yield from _name_problems(path, axis_id, settings, taxonomy)
     comment = config.get("comment")
     for name in PLACEHOLDER.findall(comment if isinstance(comment, str) else ""):
         if name not in PLACEHOLDERS:
-            yield ("comment",), f"unknown placeholder `{{{{ {name} }}}}`; {suggestion(name, PLACEHOLDERS)}"
+            yield ("comment",), f"unknown placeholder `{{{{ {name} }}}}`; {suggestion(name, PLACEHOLDERS, '`')}"
 
 
 def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:
@@ -176,12 +169,12 @@ def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> 
         if label not in axis.label_ids:
             yield (
                 (*path, "labels", label),
-                f"unknown label `{label}` of axis {axis.id}; {suggestion(label, axis.label_ids)}",
+                f"unknown label `{label}` of axis {axis.id}; {suggestion(label, axis.label_ids, '`')}",
             )
     families = settings.get("families")
     for family in _table(_table(families).get("labels")):
         if family not in axis.families:
-            known = suggestion(family, axis.families) if axis.families else "this axis has none"
+            known = suggestion(family, axis.families, "`") if axis.families else "this axis has none"
             yield (*path, "families", "labels", family), f"unknown family `{family}` of axis {axis.id}; {known}"
     if not axis.families and (
         families is True or (isinstance(families, dict) and families.get("enabled", True) is True)
