@@ -11,6 +11,8 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from distriage.references import web_link
+
 MAX_LINE_CHARS: Final = 120
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
@@ -25,7 +27,7 @@ def page_environment(package: str) -> Environment:
     environment = Environment(
         loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(percent=_percent, date=_date, plain=plain, web=_web)
+    environment.filters.update(percent=_percent, date=_date, plain=plain, web=web_link)
     return environment
 
 
@@ -42,8 +44,3 @@ def _percent(value: object) -> str:
 
 def _date(epoch_s: float) -> str:
     return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d")
-
-
-def _web(url: str) -> str:
-    """A link that leads to a web page, or nowhere."""
-    return url if re.fullmatch(r"https?://[^\s\"'<>]+", url) else ""

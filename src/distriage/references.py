@@ -1,4 +1,4 @@
-"""Names of repositories and issues: `owner/repo`, `owner/repo#12`. Pure."""
+"""Names of repositories and issues, `owner/repo`, `owner/repo#12`, and addresses of pages. Pure."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _REFERENCE: Final = re.compile(
     r"^(?:(?:https?://)?[\w.-]+/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
 )
+_WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +54,8 @@ def thread_key(identifier: str) -> str:
     """The same string for all names of one thread."""
     repository, _, number = identifier.lower().partition("#")
     return f"{RENAMED.get(repository, repository)}#{number}"
+
+
+def web_link(url: str) -> str:
+    """An address that a link may lead to; empty where it is none of the web: `javascript:` would act."""
+    return url if _WEB.fullmatch(url) else ""

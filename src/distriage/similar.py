@@ -30,7 +30,7 @@ from distriage.errors import BundleError
 from distriage.reading import ReadReport
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import ModelInput
-from distriage.references import thread_key
+from distriage.references import thread_key, web_link
 from distriage.types import Prediction
 
 INDEX_FORMAT = 2
@@ -91,7 +91,7 @@ class Similar:
         if (found := int(arrays["format"])) != INDEX_FORMAT:
             raise ValueError(f"it is of format {found}")
         self._records = [
-            (str(i), _web_page(str(url)), str(title), " ".join(map(str, note)))
+            (str(i), web_link(str(url)), str(title), " ".join(map(str, note)))
             for i, url, title, *note in json.loads(str(arrays["records"]))
         ]
         self._places = {thread_key(record[0]): row for row, record in enumerate(self._records)}
@@ -169,10 +169,6 @@ class Similar:
         }
         identifier, url, title, note = self._records[row]
         return Neighbour(identifier, url, title, labels, min(1.0, max(0.0, similarity)), note)
-
-
-def _web_page(url: str) -> str:
-    return url if url.startswith(("https://", "http://")) else ""
 
 
 def tfidf(buckets: NDArray[np.int64], counts: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:

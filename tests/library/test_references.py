@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from distriage.errors import InputError
-from distriage.references import IssueReference, parse_reference
+from distriage.references import IssueReference, parse_reference, web_link
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,22 @@ def test_what_is_no_reference_is_refused(text: str) -> None:
     assert str(refused.value).startswith("--issue ") and str(refused.value).endswith(
         ": expected owner/repo#number or the issue's URL"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "leads"),
+    [
+        ("https://github.com/owner/repo/issues/12?x=1#issuecomment-99", True),
+        ("http://ghe.example.com/a(b)", True),
+        ("javascript:alert(1)", False),
+        ("//example.com", False),
+        ("https://", False),
+        ("https://example.com/ onclick=x", False),
+        ('https://example.com/">', False),
+        ("https://example.com\n", False),
+        ("", False),
+        ("https://" + "a" * 1_000_000 + " ", False),
+    ],
+)
+def test_a_link_leads_to_a_page_of_the_web_or_nowhere(url: str, leads: bool) -> None:
+    assert web_link(url) == (url if leads else "")

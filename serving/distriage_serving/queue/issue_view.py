@@ -11,10 +11,10 @@ from typing import Final
 
 from distriage.feedback import own_axis, own_label
 from distriage.policy import OUT_OF_DOMAIN
+from distriage.references import web_link
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
 from distriage_serving.queue.listing import age, display_name, first_said, moment, percent
-from distriage_serving.queue.visible import web_address
 from distriage_serving.store import Review
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
@@ -253,7 +253,7 @@ def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[Simi
     return [
         SimilarView(
             item.id,
-            web_address(item.url),
+            web_link(item.url),
             item.title,
             name(item, "fix"),
             name(item, "cause"),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from distriage.errors import InputError
 from distriage.reading import check_report
-from distriage.references import IssueReference
+from distriage.references import IssueReference, web_link
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
@@ -32,7 +32,6 @@ from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead
 from distriage_serving.queue.report import past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.sessions import Sessions
-from distriage_serving.queue.visible import web_address
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
 from distriage_serving.store import Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
@@ -201,7 +200,7 @@ def _issue_page(
         next=issue_href(*after, filters.query) if after else None,
         action=issue_href(*place),
         reference=f"{repositories.get(issue.repository, issue.repository)}#{issue.number}",
-        issue_url=web_address(issue.url) or issue_href(*place),
+        issue_url=web_link(issue.url) or issue_href(*place),
         author=issue.author,
         labels=issue.labels,
         status=issue.status,

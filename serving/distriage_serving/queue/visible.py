@@ -49,10 +49,5 @@ def plain(text: str) -> str:
     return _HIDDEN.sub(lambda match: f"[{_point(match)}]", text[:MAX_CHARS])
 
 
-def web_address(url: str) -> str:
-    """An address that a link may lead to; empty: it is none of the web, and `javascript:` would act."""
-    return url if url.startswith(("https://", "http://")) else ""
-
-
 def _point(match: re.Match[str]) -> str:
     return f"U+{ord(match.group()):04X}"

@@ -11,7 +11,7 @@ from typing import Any
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
 from distriage.records import read_records
-from distriage.references import parse_reference
+from distriage.references import parse_reference, web_link
 from distriage.times import epoch_s
 from distriage.types import IssueReport
 
@@ -109,7 +109,7 @@ def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:
     return PastIssue(
         id=report.id,
         title=" ".join(report.title.split()),
-        url=url if url.startswith(("https://", "http://")) else "",
+        url=web_link(url),
         state=state if state in STATES else "",
         closed_by=_text(item, "closed_by") or _text(item, "state_reason"),
         filed_at=epoch_s(_text(item, "created_at") or _text(item, "created")),

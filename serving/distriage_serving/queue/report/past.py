@@ -7,8 +7,8 @@ from typing import Final
 
 from distriage.past.index import Known, Match, PastIndex
 from distriage.past.same import is_spoken_of
+from distriage.references import web_link
 from distriage_serving.queue.listing import percent
-from distriage_serving.queue.visible import web_address
 
 NEAREST: Final = 5
 
@@ -33,4 +33,4 @@ def nearest(index: PastIndex, known: Known) -> list[PastView]:
 def _view(match: Match) -> PastView:
     issue = match.issue
     same = percent(match.same) if match.same is not None and is_spoken_of(match.same) else ""
-    return PastView(issue.number, web_address(issue.url), issue.title, issue.state, issue.closed_by, same)
+    return PastView(issue.number, web_link(issue.url), issue.title, issue.state, issue.closed_by, same)
