@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import errno
 import gc
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,7 +18,7 @@ from distriage.bench.command import bench
 from distriage.engine import Engine
 from distriage.errors import DistriageError, InputError
 from distriage.taxonomy import default_taxonomy
-from distriage.terminal import READ, say
+from distriage.terminal import READ, give_up_output, is_full, say
 from distriage.terminal import output as standard_output
 from distriage.types import Mode
 
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 # Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
 # begins after every 700 new objects and repeats at exit.
 GC_THRESHOLD = 50_000
-FULL = (errno.ENOSPC, errno.EDQUOT)
 atexit.register(gc.freeze)
 
 
@@ -292,10 +289,9 @@ def main() -> None:
         say(str(error))
         sys.exit(2)
     except OSError as error:
-        if error.errno not in FULL or error.filename is not None:
+        if not is_full(error):
             raise
-        say(f"standard output: cannot be written: {error.strerror}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at the end
+        give_up_output(error)
         sys.exit(2)
     except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -25,6 +26,17 @@ def say(text: str) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
     console.print("distriage: " + "\n".join(lines), markup=False)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether there was no room for standard output; errors of files name theirs."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
+
+
+def give_up_output(error: OSError) -> None:
+    """Say why standard output cannot be written, and let go of what is left of it: the end would flush that."""
+    say(f"standard output: cannot be written: {error.strerror}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def counted(number: int, noun: str) -> str:
