@@ -14,11 +14,9 @@ from rich.progress import track
 from distriage.classifier import Classifier
 from distriage.errors import ConfigError
 from distriage.intervals import wilson
-from distriage.policy import decide
-from distriage.reading import read
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
-from distriage.types import IssueReport, Mode, Outcome, Prediction
+from distriage.types import Mode, Prediction
 from distriage_training.config import Config
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits
@@ -38,15 +36,13 @@ from distriage_training.measure.evaluation import (
 from distriage_training.measure.faithfulness import draw_faithfulness, measure_faithfulness
 from distriage_training.measure.neighbours import measure_similar
 from distriage_training.measure.plots import AxisData, draw_figures
-from distriage_training.measure.predict import predict, probability_matrix
+from distriage_training.measure.predict import NONE_GIVEN, Given, given_labels, predict, probability_matrix
 from distriage_training.measure.readers import SecondReader, measure_readers
 from distriage_training.measure.report import report
 
 REQUESTS = "requests.jsonl"  # in the OpenAI batch format
 THREE = 3  # a differential diagnosis names as many causes
-NONE_GIVEN = -1
 Labels = NDArray[np.integer]
-Given = dict[Mode, dict[str, Labels]]  # mode -> axis -> the number of the label that is given, or NONE_GIVEN, [reports]
 
 
 def evaluate(
@@ -80,7 +76,7 @@ def evaluate(
     except OSError as error:
         raise ConfigError(f"{output}: {error.strerror}; expected a folder to write to") from None
     predictions = predict(classifier, records, console)
-    given = _given(classifier, records, predictions)
+    given = given_labels(classifier, records, predictions)
     axes, groups, figures = _by_axis(
         splits, records, predictions, given, taxonomy, baselines=baselines, console=console
     )
@@ -220,29 +216,6 @@ def _against_reviews(
             truth = np.array([axis.label_ids.index(records[row].labels[axis.id]) for row in rows])
             result[axis.id] = scores_of(truth, probability_matrix(predictions, axis.id, axis.label_ids)[rows].argmax(1))
     return result
-
-
-def _given(classifier: Classifier, records: Sequence[Record], predictions: Sequence[Prediction]) -> Given:
-    manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
-    thin = [read(IssueReport(record.title, record.body)).is_thin for record in records]
-    found: Given = {}
-    for mode in (Mode.BALANCED, Mode.PRECISE):
-        decisions = [
-            decide(prediction, manifest.axes, taxonomy, mode, thin=says_little)
-            for prediction, says_little in zip(predictions, thin, strict=True)
-        ]
-        found[mode] = {
-            axis.id: np.array(
-                [
-                    axis.label_ids.index(of_report[axis.id].label)
-                    if of_report[axis.id].outcome is Outcome.APPLY
-                    else NONE_GIVEN
-                    for of_report in decisions
-                ]
-            )
-            for axis in taxonomy.axes.values()
-        }
-    return found
 
 
 def _thresholds(records: Sequence[Record], given: Given, taxonomy: Taxonomy) -> dict[str, dict[str, Applied]]:

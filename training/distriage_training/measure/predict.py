@@ -1,4 +1,4 @@
-"""A bundle's predictions for records."""
+"""A bundle's predictions for records, and the labels that the policy gives them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.classifier import Classifier
+from distriage.policy import decide
+from distriage.reading import read
 from distriage.recipe.text import prepare
-from distriage.types import Prediction
+from distriage.types import IssueReport, Mode, Outcome, Prediction
 from distriage_training.corpus.records import Record
+
+NONE_GIVEN = -1
+# Mode -> axis -> the number of the label that is given, or NONE_GIVEN, [reports].
+Given = dict[Mode, dict[str, NDArray[np.int64]]]
 
 
 def predict(classifier: Classifier, records: Sequence[Record], console: Console) -> list[Prediction]:
@@ -26,3 +32,27 @@ def predict(classifier: Classifier, records: Sequence[Record], console: Console)
 def probability_matrix(predictions: Sequence[Prediction], axis: str, labels: Sequence[str]) -> NDArray[np.float64]:
     """Probabilities of an axis, [predictions, labels]."""
     return np.array([[prediction.scores[axis].probabilities[label] for label in labels] for prediction in predictions])
+
+
+def given_labels(classifier: Classifier, records: Sequence[Record], predictions: Sequence[Prediction]) -> Given:
+    """What the policy gives in the modes that abstain."""
+    manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
+    thin = [read(IssueReport(record.title, record.body)).is_thin for record in records]
+    found: Given = {}
+    for mode in (Mode.BALANCED, Mode.PRECISE):
+        decisions = [
+            decide(prediction, manifest.axes, taxonomy, mode, thin=says_little)
+            for prediction, says_little in zip(predictions, thin, strict=True)
+        ]
+        found[mode] = {
+            axis.id: np.array(
+                [
+                    axis.label_ids.index(of_report[axis.id].label)
+                    if of_report[axis.id].outcome is Outcome.APPLY
+                    else NONE_GIVEN
+                    for of_report in decisions
+                ]
+            )
+            for axis in taxonomy.axes.values()
+        }
+    return found
