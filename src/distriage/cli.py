@@ -201,8 +201,8 @@ def _issues(issues: list[str], *, tolerant: bool) -> Iterator[IssueReport | BadR
         from distriage.records import read_one
         from distriage.references import parse_reference
 
-        references = [parse_reference(text) for text in issues]
         client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
+        references = [parse_reference(text, client.hosts) for text in issues]
         for reference in references:
             yield read_one(str(reference), partial(client.issue, reference), tolerant=tolerant)
 

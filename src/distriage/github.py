@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
 from typing import Any, Final
 
@@ -85,6 +85,11 @@ class Client:
         self._sleep = sleep
         self._now = now
         self.login = login
+
+    @property
+    def hosts(self) -> Collection[str]:
+        """Of the pages of its issues; empty where the API is not github.com's, and may have any."""
+        return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()
 
     # ---------------------------------------------------------------- reading
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +22,7 @@ RENAMED: Final = {
     "uber/horovod": "horovod/horovod",
 }
 _REFERENCE: Final = re.compile(
-    r"^(?:(?:https?://)?[\w.-]+/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
+    r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
 )
 _WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
@@ -38,15 +39,22 @@ class IssueReference:
         return f"{self.repository}#{self.number}"
 
 
-def parse_reference(text: str) -> IssueReference:
+def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """Read `owner/repo#12` or the issue's URL.
 
+    Args:
+        hosts: That a URL may name; empty: any.
+
     Raises:
-        InputError: neither of them.
+        InputError: neither of them, or a URL of another host.
     """
     match = _REFERENCE.match(text.strip())
     if match is None:
         raise InputError(f"--issue {text!r}: expected owner/repo#number or the issue's URL")
+    if hosts and match["host"] and match["host"].lower() not in hosts:
+        raise InputError(
+            f"--issue {text!r}: {match['host']}; expected an issue of github.com (GITHUB_API_URL names another GitHub)"
+        )
     return IssueReference(match["repository"], int(match["number"]))
 
 

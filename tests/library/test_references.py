@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from distriage.errors import InputError
+from distriage.github import Client
 from distriage.references import IssueReference, parse_reference, web_link
 
 
@@ -21,6 +22,15 @@ from distriage.references import IssueReference, parse_reference, web_link
 def test_references_and_urls_are_read(text: str) -> None:
     assert parse_reference(text) == IssueReference("owner/repo", 12)
     assert str(parse_reference(text)) == "owner/repo#12"
+
+
+@pytest.mark.parametrize("text", ["https://gitlab.com/a/b/issues/1", "http://elsewhere/o/r/issues/3"])
+def test_an_issue_of_another_host_is_none_of_github_s(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_API_URL", raising=False)
+    with pytest.raises(InputError, match=r"expected an issue of github\.com"):
+        parse_reference(text, Client(None).hosts)
+    assert parse_reference("https://www.github.com/a/b/issues/1", Client(None).hosts) == IssueReference("a/b", 1)
+    assert parse_reference(text, Client(None, "https://ghe.example/api/v3").hosts).number in {1, 3}
 
 
 def test_names_may_hold_dots_and_dashes() -> None:
