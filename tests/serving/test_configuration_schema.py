@@ -14,8 +14,8 @@ from distriage_serving.planning.configuration import (
     IgnoreConfig,
     LabelConfig,
     RepositoryConfig,
+    config_schema,
 )
-from distriage_serving.planning.configuration_schema import config_schema
 from distriage_serving.planning.yaml_lines import read_yaml
 
 from support.checkout import REPOSITORY

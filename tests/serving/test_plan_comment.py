@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.past.answer import LikelyDuplicate
-from distriage.verdict import Candidate, Differential
+from distriage.verdict import Candidate, Differential, KnownProblem
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import resolve
@@ -46,6 +46,38 @@ def test_line_ends_and_blanks_that_are_lost_are_no_edit(on_the_way: str) -> None
 def test_nothing_to_say_is_no_comment() -> None:
     assert plan(make_verdict(), "ask-for-environment: true").comment is None
     assert plan(make_verdict(missing=("torch",))).comment is None
+
+
+NOTHING_SURE = dict.fromkeys(("stage", "symptom", "cause", "fix"), "not-applicable")
+
+
+@pytest.mark.parametrize("template", ["true", "'Hello {{ axes }} from {{ model }}'", "'Hello {{questions}}'"])
+def test_a_greeting_with_nothing_behind_it_is_no_comment(template: str) -> None:
+    wanted = f"comment: {template}\nask-for-environment: true"
+    assert plan(make_verdict(**NOTHING_SURE), wanted).comment is None
+    asks = plan(make_verdict(missing=("torch",), **NOTHING_SURE), wanted).comment
+    assert asks is not None and "Which torch?" in asks.body
+    fixed = plan(make_verdict(**NOTHING_SURE), "comment: We have read it.").comment
+    assert fixed is not None and fixed.body.endswith("\nWe have read it.")
+
+
+def test_a_comment_that_has_nothing_left_to_say_is_taken_back() -> None:
+    first = plan(make_verdict(), "comment: true").comment
+    assert first is not None
+    own = OwnComment(5, first.digest)
+    gone = plan(make_verdict(**NOTHING_SURE), "comment: true", own_comment=own).comment
+    assert gone is not None and gone.replaces == 5 and "no longer holds" in gone.body
+
+
+def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_reported() -> None:
+    page = "https://github.com/acme/train/issues/7"
+    problem = KnownProblem(problem="Train 1 needs `torch` 2.", remedy="Upgrade.", source=page)
+    verdict = make_verdict(**NOTHING_SURE).model_copy(update={"known_problems": [problem]})
+    made = plan(verdict, "comment: true").comment
+    shown = "- Train 1 needs `torch` 2. Upgrade. ([source](https://redirect.github.com/acme/train/issues/7))"
+    assert made is not None and made.body.endswith(f"\n\n{shown}")
+    assert plan(verdict, "comment: 'Known: {{ questions }}'").comment is None  # it was not asked for
+    assert shown in summary_of(plan(verdict), verdict, state(), TAXONOMY)
 
 
 def test_the_template_is_filled_and_the_questions_added() -> None:

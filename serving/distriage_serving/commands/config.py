@@ -66,7 +66,7 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of the configuration, as in schemas/distriage-config.schema.json."""
     from distriage.taxonomy import default_taxonomy
-    from distriage_serving.planning.configuration_schema import config_schema
+    from distriage_serving.planning.configuration import config_schema
 
     sys.stdout.write(json.dumps(config_schema(default_taxonomy()), indent=2, ensure_ascii=False) + "\n")
 

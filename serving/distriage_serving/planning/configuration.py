@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import Mode
 
 CONFIG_PATH: Final = ".github/distriage.yml"
@@ -23,9 +24,9 @@ MAX_PATTERN_CHARS: Final = 200
 LEAST_THRESHOLD: Final = 0.5  # a label that is likelier wrong than right is never set
 DEFAULT_COMMENT: Final = (
     "Thank you for the report. A classifier read it as follows; the maintainers may see it otherwise.\n\n"
-    "{{ axes }}\n\n{{ questions }}"
+    "{{ axes }}\n\n{{ known-problems }}\n\n{{ questions }}"
 )
-PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "labels", "model", "questions")
+PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"\{\{\s*([\w-]{1,40})\s*\}\}")
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of what is not seen, or reorders text
@@ -187,7 +188,8 @@ class RepositoryConfig(_Strict):
     ] = Field(
         default=None,
         description="true: write one comment; text: a Markdown template for it with {{ questions }}, {{ labels }}, "
-        "{{ axes }}, {{ checks }}, {{ duplicates }} and {{ model }}.",
+        "{{ axes }}, {{ checks }}, {{ duplicates }}, {{ known-problems }} and {{ model }}. None is written where "
+        "nothing was found to put in.",
     )
     ask_for_environment: bool = Field(
         default=False, description="Ask, in the comment, for versions and hardware that the report does not name."
@@ -225,3 +227,31 @@ _ALTERNATIVES: Final = frozenset({"mode", "threshold"})  # each in place of the 
 def render_template(template: str, values: Mapping[str, str]) -> str:
     """Fill placeholders in one pass, so that nothing in a value is taken for a placeholder."""
     return PLACEHOLDER.sub(lambda match: values[match.group(1)], template)
+
+
+def config_schema(taxonomy: Taxonomy) -> dict[str, Any]:
+    """JSON Schema of the file, for editors, with the axes, labels and families of a taxonomy as the only keys."""
+    schema = RepositoryConfig.model_json_schema(by_alias=True, mode="validation")
+    axes = schema["properties"]["axes"]
+    value = axes.pop("additionalProperties")
+    axes["properties"] = {
+        axis.id: {**value, "title": axis.name, "description": axis.question, **_keys_of(axis)}
+        for axis in taxonomy.axes.values()
+    }
+    axes["additionalProperties"] = False
+    schema["$comment"] = f"taxonomy {taxonomy.name} {taxonomy.version}"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Distriage repository configuration",
+    }
+
+
+def _keys_of(axis: Axis) -> dict[str, Any]:
+    # They hold beside the general form of an axis, and say nothing about `true` and `false`.
+    return {
+        "properties": {
+            "labels": {"propertyNames": {"enum": list(axis.label_ids)}},
+            "families": {"properties": {"labels": {"propertyNames": {"enum": list(axis.families)}}}},
+        }
+    }

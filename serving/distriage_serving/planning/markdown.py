@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from distriage.past.answer import LikelyDuplicate
+from distriage.verdict import KnownProblem
 
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 _LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})
 MAX_CHARS = 160
 # GitHub notes on an issue where it is linked from, unless the link leads through this host of its own
 # (https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls).
+_GITHUB = "https://github.com"
 _WITHOUT_BACKLINK = "https://redirect.github.com"
 _ISSUE_PAGE = re.compile(r"https://github\.com(/[\w.-]{1,100}/[\w.-]{1,100}/issues/\d{1,18})", re.ASCII)
 
@@ -38,6 +40,14 @@ def code(text: str, limit: int = MAX_CHARS) -> str:
 def checklist(checks: Iterable[str]) -> str:
     """A numbered list of checks, which are Markdown of ours already."""
     return "\n".join(f"{number}. {check}" for number, check in enumerate(checks, 1))
+
+
+def known_problems(found: Iterable[KnownProblem]) -> str:
+    """A list of known problems of versions, Markdown of ours already; links to GitHub leave no trace there."""
+    return "\n".join(
+        f"- {item.problem} {item.remedy} ([source]({item.source.replace(_GITHUB, _WITHOUT_BACKLINK, 1)}))"
+        for item in found
+    )
 
 
 def duplicates(found: Iterable[LikelyDuplicate]) -> str:

@@ -13,7 +13,6 @@ none and nobody else ever touched it. There is at most one comment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -21,16 +20,12 @@ from typing import Final
 
 from distriage.verdict import AxisVerdict, Verdict
 from distriage_serving.planning import markdown
-from distriage_serving.planning.configuration import PLACEHOLDER, IgnoreConfig, render_template
-from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.comment import plan_comment
+from distriage_serving.planning.configuration import IgnoreConfig
 from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
-from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, PlannedComment
+from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
-_ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
-_SAME: Final = "This may have been reported before. It reads like:"
-_ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
-_NO_MORE: Final = "What stood here no longer holds."
 _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
@@ -41,9 +36,16 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         verdict: What is said of the report; see `judging.judge`.
     """
     planner = _Planner(verdict, state, names)
+    comment = None
     ignored = _why_ignored(state, names.config.ignore)
     if ignored is None:
         planner.plan_labels()
+        ours = {*planner.labels, *state.labels_by_us} - set(planner.take_off)
+        found = plan_comment(verdict, state, names, ours)
+        if isinstance(found, LeftOut):
+            planner.left_out.append(found)
+        else:
+            comment = found
     else:
         planner.leave("issue", ignored)
     return Plan(
@@ -52,7 +54,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
         issue_type=planner.issue_type,
-        comment=_plan_comment(planner) if ignored is None else None,
+        comment=comment,
         left_out=tuple(planner.left_out),
         ignored=ignored,
         dry_run=names.config.dry_run,
@@ -234,66 +236,3 @@ class _Planner:
         else:
             self.leave(label.name, "the repository has no such label, and `create-labels` is off")
         return False
-
-
-# ---------------------------------------------------------------- comment
-
-
-def _plan_comment(planner: _Planner) -> PlannedComment | None:
-    if not planner.verdict.in_domain:
-        return None
-    text = _comment_text(planner)
-    state, config = planner.state, planner.names.config
-    own = state.own_comment
-    if not text and own is not None:
-        if config.ask_for_environment or config.comment is not None:
-            text = _ANSWERED  # what was asked for is there by now
-        elif config.name_duplicates and planner.verdict.duplicates is not None:
-            text = _NO_MORE
-    if not text:
-        return None
-    if state.locked or not state.is_open:
-        planner.leave("comment", "the conversation is locked" if state.locked else "the issue is closed")
-        return None
-    if own is None and state.comment_deleted:
-        planner.leave("comment", "a comment was deleted on this issue; it may have been ours, so no new one is written")
-        return None
-    marker = Marker.of(text)
-    if own is not None and own.edited:
-        planner.leave("comment", "somebody edited the comment; it is left as it is")
-        return None
-    if own is not None and own.digest == marker.digest:
-        planner.leave("comment", "the comment is up to date")
-        return None
-    return PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None)
-
-
-def _comment_text(planner: _Planner) -> str:
-    """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
-    verdict, state, config = planner.verdict, planner.state, planner.names.config
-    asked = (
-        "\n".join([_ASK, "", *(f"- {item.question}" for item in verdict.missing)])
-        if verdict.missing and config.ask_for_environment
-        else ""
-    )
-    same = (
-        f"{_SAME}\n\n{markdown.duplicates(verdict.duplicates)}" if verdict.duplicates and config.name_duplicates else ""
-    )
-    parts = {"duplicates": same, "questions": asked}
-    template = config.comment if config.comment is not None else ""
-    there = PLACEHOLDER.findall(template)
-    template += "".join(f"\n\n{{{{ {name} }}}}" for name, part in parts.items() if part and name not in there)
-    ours = {*planner.labels, *state.labels_by_us} - set(planner.take_off)
-    values = {
-        "axes": "\n".join(
-            f"- {planner.names.axes[axis_id].title}: {markdown.code(said.label)} ({said.probability:.0%})"
-            for axis_id, said in verdict.axes.items()
-            if said.outcome == "apply" and config.axis(axis_id) is not None
-        ),
-        "checks": markdown.checklist(verdict.checks),
-        # With those of earlier runs, so that a second run does not change the comment.
-        "labels": ", ".join(map(markdown.code, sorted(ours))),
-        "model": markdown.code(verdict.model),
-        **parts,
-    }
-    return re.sub(r"\n{3,}", "\n\n", render_template(template, values)).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Taxonomy
 from distriage.verdict import AxisVerdict, Differential, Verdict
-from distriage_serving.planning.markdown import checklist, code, duplicates, table
+from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
 from distriage_serving.planning.types import IssueState, Plan
 
 _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best guess {})"}
@@ -52,10 +52,7 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
             )
         )
     if verdict.known_problems:
-        parts.append(
-            "**Known problems of these versions**\n\n"
-            + "\n".join(f"- {item.problem} {item.remedy} ({item.source})" for item in verdict.known_problems)
-        )
+        parts.append("**Known problems of these versions**\n\n" + known_problems(verdict.known_problems))
     if verdict.missing:
         parts.append("**Missing**\n\n" + "\n".join(f"- {item.question}" for item in verdict.missing))
     parts.append(f"{code(verdict.model)}, taxonomy {code(verdict.taxonomy_version)}, mode {verdict.mode}")

@@ -1,0 +1,90 @@
+"""The one comment on an issue: whether to write it, and its text. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from distriage.verdict import Verdict
+from distriage_serving.planning import markdown
+from distriage_serving.planning.configuration import PLACEHOLDER, render_template
+from distriage_serving.planning.marker import Marker
+from distriage_serving.planning.names import Names
+from distriage_serving.planning.types import IssueState, LeftOut, PlannedComment
+
+_ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
+_SAME: Final = "This may have been reported before. It reads like:"
+_ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
+_NO_MORE: Final = "What stood here no longer holds."
+
+
+def plan_comment(
+    verdict: Verdict, state: IssueState, names: Names, ours: Collection[str]
+) -> PlannedComment | LeftOut | None:
+    """Decide on the comment.
+
+    Args:
+        ours: The labels of the issue that Distriage set or is about to set.
+
+    Returns:
+        None: there is nothing to say.
+    """
+    if not verdict.in_domain:
+        return None
+    text = _text(verdict, names, ours)
+    own, config = state.own_comment, names.config
+    if not text and own is not None:
+        if config.ask_for_environment:
+            text = _ANSWERED  # what was asked for is there by now
+        elif config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):
+            text = _NO_MORE
+    if not text:
+        return None
+    if state.locked or not state.is_open:
+        return LeftOut("comment", "the conversation is locked" if state.locked else "the issue is closed")
+    if own is None and state.comment_deleted:
+        return LeftOut(
+            "comment", "a comment was deleted on this issue; it may have been ours, so no new one is written"
+        )
+    marker = Marker.of(text)
+    if own is not None and own.edited:
+        return LeftOut("comment", "somebody edited the comment; it is left as it is")
+    if own is not None and own.digest == marker.digest:
+        return LeftOut("comment", "the comment is up to date")
+    return PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None)
+
+
+def _text(verdict: Verdict, names: Names, ours: Collection[str]) -> str:
+    """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
+    config = names.config
+    asked = (
+        "\n".join([_ASK, "", *(f"- {item.question}" for item in verdict.missing)])
+        if verdict.missing and config.ask_for_environment
+        else ""
+    )
+    same = (
+        f"{_SAME}\n\n{markdown.duplicates(verdict.duplicates)}" if verdict.duplicates and config.name_duplicates else ""
+    )
+    found = {
+        "axes": "\n".join(
+            f"- {names.axes[axis_id].title}: {markdown.code(said.label)} ({said.probability:.0%})"
+            for axis_id, said in verdict.axes.items()
+            if said.outcome == "apply" and config.axis(axis_id) is not None
+        ),
+        "checks": markdown.checklist(verdict.checks),
+        "duplicates": same,
+        "known-problems": markdown.known_problems(verdict.known_problems),
+        # With those of earlier runs, so that a second run does not change the comment.
+        "labels": ", ".join(map(markdown.code, sorted(ours))),
+        "questions": asked,
+    }
+    template = config.comment if config.comment is not None else ""
+    there = PLACEHOLDER.findall(template)
+    also = [name for name in ("duplicates", "questions") if found[name] and name not in there]
+    template += "".join(f"\n\n{{{{ {name} }}}}" for name in also)
+    wanted = found.keys() & {*there, *also}
+    if wanted and not any(found[name] for name in wanted):
+        return ""  # a greeting and nothing behind it
+    values = {**found, "model": markdown.code(verdict.model)}
+    return re.sub(r"\n{3,}", "\n\n", render_template(template, values)).strip()
