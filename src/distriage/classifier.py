@@ -26,10 +26,11 @@ from distriage.shipped import GRAPH, find_bundle
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
 
 if TYPE_CHECKING:
+    from distriage.findings import Findings
     from distriage.own.labels import OwnLabels
     from distriage.own.shelf import OwnShelf
     from distriage.similar import Neighbour, Similar
-    from distriage.verdict import Findings, Verdict
+    from distriage.verdict import Verdict
 
 Array = NDArray[np.float32]
 _Given = Mapping[str, NDArray[np.int64] | Array]
@@ -186,7 +187,8 @@ class Classifier:
             BundleError: `similar` is asked of a model without an index.
         """
         from distriage.explain import explain as evidence_of  # these run this module
-        from distriage.verdict import SIMILAR_ISSUES, Findings
+        from distriage.findings import Findings
+        from distriage.verdict import SIMILAR_ISSUES
 
         known = [_as_read(report) for report in reports]
         owns = [None if self.own is None else self.own.of(one.report.id) for one in known]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from distriage.environment import EnvironmentFacts
+from distriage.situation import ORDINARY, Platform, Situation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,45 @@ _WITHOUT_ERROR = frozenset(
         "unexpected-parallelism",
     }
 )
+# What is asked elsewhere than on NVIDIA's cards; empty: there is no such fact.
+_ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
+    Platform.ROCM: {
+        "cuda": "Which ROCm version?",
+        "nccl": "Which RCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
+    },
+    Platform.NPU: {
+        "cuda": "Which CANN version?",
+        "nccl": "",
+        "gpu_model": "Which NPU model?",
+        "gpu_count": "How many NPUs take part?",
+    },
+    Platform.TPU: {
+        "cuda": "",
+        "nccl": "",
+        "gpu_model": "Which generation of TPU?",
+        "gpu_count": "How many TPU chips take part?",
+    },
+    Platform.HPU: {
+        "cuda": "Which version of SynapseAI?",
+        "nccl": "",
+        "gpu_model": "Which generation of Gaudi?",
+        "gpu_count": "How many Gaudi devices take part?",
+    },
+    Platform.XPU: {"cuda": "", "nccl": ""},
+    Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
+    Platform.WINDOWS: {"nccl": ""},
+}
+_TENSORFLOW: Mapping[str, str] = {"torch": "Which version of TensorFlow?", "nccl": "Which NCCL version?"}
 _ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
 
 
 def missing_facts(
-    facts: EnvironmentFacts, *, has_error: bool, thin: bool = False, sure: Iterable[str] = ()
+    facts: EnvironmentFacts,
+    *,
+    has_error: bool,
+    thin: bool = False,
+    sure: Iterable[str] = (),
+    situation: Situation = ORDINARY,
 ) -> list[Question]:
     """What a maintainer would have to ask the reporter for.
 
@@ -69,13 +104,14 @@ def missing_facts(
         thin: Whether the report says next to nothing.
         sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang. No
             error is asked for where the symptom is that of a run that goes on.
+        situation: On what the job ran; there may be no CUDA to ask for.
 
     Returns:
         Questions, the most needed first.
     """
     labels = tuple(sure)
     needed: Iterable[str] = next((_NEEDED[label] for label in labels if label in _NEEDED), _ALWAYS)
-    stated = facts.stated()
+    stated = facts.stated().keys() | situation.stated
     missing = [name for name in needed if name not in stated]
     if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
         missing = [name for name in missing if name != "framework_version"]
@@ -85,4 +121,9 @@ def missing_facts(
         missing.insert(0, "reproduction")
     if thin or not (has_error or _WITHOUT_ERROR.intersection(labels)):
         missing.insert(0, "error")
-    return [Question(name, _QUESTIONS[name]) for name in missing]
+    texts = {
+        **_QUESTIONS,
+        **_ELSEWHERE.get(situation.platform, {}),
+        **(_TENSORFLOW if situation.tensorflow else {}),
+    }
+    return [Question(name, texts[name]) for name in missing if texts[name]]

@@ -15,6 +15,7 @@ from distriage.errors import InputError
 from distriage.recipe.features import WORD
 from distriage.recipe.lines import quotes_exception
 from distriage.recipe.text import ModelInput, prepare
+from distriage.situation import Situation, situation_of
 from distriage.types import IssueReport
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
@@ -120,6 +121,11 @@ class ReadReport:
                 if len(content) == MIN_CONTENT_WORDS:
                     return False
         return not any(map(quotes_exception, self.input.errors))
+
+    @cached_property
+    def situation(self) -> Situation:
+        """On what its job ran."""
+        return situation_of(self.facts, self.report.title, self.report.body)
 
 
 def read(report: IssueReport) -> ReadReport:

@@ -12,6 +12,7 @@ from distriage.errors import ConfigError
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, load_calibration
 from distriage.second_reader.completion import complete
 from distriage.second_reader.reader import question
+from distriage.situation import ORDINARY
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Prediction
 from distriage.verdict import Candidate, Differential, Verdict
@@ -42,7 +43,7 @@ def first(kind: str = "question", p: float = 0.6, outcome: str = "suggest") -> V
 def asked(kind: str, p: float, outcome: str) -> tuple[str, ...] | None:
     verdict = first(kind, p, outcome)
     findings: Any = SimpleNamespace(
-        known=SimpleNamespace(is_thin=False, input=SimpleNamespace(text="It waits.")),
+        known=SimpleNamespace(is_thin=False, input=SimpleNamespace(text="It waits."), situation=ORDINARY),
         prediction=prediction(kind, p),
         bundle=SimpleNamespace(taxonomy=TAXONOMY),
         similar=(),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from distriage.bundle import Bundle
 from distriage.environment import find_facts
+from distriage.findings import Findings
 from distriage.reading import read
 from distriage.recipe.boilerplate import is_environment_line, is_template_line
 from distriage.recipe.features import all_features
@@ -20,7 +21,6 @@ from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.recipe.text import prepare
 from distriage.shipped import find_bundle
 from distriage.types import AxisScores, IssueReport, Prediction
-from distriage.verdict import Findings
 
 from support.linear_time import in_time
 
@@ -137,6 +137,9 @@ WORDS = [
         "Traceback",
         "pid=",
         "tensorflow installed from",
+        "tensorflow ",
+        "npu-smi cann ",
+        "gaudi 8",
         "how installed",
         "vulnerability ",
     ),

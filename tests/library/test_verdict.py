@@ -9,11 +9,12 @@ from pydantic import ValidationError
 
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
+from distriage.findings import Findings
 from distriage.playbooks import check_for, checks_for
 from distriage.reading import read
 from distriage.taxonomy import default_taxonomy, parse_taxonomy
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
-from distriage.verdict import FailedRecord, Findings, LabelProbability, Verdict, verdict_schema
+from distriage.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
 
 from support.checkout import REPOSITORY
 from support.reports import make_report

@@ -13,12 +13,12 @@ from tokenizers import Tokenizer
 from distriage.bench.inputs import milliseconds, summary
 from distriage.classifier import Classifier
 from distriage.environment import find_facts
+from distriage.findings import Findings
 from distriage.graph import open_session
 from distriage.reading import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
-from distriage.verdict import Findings
 
 STEPS = ("prepare", "facts", "tokens", "features", "graph", "gate", "verdict")
 

@@ -1,6 +1,7 @@
 """Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
 
 The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
+They are written for NVIDIA's cards and Linux; `wording` and `elsewhere.toml` say what holds elsewhere.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from distriage.playbooks.wording import worded
+from distriage.situation import ORDINARY, Platform, Situation
 from distriage.taxonomy import Taxonomy, default_taxonomy
 
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
@@ -32,6 +35,8 @@ class Playbook(BaseModel):
         fixes: What usually mends it.
         ask: What to ask the reporter.
         check: The one check to do first; one sentence.
+        serving: That check where a model is served; empty: it is the same.
+        on: Platform -> the check there, where other commands than those of `elsewhere.toml` do it.
         sources: Pages that the commands were checked against; may be empty.
     """
 
@@ -43,6 +48,8 @@ class Playbook(BaseModel):
     fixes: str
     ask: tuple[str, ...]
     check: str
+    serving: str = ""
+    on: Mapping[Platform, str] = {}
     sources: tuple[str, ...] = ()
 
 
@@ -53,31 +60,44 @@ def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
     return _book(axis, label)
 
 
-def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str]) -> list[str]:
+def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY) -> list[str]:
     """The two or three checks to do first.
 
-    The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix.
+    The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix. One
+    that needs a command which there is not is left out.
 
     Args:
         taxonomy: The one that the labels belong to.
         labels: Axis id -> label, only of axes where the label is sure enough to act on.
+        situation: On what the job ran.
 
     Returns:
         At most `MAX_CHECKS` sentences; none for a taxonomy of the user's own.
     """
-    books = [playbook_of(taxonomy, axis, labels[axis]) for axis in AXES if axis in labels]
-    checks = [book.check for book in books if book is not None]
-    together = _pair(labels.get("symptom"), labels.get("cause"))
-    if together is not None and checks:
-        checks.insert(0, together)
-    return checks[:MAX_CHECKS]
+    books = [book for axis in AXES if axis in labels and (book := playbook_of(taxonomy, axis, labels[axis]))]
+    together = [_together(labels.get("symptom"), labels.get("cause"), situation)] if books else []
+    checks = [*together, *(_check_of(book, situation) for book in books)]
+    return [check for check in checks if check is not None][:MAX_CHECKS]
 
 
-def check_for(taxonomy: Taxonomy, cause: str, symptom: str | None = None) -> str:
+def check_for(taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY) -> str:
     """The one check that tells a cause apart from others: with the symptom, of the cause alone, else its definition."""
     book = playbook_of(taxonomy, "cause", cause)
-    together = _pair(symptom, cause) if book is not None else None
-    return together or (book.check if book is not None else taxonomy.axes["cause"].label(cause).definition)
+    check = (_together(symptom, cause, situation) or _check_of(book, situation)) if book is not None else None
+    return check or taxonomy.axes["cause"].label(cause).definition
+
+
+def _check_of(book: Playbook, situation: Situation) -> str | None:
+    """The check of a playbook as it holds in a situation, else the first step of the confirmation that does."""
+    if situation.platform in book.on:
+        return book.on[situation.platform]
+    check = book.serving if situation.serving and book.serving else book.check
+    return next((text for step in (check, *book.confirm) if (text := worded(step, situation))), None)
+
+
+def _together(symptom: str | None, cause: str | None, situation: Situation) -> str | None:
+    check = _pair(symptom, cause)
+    return worded(check, situation) if check is not None else None
 
 
 @cache

@@ -14,6 +14,7 @@ from typing import Any
 
 from distriage.classifier import Classifier
 from distriage.errors import InputError
+from distriage.findings import Findings
 from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
@@ -25,7 +26,7 @@ from distriage.second_reader.reader import examine, question
 from distriage.second_reader.request import ReaderRequest
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import FailedRecord, Findings, Verdict
+from distriage.verdict import FailedRecord, Verdict
 
 NOT_THERE = "the file of answers holds none to this question"
 
@@ -79,7 +80,15 @@ class Asked:
         if not shares:
             return keep_first(verdict, asking.reader, NOT_THERE)
         taxonomy = asking.classifier.bundle.taxonomy
-        return complete(verdict, self.findings.prediction, shares, taxonomy, asking.reader, calibration)
+        return complete(
+            verdict,
+            self.findings.prediction,
+            shares,
+            taxonomy,
+            asking.reader,
+            calibration,
+            situation=self.findings.known.situation,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from distriage.playbooks import check_for, checks_for
 from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
+from distriage.situation import ORDINARY, Situation
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (
@@ -37,6 +38,7 @@ def complete(
     reader: str,
     calibration: ReaderCalibration | None = None,
     required: Required | None = None,
+    situation: Situation = ORDINARY,
 ) -> Verdict:
     """Put the second reader's answers into a verdict.
 
@@ -46,6 +48,7 @@ def complete(
         reader: The endpoint's model name.
         calibration: None: its labels are suggestions only.
         required: How sure a label must be; default: as the verdict's mode says.
+        situation: On what the job ran.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 
@@ -78,13 +81,14 @@ def complete(
         # The check of a cause that is not sure is in the differential diagnosis, as in the first verdict.
         if said.outcome is Outcome.APPLY or (said.outcome is Outcome.SUGGEST and axis != CAUSE)
     }
+    situation = situation.at(likely.get("stage"))
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
-            "checks": checks_for(taxonomy, likely) or ([] if another_kind else verdict.checks),
-            "differential": _differential(axes, taxonomy)
+            "checks": checks_for(taxonomy, likely, situation) or ([] if another_kind else verdict.checks),
+            "differential": _differential(axes, taxonomy, situation)
             if CAUSE in answered or another_kind
             else verdict.differential,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
@@ -170,7 +174,7 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
     )
 
 
-def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy) -> Differential | None:
+def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation) -> Differential | None:
     """The causes as both readers rank them; how often the right one is among these was not measured."""
     cause, symptom = axes.get(CAUSE), axes.get("symptom")
     if cause is None or cause.outcome in {Outcome.APPLY, Outcome.NOT_APPLICABLE}:
@@ -178,7 +182,9 @@ def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy) -> Differ
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(
         causes=[
-            Candidate(label=item.label, probability=item.probability, check=check_for(taxonomy, item.label, sure))
+            Candidate(
+                label=item.label, probability=item.probability, check=check_for(taxonomy, item.label, sure, situation)
+            )
             for item in cause.top
         ],
         right_among=None,

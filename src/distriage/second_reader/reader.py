@@ -11,6 +11,7 @@ from typing import Final
 
 from distriage.classifier import Classifier
 from distriage.errors import ConfigError, InputError
+from distriage.findings import Findings
 from distriage.records import BadRecord
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
@@ -20,7 +21,7 @@ from distriage.second_reader.request import AXES, Question, is_in_doubt
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import Findings, Verdict
+from distriage.verdict import Verdict
 
 SURE: Final = 0.98  # probability from which on an axis is not asked about
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"
@@ -87,8 +88,16 @@ class SecondReader:
         """
         if isinstance(answer, str):
             return keep_first(verdict, self.name, answer)
-        scores = question.prediction
-        return complete(verdict, scores, answer, taxonomy, self.name, self._calibration, required)
+        return complete(
+            verdict,
+            question.prediction,
+            answer,
+            taxonomy,
+            self.name,
+            self._calibration,
+            required,
+            question.situation,
+        )
 
     def ask(self, question: Question, taxonomy: Taxonomy) -> Answered | Unanswered:
         """Put a question, and once more, in another order of the codes, what could lead to a label.
@@ -156,7 +165,8 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
     if not asked:
         return None
     neighbours = tuple(findings.similar or ())
-    return Question(verdict.id, findings.known.input.text, findings.prediction, tuple(asked), neighbours)
+    known = findings.known
+    return Question(verdict.id, known.input.text, findings.prediction, tuple(asked), neighbours, known.situation)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from distriage.second_reader.masking import mask
 from distriage.similar import Neighbour
+from distriage.situation import ORDINARY, Situation
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Outcome, Prediction
 from distriage.verdict import Verdict
@@ -62,6 +63,7 @@ class Question:
         text: The prepared report (`ModelInput.text`).
         axes: The axes to ask about; at least one.
         neighbours: Annotated reports like this one, the nearest first.
+        situation: On what the job ran; the checks depend on it, the question does not.
     """
 
     id: str
@@ -69,6 +71,7 @@ class Question:
     prediction: Prediction
     axes: Sequence[str]
     neighbours: Sequence[Neighbour] = ()
+    situation: Situation = ORDINARY
 
     def request(self, taxonomy: Taxonomy, axes: Sequence[str] | None = None, attempt: int = 0) -> ReaderRequest:
         """What is sent; see `make_request`.

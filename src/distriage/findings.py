@@ -1,0 +1,161 @@
+"""What is known of a report -> its verdict. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from distriage.bundle import Bundle
+from distriage.explain import Evidence
+from distriage.known_bad import known_bad
+from distriage.own.answer import OwnLabel
+from distriage.playbooks import check_for, checks_for
+from distriage.policy import SILENCES, decide
+from distriage.questions import missing_facts
+from distriage.reading import ReadReport
+from distriage.similar import Neighbour
+from distriage.situation import Situation
+from distriage.taxonomy import Taxonomy
+from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
+from distriage.verdict import (
+    CAUSE,
+    AxisVerdict,
+    Candidate,
+    Differential,
+    EvidenceLine,
+    KnownProblem,
+    LabelProbability,
+    MissingFact,
+    SimilarIssue,
+    Verdict,
+)
+
+STAGE: Final = "stage"  # the axis that tells training from inference
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is known of a report whatever the mode; `verdict` decides.
+
+    Attributes:
+        bundle: Of the model that made the prediction.
+        evidence: Axis -> lines that carried its likeliest label; None: nobody asked.
+        similar: The most similar known issues; None: nobody asked.
+        own: The repository's own labels; None: they are not known.
+    """
+
+    bundle: Bundle
+    known: ReadReport
+    prediction: Prediction
+    evidence: Mapping[str, Sequence[Evidence]] | None = None
+    similar: Sequence[Neighbour] | None = None
+    own: Sequence[OwnLabel] | None = None
+
+    def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
+        """Decide.
+
+        Args:
+            mode: How sure a label must be; InputError: it is no `Mode`.
+            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+        """
+        mode, taxonomy = as_mode(mode), self.bundle.taxonomy
+        prediction, domain = self.prediction, self.prediction.domain_probability
+        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
+        report, facts = self.known.report, self.known.facts
+        situation = self.known.situation.at(_likely(decisions).get(STAGE))
+        return Verdict(
+            id=report.id,
+            title=" ".join(report.title.split()),
+            model=prediction.model,
+            taxonomy_version=taxonomy.version,
+            mode=mode,
+            in_domain=prediction.in_domain,
+            domain_probability=None if domain is None else round(domain, 4),
+            axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
+            environment=facts.stated(),
+            missing=self._missing(decisions, situation),
+            known_problems=[
+                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source) for item in known_bad(facts)
+            ],
+            checks=_checks(decisions, taxonomy, situation),
+            differential=_differential(self.bundle, prediction, decisions, situation),
+            similar=None if self.similar is None else [_similar_issue(neighbour) for neighbour in self.similar],
+            own=None if self.own is None else list(self.own),
+        )
+
+    def _axis(self, decision: Decision, taxonomy: Taxonomy) -> AxisVerdict:
+        axis, family_probability = decision.axis, decision.family_probability
+        applicable = decision.outcome is not Outcome.NOT_APPLICABLE
+        return AxisVerdict(
+            outcome=decision.outcome,
+            label=decision.label,
+            probability=round(decision.probability, 4),
+            family=decision.family,
+            family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
+            reason=decision.reason,
+            top=[
+                LabelProbability(label=label, probability=round(p, 4))
+                for label, p in self.prediction.scores[axis].ranked()[:3]
+            ],
+            advice=taxonomy.axes[axis].label(decision.label).advice or None,
+            evidence=[EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in self.evidence[axis]]
+            if self.evidence is not None and applicable
+            else None,
+        )
+
+    def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
+        if not self.prediction.in_domain or any(
+            decision.outcome is Outcome.NOT_APPLICABLE for decision in decisions.values()
+        ):
+            return []  # not about a failure that we could help with
+        sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
+        questions = missing_facts(
+            self.known.facts,
+            has_error=bool(self.known.input.errors),
+            thin=self.known.is_thin,
+            sure=sure,
+            situation=situation,
+        )
+        return [MissingFact(fact=question.fact, question=question.text) for question in questions]
+
+
+def _likely(decisions: Mapping[str, Decision]) -> dict[str, str]:
+    """Axis -> its label, where that is at least a suggestion."""
+    enough = {Outcome.APPLY, Outcome.SUGGEST}
+    return {axis: decision.label for axis, decision in decisions.items() if decision.outcome in enough}
+
+
+def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy, situation: Situation) -> list[str]:
+    likely = {
+        axis: label
+        for axis, label in _likely(decisions).items()
+        # The checks of a cause that is not sure are in the differential diagnosis, beside those of its rivals.
+        if axis != CAUSE or decisions[axis].outcome is Outcome.APPLY
+    }
+    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
+    return checks_for(taxonomy, likely, situation) or list(filter(None, advice))
+
+
+def _differential(
+    bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision], situation: Situation
+) -> Differential | None:
+    cause, symptom = decisions.get(CAUSE), decisions.get("symptom")
+    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.reason in SILENCES:
+        return None  # `right_among` was measured on reports that say enough
+    sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
+    return Differential(
+        causes=[
+            Candidate(
+                label=label,
+                probability=round(p, 4),
+                check=check_for(bundle.taxonomy, label, sure_symptom, situation),
+            )
+            for label, p in prediction.scores[CAUSE].ranked()[:3]
+        ],
+        right_among=bundle.manifest.axes[CAUSE].among_three,
+    )
+
+
+def _similar_issue(neighbour: Neighbour) -> SimilarIssue:
+    return SimilarIssue(**{**asdict(neighbour), "similarity": round(neighbour.similarity, 4)})

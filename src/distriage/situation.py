@@ -1,0 +1,119 @@
+"""On what a report's job ran, as far as advice depends on it: the device or system, and training or inference. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from distriage.environment import EnvironmentFacts
+from distriage.recipe.lines import folded
+from distriage.recipe.normalize import MAX_INPUT_CHARS
+from distriage.scanning import any_of
+
+_SERVERS = frozenset({"vLLM", "SGLang"})
+INFERENCE, TRAINING = "inference", "training-evaluation"  # stages of the packaged taxonomy
+
+
+class Platform(StrEnum):
+    """What decides which commands there are: a family of devices, or a system that has few of them."""
+
+    NVIDIA = "nvidia"
+    ROCM = "rocm"
+    NPU = "npu"
+    TPU = "tpu"
+    HPU = "hpu"
+    XPU = "xpu"
+    MACOS = "macos"
+    WINDOWS = "windows"
+
+
+# Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
+_WORDS: Mapping[Platform, tuple[str, ...]] = {
+    Platform.ROCM: ("rocm/", "hip error", "hiperror", "hip out of memory", "amdgpu", "amd instinct", "radeon"),
+    Platform.NPU: ("torch_npu", "torch-npu", "vllm-ascend", "vllm_ascend", "npu-smi", "hccl", "ascend npu", "昇腾"),
+    Platform.TPU: ("libtpu", "tpu v", "tpu-v", "tpu pod", "cloud tpu", "pytorch/xla", " torch_xla", "torch-xla"),
+    Platform.HPU: ("habana", "gaudi", "synapseai", "hl-smi"),
+    Platform.XPU: (
+        "xpu-smi",
+        "intel_extension_for_pytorch",
+        "intel-extension-for-pytorch",
+        "ponte vecchio",
+        "intel arc",
+    ),
+}
+_MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
+    Platform.ROCM: ("MI",),
+    Platform.NPU: ("ASCEND", "910"),
+    Platform.TPU: ("TPU",),
+    Platform.HPU: ("GAUDI",),
+}
+# Facts under names of their own, and on which platform.
+_STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
+    "cuda": {
+        Platform.NPU: re.compile(r"(?<!\w)cann[\s:=v版本]{0,8}\d"),
+        Platform.HPU: re.compile(r"synapseai[\s:=v]{0,8}\d"),
+    },
+    "gpu_model": {Platform.HPU: re.compile(r"gaudi\s?\d")},
+    "gpu_count": {
+        Platform.TPU: re.compile(r"tpu[\s-]?v\d\w{0,2}-\d|\d\s?(?:x\s?)?tpu"),
+        Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
+    },
+}
+_TENSORFLOW = re.compile(r"(?<!\w)(?:tensorflow|tf)(?:-gpu)?[\s:=v]{0,8}\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """On what a job ran.
+
+    Attributes:
+        tensorflow: It is a job of TensorFlow without PyTorch.
+        serving: It serves a model, and trains none.
+        stated: Facts that the report states under another name: CANN's version as `cuda`, TensorFlow's as `torch`.
+    """
+
+    platform: Platform = Platform.NVIDIA
+    tensorflow: bool = False
+    serving: bool = False
+    stated: frozenset[str] = frozenset()
+
+    def at(self, stage: str | None) -> Situation:
+        """The situation where the stage is sure enough to act on; None: it is not."""
+        return replace(self, serving=stage == INFERENCE or (self.serving and stage != TRAINING))
+
+
+ORDINARY: Final = Situation()
+
+
+def situation_of(facts: EnvironmentFacts, title: str, body: str) -> Situation:
+    """What a report's facts and words say. Never raises; linear in the first 200,000 characters.
+
+    A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
+    """
+    words = folded(f"{title}\n{body}"[:MAX_INPUT_CHARS])
+    platform = _platform(facts, words)
+    tensorflow = "tensorflow" in words and "torch" not in words
+    stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
+    if tensorflow and _TENSORFLOW.search(words):
+        stated.add("torch")
+    return Situation(platform, tensorflow, facts.framework in _SERVERS, frozenset(stated))
+
+
+def _platform(facts: EnvironmentFacts, words: str) -> Platform:
+    model, system = (facts.gpu_model or "").upper(), (facts.os or "").casefold()
+    if facts.rocm is not None:
+        return Platform.ROCM
+    for platform, beginnings in _MODELS.items():
+        if model.startswith(beginnings):
+            return platform
+    nvidia = bool(model) or facts.cuda is not None or facts.driver is not None
+    if not nvidia:
+        for platform, names in _WORDS.items():
+            if any_of(names, words):
+                return platform
+    if system.startswith("windows"):
+        return Platform.WINDOWS
+    return Platform.MACOS if system.startswith("mac") and not nvidia else Platform.NVIDIA

@@ -1,0 +1,143 @@
+"""What is advised and asked fits the device, the system, the framework and the stage of a report."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from distriage.environment import find_facts
+from distriage.playbooks import AXES, check_for, checks_for
+from distriage.questions import missing_facts
+from distriage.reading import read
+from distriage.situation import Platform, Situation
+from distriage.taxonomy import default_taxonomy
+from distriage.types import IssueReport
+
+TAXONOMY = default_taxonomy()
+NVIDIA = r"nvidia|CUDA|nvcc|torch\.version\.cuda|Xid|compute-sanitizer"
+NO_GPU = NVIDIA + r"|torch\.cuda|(?<!H)NCCL|nccl-tests"
+# Written by hand, so that a name that was forgotten in `elsewhere.toml` is seen.
+NOT_THERE = {
+    Platform.ROCM: NVIDIA,
+    Platform.NPU: NO_GPU + r"|\bGPUs?\b",
+    Platform.TPU: NO_GPU + r"|\bGPUs?\b",
+    Platform.HPU: NO_GPU + r"|\bGPUs?\b",
+    Platform.XPU: NO_GPU,
+    Platform.MACOS: NO_GPU + r"|/dev/shm|\bldd\b",
+    Platform.WINDOWS: r"/dev/shm|ulimit|dmesg|\bnc -vz|\bldd\b|NCCL|nccl-tests|~/\.cache",
+}
+
+
+def read_as(text: str) -> Situation:
+    return read(IssueReport("It fails", text)).situation
+
+
+def advice(situation: Situation) -> list[str]:
+    """All that can be advised in a situation."""
+    labels = {axis: TAXONOMY.axes[axis].label_ids for axis in AXES}
+    alone = [
+        check for axis in AXES for label in labels[axis] for check in checks_for(TAXONOMY, {axis: label}, situation)
+    ]
+    definitions = {TAXONOMY.axes["cause"].label(cause).definition for cause in labels["cause"]}
+    pairs = {
+        check_for(TAXONOMY, cause, symptom, situation) for symptom in labels["symptom"] for cause in labels["cause"]
+    }
+    return [*alone, *(pairs - definitions)]
+
+
+@pytest.mark.parametrize(
+    ("text", "platform"),
+    [
+        ("8 A100, CUDA 12.1", Platform.NVIDIA),
+        ("It hangs.", Platform.NVIDIA),
+        ("MI300X with ROCm 6.2", Platform.ROCM),
+        ("RuntimeError: HIP error: invalid device function", Platform.ROCM),
+        ("ROCM used to build PyTorch: N/A\nHIP runtime version: N/A\nIs XPU available: False", Platform.NVIDIA),
+        ("Ascend 910B with torch_npu 2.1.0", Platform.NPU),
+        ("昇腾 上训练卡住", Platform.NPU),
+        ("FSDP on TPU v4-32", Platform.TPU),
+        ("File transformers/utils.py, in is_torch_xla_available", Platform.NVIDIA),
+        ("8 Gaudi2 with SynapseAI 1.18", Platform.HPU),
+        ("import intel_extension_for_pytorch fails", Platform.XPU),
+        ("macOS 15.3, M3", Platform.MACOS),
+        ("from macOS I start a job with CUDA 12.1", Platform.NVIDIA),
+        ("Windows 11, RTX 4070", Platform.WINDOWS),
+        ("WSL2 on Windows 11, RTX 3090", Platform.NVIDIA),
+        ("On 8 H100 it is slower than on a TPU v4 with libtpu", Platform.NVIDIA),
+    ],
+)
+def test_the_platform_is_what_the_report_speaks_of(text: str, platform: Platform) -> None:
+    assert read_as(text).platform is platform
+
+
+@pytest.mark.parametrize("serving", [False, True])
+@pytest.mark.parametrize("platform", NOT_THERE)
+def test_no_command_is_named_that_the_platform_does_not_have(platform: Platform, serving: bool) -> None:
+    given = advice(Situation(platform, serving=serving))
+    assert len(set(given)) > 60, "too much was left out"
+    assert [check for check in given if re.search(NOT_THERE[platform], check)] == []
+
+
+def test_serving_is_not_told_how_to_train_nor_tensorflow_about_torch() -> None:
+    training = re.compile("micro batch|16 bytes|train batch|gradient")
+    assert [check for check in advice(Situation(serving=True)) if training.search(check)] == []
+    assert [check for check in advice(Situation(tensorflow=True)) if "torch" in check.lower()] == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "symptom", "part"),
+    [
+        (Platform.ROCM, "native-crash", "`AMD_SERIALIZE_KERNEL=3`"),
+        (Platform.ROCM, "extension-build-failure", "`hipcc --version` with `torch.version.hip`"),
+        (Platform.ROCM, "collective-communication-error", "rccl-tests' `all_reduce_perf`"),
+        (Platform.NPU, "native-crash", "`ASCEND_LAUNCH_BLOCKING=1`"),
+        (Platform.NPU, "collective-communication-error", "HCCL Test's `all_reduce_test`"),
+        (Platform.NPU, "setup-hang", "HCCL's log (`ASCEND_GLOBAL_LOG_LEVEL=1`)"),
+        (Platform.WINDOWS, "network-connection-failure", "`Test-NetConnection MASTER_ADDR -Port MASTER_PORT`"),
+        (Platform.TPU, "runtime-hang", "Run `py-spy dump --pid PID` on every rank: "),
+    ],
+)
+def test_a_command_is_called_what_it_is_called_there(platform: Platform, symptom: str, part: str) -> None:
+    (check,) = checks_for(TAXONOMY, {"symptom": symptom}, Situation(platform))
+    assert part in check
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "serving"),
+    [
+        ("vllm 0.8.5", None, True),
+        ("vllm 0.8.5", "communication-setup", True),
+        ("rollouts with vllm 0.8.5", "training-evaluation", False),
+        ("DeepSpeed 0.14", None, False),
+        ("DeepSpeed 0.14", "inference", True),
+    ],
+)
+def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
+    text: str, stage: str | None, serving: bool
+) -> None:
+    assert read_as(text).at(stage).serving is serving
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "asked"),
+    [
+        ("MI300X", "communication-setup", "Which RCCL version?"),
+        ("torch_npu", "build-import", "Which CANN version?"),
+        ("torch_npu, CANN 8.0.RC3", "build-import", ""),
+        ("libtpu", "communication-setup", "How many TPU chips take part?"),
+        ("TPU v4-32", "communication-setup", ""),
+        ("habana", "training-evaluation", "Which generation of Gaudi?"),
+        ("Gaudi2 x 8 HPUs", "training-evaluation", ""),
+        ("macOS 15.3", "build-import", ""),
+        ("Windows 11 and a GPU", "communication-setup", "How many GPUs take part?"),
+        ("horovod with tensorflow", "training-evaluation", "Which version of TensorFlow?"),
+        ("horovod with tensorflow 2.12, 8 V100", "training-evaluation", ""),
+    ],
+)
+def test_only_what_there_is_on_a_platform_is_asked_for(text: str, stage: str, asked: str) -> None:
+    questions = missing_facts(find_facts("", text), has_error=True, sure=[stage], situation=read_as(text))
+    anywhere = {"framework_version", "nodes", "launcher", "os"}
+    own = [item.text for item in questions if item.fact not in anywhere and "PyTorch" not in item.text]
+    assert [text.partition("?")[0] + "?" for text in own[:1]] == ([asked] if asked else [])
+    assert not any("CUDA" in text for text in own)
