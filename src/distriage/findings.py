@@ -12,8 +12,9 @@ from distriage.known_bad import known_bad
 from distriage.own.answer import OwnLabel
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import SILENCES, decide
-from distriage.questions import missing_facts
+from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
+from distriage.recipe.lines import names_exception
 from distriage.similar import Neighbour
 from distriage.situation import Situation
 from distriage.taxonomy import Taxonomy
@@ -110,14 +111,23 @@ class Findings:
         ):
             return []  # not about a failure that we could help with
         sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
+        sure += HANGS & {_likely(decisions).get("symptom")}  # whatever else it may be, it waits
         questions = missing_facts(
             self.known.facts,
-            has_error=bool(self.known.input.errors),
+            has_error=self._has_error(hangs=not HANGS.isdisjoint(sure)),
             thin=self.known.is_thin,
             sure=sure,
             situation=situation,
         )
         return [MissingFact(fact=question.fact, question=question.text) for question in questions]
+
+    def _has_error(self, *, hangs: bool) -> bool:
+        known = self.known
+        if hangs and "py-spy" in known.report.body:
+            return True
+        # Of a hang the line "it hangs" says nothing.
+        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
+        return any(errors) or bool(known.framed_errors())
 
 
 def _likely(decisions: Mapping[str, Decision]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from distriage.environment import EnvironmentFacts
 from distriage.situation import ORDINARY, Platform, Situation
@@ -85,6 +86,8 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.WINDOWS: {"nccl": ""},
 }
 _TENSORFLOW: Mapping[str, str] = {"torch": "Which version of TensorFlow?", "nccl": "Which NCCL version?"}
+HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
+_HANGING: Final = "What are the last lines of each rank's log, and what does `py-spy dump --pid PID` show for each?"
 _ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
 
 
@@ -100,7 +103,7 @@ def missing_facts(
 
     Args:
         facts: What the report states.
-        has_error: Whether the report holds an error line.
+        has_error: Whether the report holds an error line; of a hang, an error or a dump of the stacks.
         thin: Whether the report says next to nothing.
         sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang. No
             error is asked for where the symptom is that of a run that goes on.
@@ -125,5 +128,6 @@ def missing_facts(
         **_QUESTIONS,
         **_ELSEWHERE.get(situation.platform, {}),
         **(_TENSORFLOW if situation.tensorflow else {}),
+        **({"error": _HANGING} if HANGS.intersection(labels) else {}),
     }
     return [Question(name, texts[name]) for name in missing if texts[name]]

@@ -71,6 +71,14 @@ def test_no_error_is_asked_for_where_the_symptom_is_none(symptom: str, asked: bo
         assert ("error" in [question.fact for question in questions]) == (asked or thin)
 
 
+@pytest.mark.parametrize("symptom", ["runtime-hang", "setup-hang"])
+def test_a_hang_is_asked_what_each_rank_waits_for(symptom: str) -> None:
+    assert symptom in default_taxonomy().axis("symptom").label_ids
+    (question,) = missing_facts(ALL, has_error=False, sure=["training-evaluation", symptom])
+    assert question.fact == "error" and "py-spy dump" in question.text and "each rank's log" in question.text
+    assert missing_facts(ALL, has_error=True, sure=[symptom]) == []
+
+
 @pytest.mark.parametrize("framework", ["PyTorch FSDP", "PyTorch DDP"])
 def test_parts_of_pytorch_have_no_version_of_their_own(framework: str) -> None:
     assert [

@@ -140,6 +140,36 @@ def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifie
     assert "error" not in {item.fact for item in verdict_of(keyword_classifier, make_report()).missing}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR 01-09 03:11:18 engine.py:366] ValueError: No room for a cache block",
+        "csrc/aio/common/utils.h:16:10: fatal error: libaio.h: No such file or directory",
+        "node-1:412:412 [1] misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device",
+    ],
+)
+def test_an_error_that_the_recipe_takes_for_a_frame_is_not_asked_for(bundle: Bundle, line: str) -> None:
+    prediction = hang(0.4)
+    crash = Prediction("shipped", {**prediction.scores, "symptom": scores_of("symptom", launch_failure=0.97)})
+    body = "Two nodes with 8 H100 each, our own image, started by the scheduler as every day.\n```\n{}\n```"
+    known, silent = read(IssueReport("It ends at once", body.format(line))), read(IssueReport("It ends", body))
+    assert known.input.errors == (), "the recipe finds it by now"
+    assert "error" not in {item.fact for item in Findings(bundle, known, crash).verdict().missing}
+    assert Findings(bundle, silent, crash).verdict().missing[0].fact == "error"
+    assert read(IssueReport("x", '```\n  File "/a/b.py", line 3, in raise_error\n```')).framed_errors() == []
+
+
+def test_a_hang_is_asked_for_its_stacks_unless_they_are_there(bundle: Bundle) -> None:
+    body = "Training hangs after a thousand steps on two nodes with eight H100 each, in our own image, every time."
+    known = read(IssueReport("It hangs", body))
+    assert known.input.errors, "the line that says so is an error to the recipe"
+    first = Findings(bundle, known, hang(0.4)).verdict().missing[0]
+    assert first.fact == "error" and "py-spy" in first.question
+    for added in ("py-spy dump: all ranks in all_reduce", "RuntimeError: collective operation timeout"):
+        shown = Findings(bundle, read(IssueReport("It hangs", f"{body}\n{added}")), hang(0.4)).verdict()
+        assert "error" not in {item.fact for item in shown.missing}
+
+
 def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) -> None:
     report = IssueReport(
         "cannot build", "```\nfatal error: cuda_runtime.h: No such file or directory\n```\npip install deepspeed fails"
