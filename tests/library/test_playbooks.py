@@ -6,7 +6,8 @@ from importlib import resources
 
 import pytest
 
-from distriage.playbooks import AXES, MAX_CHECKS, Playbook, _tables, checks_for, playbook_of
+from distriage.playbooks import AXES, MAX_CHECKS, Playbook, _tables, checks_for, commands_of, playbook_of
+from distriage.situation import Platform, Situation
 from distriage.taxonomy import default_taxonomy
 
 TAXONOMY = default_taxonomy()
@@ -32,9 +33,10 @@ def test_every_label_has_a_playbook_that_is_complete_and_short(axis: str, label:
     book = book_of(axis, label)
     assert book.confirm and book.ask and all(texts(book)), "an empty part"
     assert 60 <= sum(len(text.split()) for text in texts(book)) <= 155
-    assert len(book.check) <= 140 and book.check.endswith("."), book.check
-    assert all(text == text.strip() and "\n" not in text for text in texts(book))
-    assert all(text.count("`") % 2 == 0 for text in texts(book)), "an open code span"
+    checks = [text for text in (book.check, book.serving, *book.on.values()) if text]
+    assert all(len(check) <= 140 and check.endswith(".") for check in checks), checks
+    assert all(text == text.strip() and "\n" not in text for text in [*texts(book), *checks])
+    assert all(text.count("`") % 2 == 0 for text in [*texts(book), *checks]), "an open code span"
 
 
 def test_a_playbook_names_only_neighbours_that_exist() -> None:
@@ -81,11 +83,24 @@ def test_any_other_pair_is_served_by_its_two_playbooks_and_the_fix() -> None:
     assert checks_for(TAXONOMY, {"kind": "question"}) == []
 
 
-def test_each_symptom_has_at_most_three_checks_with_each_cause() -> None:
+@pytest.mark.parametrize("situation", [Situation(), Situation(serving=True), Situation(Platform.ROCM)])
+def test_no_two_checks_of_a_verdict_do_the_same(situation: Situation) -> None:
+    """Of each symptom with each cause and fix; a program may come back with another sub-command."""
+    tools = re.compile(r"`(py-spy|nc\b|nvcc|dmesg|[A-Z]+_[A-Z_]+|torch(?:\.\w+)+)|(micro batch|pin\b)", re.I)
     for symptom in TAXONOMY.axes["symptom"].label_ids:
         for cause in TAXONOMY.axes["cause"].label_ids:
-            checks = checks_for(TAXONOMY, {"symptom": symptom, "cause": cause})
-            assert 2 <= len(checks) <= MAX_CHECKS and len(set(checks)) == len(checks)
+            for fix in TAXONOMY.axes["fix"].label_ids:
+                checks = checks_for(TAXONOMY, {"symptom": symptom, "cause": cause, "fix": fix}, situation)
+                assert 1 <= len(checks) <= MAX_CHECKS and len(set(checks)) == len(checks)
+                done = [tool for check in checks for tool in {match.group().lower() for match in tools.finditer(check)}]
+                assert len(done) == len(set(done)), checks
+
+
+def test_a_check_gives_way_to_one_that_does_the_same_and_the_next_moves_up() -> None:
+    labels = {"symptom": "network-connection-failure", "cause": "network-misconfiguration", "fix": "framework-patch"}
+    assert [check.count("`nc -vz") for check in checks_for(TAXONOMY, labels)] == [1, 0, 0]
+    assert checks_for(TAXONOMY, labels)[2] == book_of("fix", "framework-patch").check
+    assert commands_of("Run `pip check`, then `nc -vz HOST` with `A_B=1`.") == {"pip check", "nc", "A_B"}
 
 
 def test_a_taxonomy_of_ones_own_has_no_playbooks() -> None:

@@ -22,6 +22,8 @@ from distriage.taxonomy import Taxonomy, default_taxonomy
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
 MAX_CHECKS: Final = 3
 
+_ACTS = re.compile(r"micro batch|\bworld\b|\bpin\b|fresh environment")  # that several checks share and no command names
+_COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 _HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
 
 
@@ -64,7 +66,7 @@ def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situati
     """The two or three checks to do first.
 
     The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix. One
-    that needs a command which there is not is left out.
+    that needs a command which there is not, or that does again what one before it does, is left out.
 
     Args:
         taxonomy: The one that the labels belong to.
@@ -76,8 +78,13 @@ def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situati
     """
     books = [book for axis in AXES if axis in labels and (book := playbook_of(taxonomy, axis, labels[axis]))]
     together = [_together(labels.get("symptom"), labels.get("cause"), situation)] if books else []
-    checks = [*together, *(_check_of(book, situation) for book in books)]
-    return [check for check in checks if check is not None][:MAX_CHECKS]
+    checks: list[str] = []
+    done: set[str] = set()
+    for check in filter(None, [*together, *(_check_of(book, situation) for book in books)]):
+        if done.isdisjoint(commands_of(check)):
+            checks.append(check)
+            done |= commands_of(check)
+    return checks[:MAX_CHECKS]
 
 
 def check_for(taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY) -> str:
@@ -85,6 +92,11 @@ def check_for(taxonomy: Taxonomy, cause: str, symptom: str | None = None, situat
     book = playbook_of(taxonomy, "cause", cause)
     check = (_together(symptom, cause, situation) or _check_of(book, situation)) if book is not None else None
     return check or taxonomy.axes["cause"].label(cause).definition
+
+
+def commands_of(check: str) -> set[str]:
+    """What a check has one do: programs with their sub-command, variables and functions, and some acts without one."""
+    return {*map(str.strip, _COMMAND.findall(check)), *_ACTS.findall(check.lower())}
 
 
 def _check_of(book: Playbook, situation: Situation) -> str | None:
