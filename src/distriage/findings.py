@@ -106,20 +106,21 @@ class Findings:
         )
 
     def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
-        if not self.prediction.in_domain or any(
-            decision.outcome is Outcome.NOT_APPLICABLE for decision in decisions.values()
-        ):
+        thin, in_domain = self.known.is_thin, self.prediction.in_domain
+        applies = all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())
+        if not applies or not (in_domain or thin):
             return []  # not about a failure that we could help with
         sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
         sure += HANGS & {_likely(decisions).get("symptom")}  # whatever else it may be, it waits
         questions = missing_facts(
             self.known.facts,
             has_error=self._has_error(hangs=not HANGS.isdisjoint(sure)),
-            thin=self.known.is_thin,
+            thin=thin,
             sure=sure,
             situation=situation,
         )
-        return [MissingFact(fact=question.fact, question=question.text) for question in questions]
+        asked = questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
+        return [MissingFact(fact=question.fact, question=question.text) for question in asked]
 
     def _has_error(self, *, hangs: bool) -> bool:
         known = self.known

@@ -49,11 +49,12 @@ def decide(
         Axis id -> decision, in the taxonomy's order.
     """
     decisions = {}
+    too_thin = thin and all(_unmet(axis, prediction) is None for axis in taxonomy.axes.values())
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
-        if silence is None and thin and axis.needs_detail:
-            silence = TOO_THIN
+        if too_thin and (silence == OUT_OF_DOMAIN or (silence is None and axis.needs_detail)):
+            silence = TOO_THIN  # of which field it is nobody can know either
         decisions[axis.id] = _decide_axis(axis, prediction, calibration[axis.id], own_mode, silence)
     return decisions
 
@@ -72,6 +73,15 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
     return {family: sum(scores.probabilities[label] for label in labels) for family, labels in axis.families.items()}
 
 
+def _unmet(axis: Axis, prediction: Prediction) -> str | None:
+    """Why an axis does not apply: the axis that it requires has another label; None: it applies."""
+    if axis.requires is None:
+        return None
+    other, wanted = axis.requires
+    given = prediction.scores[other].ranked()[0][0]
+    return None if given == wanted else f"{other} is {given}"
+
+
 def _decide_axis(
     axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode | float, silence: str | None
 ) -> Decision:
@@ -85,11 +95,8 @@ def _decide_axis(
             axis.id, outcome, label, probability, runner_up, sure_family, families.get(family or ""), reason
         )
 
-    if axis.requires is not None:
-        other, wanted = axis.requires
-        given = prediction.scores[other].ranked()[0][0]
-        if given != wanted:
-            return decision(Outcome.NOT_APPLICABLE, f"{other} is {given}")
+    if (unmet := _unmet(axis, prediction)) is not None:
+        return decision(Outcome.NOT_APPLICABLE, unmet)
     if silence is not None:
         return decision(Outcome.ABSTAIN, silence)
     if mode is Mode.BEST:

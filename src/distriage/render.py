@@ -17,7 +17,7 @@ from rich.text import Text
 
 from distriage.errors import GitHubError
 from distriage.own.answer import OwnLabel
-from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
+from distriage.policy import TOO_THIN
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.terminal import output, printable, say
 from distriage.verdict import AxisVerdict, FailedRecord, SimilarIssue, Verdict
@@ -70,7 +70,7 @@ def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> Non
     table = _axes_table(verdict, taxonomy)
     parts: list[RenderableType] = [
         Text(printable(verdict.title or verdict.id or "(no title)"), style="bold", overflow="ellipsis", no_wrap=True),
-        *([] if verdict.in_domain else [Text(f"{OUT_OF_DOMAIN.capitalize()}.", style="yellow")]),
+        *([Text(verdict.silence, style="yellow")] if verdict.silence else []),
         table if console.measure(table).maximum < console.width else _axes_list(verdict, taxonomy),
         _notes(verdict, taxonomy),
         *_evidence(verdict, taxonomy),

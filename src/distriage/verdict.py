@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
 from distriage.own.answer import OwnLabel
 from distriage.past.answer import LikelyDuplicate
+from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
 from distriage.types import Mode, Outcome
 
 SCHEMA_VERSION: Final = 1
@@ -158,6 +159,14 @@ class Verdict(_Model):
     duplicates: list[LikelyDuplicate] | None = Field(
         default=None, description="Past issues that are likely the same, mostly none. Only where they are looked up."
     )
+
+    @property
+    def silence(self) -> str:
+        """Why only the kind is answered, one sentence; empty: all axes are."""
+        if self.in_domain:
+            return ""
+        thin = any(said.reason == TOO_THIN for said in self.axes.values())
+        return f"{(TOO_THIN if thin else OUT_OF_DOMAIN).capitalize()}."
 
 
 class FailedRecord(_Model):

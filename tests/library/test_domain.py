@@ -13,7 +13,7 @@ from distriage.bundle import DOMAIN
 from distriage.classifier import Classifier
 from distriage.domain import DomainGate, shape_features, tfidf
 from distriage.errors import BundleError
-from distriage.policy import OUT_OF_DOMAIN
+from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport, Mode
@@ -25,7 +25,10 @@ from support.toy_gate import FOREIGN, add_gate, arrays
 
 AXES = {"kind": 2, "symptom": 4}
 FEATURES = len(arrays(FOREIGN)["mean"])
-PIE = IssueReport("Apple pie", "It hangs over the rim of the dish. Memory exhausted by peeling.")
+PIE = IssueReport(
+    "Apple pie",
+    "It hangs over the rim of the dish. Memory exhausted by peeling sour apples, warm butter, wet flour.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,15 @@ def test_what_is_outside_gets_no_label_but_its_kind(gated: Classifier, mode: Mod
         said = verdict.axes[axis]
         assert (said.outcome, said.reason, said.family) == ("abstain", OUT_OF_DOMAIN, None)
     assert verdict.missing == [] and verdict.checks == []
+
+
+def test_what_says_too_little_is_told_so_and_asked_whatever_its_field(gated: Classifier) -> None:
+    verdict = verdict_of(gated, IssueReport("Apple pie", "It hangs, please help"))
+    assert not verdict.in_domain and verdict.axes["symptom"].reason == TOO_THIN
+    assert verdict.silence == "The report says too little for anybody to know; ask for what is missing."
+    assert [item.fact for item in verdict.missing] == ["error", "reproduction"]
+    question = verdict_of(gated, IssueReport("how", "how do I bake an apple"))
+    assert question.missing == [] and question.silence.startswith("This does not read like")
 
 
 def test_a_question_from_outside_has_no_symptom_for_being_a_question(gated: Classifier) -> None:

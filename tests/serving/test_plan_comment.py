@@ -80,6 +80,14 @@ def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_
     assert shown in summary_of(plan(verdict), verdict, state(), TAXONOMY)
 
 
+def test_who_says_too_little_is_asked_whatever_the_field() -> None:
+    foreign = make_verdict(missing=("error",)).model_copy(update={"in_domain": False})
+    made = plan(foreign, "ask-for-environment: true").comment
+    assert made is not None and "Which error?" in made.body
+    silent = make_verdict().model_copy(update={"in_domain": False})
+    assert plan(silent, "comment: true\nask-for-environment: true").comment is None
+
+
 def test_the_template_is_filled_and_the_questions_added() -> None:
     made = plan(make_verdict(missing=("torch",)), "comment: 'Hello {{ labels }} {{ axes }}'\nask-for-environment: true")
     assert made.comment is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from distriage.policy import OUT_OF_DOMAIN
 from distriage.taxonomy import Taxonomy
 from distriage.verdict import AxisVerdict, Differential, Verdict
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
@@ -16,7 +15,7 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
     parts = [
         f"### Distriage: {code(str(state.issue))}",
         code(state.title, 256),
-        *([] if verdict.in_domain else [f"**{OUT_OF_DOMAIN.capitalize()}.**"]),
+        *([f"**{verdict.silence}**"] if verdict.silence else []),
         _verdict_table(verdict, taxonomy),
         _labels(plan),
     ]

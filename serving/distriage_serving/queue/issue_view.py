@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from distriage.feedback import own_axis, own_label
-from distriage.policy import OUT_OF_DOMAIN
 from distriage.references import web_link
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
@@ -167,7 +166,7 @@ def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[Ow
 
 def outside_domain(verdict: Verdict | None) -> str:
     """What to say of a report that the model's domain does not hold; else empty."""
-    return "" if verdict is None or verdict.in_domain else f"{OUT_OF_DOMAIN.capitalize()}."
+    return "" if verdict is None else verdict.silence
 
 
 @dataclass(frozen=True, slots=True)
