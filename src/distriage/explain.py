@@ -7,13 +7,17 @@ Neural Networks through Representation Erasure").
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from distriage.classifier import Classifier
 from distriage.reading import ReadReport
-from distriage.recipe.text import ModelInput
+from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 
+_LOOKED_FOR, _TRIED = (
+    12,
+    20,
+)  # characters of a line by which it is found in the report; and how often they may stand there
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 
@@ -22,7 +26,7 @@ class Evidence:
     """One line and how much it carried a verdict.
 
     Attributes:
-        line: The line as the model read it.
+        line: The line as the model read it, with an ellipsis where it did not read all of it.
         weight: Fall of the label's log-odds, in nats, without the line; positive: the line speaks for the label.
     """
 
@@ -43,12 +47,50 @@ def explain(
     """
     found = {}
     lines = lines_of(known.input)
+    long = [line for line in map(_collapsed, known.report.body.split("\n")) if len(line) > MAX_ERROR_LINE_CHARS]
     for axis, weights in occlusion(classifier, known.input, axes or classifier.bundle.manifest.axes).items():
         evidence = sorted(
             (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
         )
-        found[axis] = [item for item in evidence[:top] if item.weight > 0]
+        found[axis] = [Evidence(_marked(item.line, long), item.weight) for item in evidence[:top] if item.weight > 0]
     return found
+
+
+def _collapsed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _marked(line: str, long: Iterable[str]) -> str:
+    """A line with an ellipsis where the recipe cut it out of one of the report's long lines, or joined its two ends."""
+    found = [
+        (same, begin, whole)
+        for whole in long
+        for begin in _places(line[:_LOOKED_FOR], whole)
+        if whole.endswith(line[(same := _same(line, whole[begin:])) :])
+    ]
+    if not found:
+        return f"{line.rstrip()} …" if len(line) == MAX_ERROR_LINE_CHARS else line
+    same, begin, whole = max(found)
+    head, tail = line[:same].strip(), line[same:].strip()
+    # What stands before it may be a time or a rank, which the recipe leaves out; but not so much.
+    before = "… " if begin >= MAX_ERROR_LINE_CHARS else ""
+    after = f" … {tail}" if tail else " …" if begin + same < len(whole) else ""
+    return f"{before}{head}{after}"
+
+
+def _places(text: str, whole: str) -> Iterator[int]:
+    """The first places of a text in a longer one."""
+    place = whole.find(text)
+    for _ in range(_TRIED):
+        if place < 0:
+            return
+        yield place
+        place = whole.find(text, place + 1)
+
+
+def _same(one: str, other: str) -> int:
+    """With how many characters two texts begin alike."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def lines_of(whole: ModelInput) -> list[str]:

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from distriage.classifier import Classifier
-from distriage.explain import MAX_LINES, explain, lines_of, with_lines
+from distriage.explain import MAX_LINES, _marked, explain, lines_of, with_lines
 from distriage.reading import read
 from distriage.recipe.text import ModelInput
 from distriage.types import IssueReport
 
+from support.linear_time import in_time
 from support.reports import make_report
 
 
@@ -53,6 +54,24 @@ def test_all_axes_share_the_passes(keyword_classifier: Classifier) -> None:
     report = read(IssueReport("", "how do I mend this\nit hangs"))
     together = explain(keyword_classifier, report, ["kind", "symptom"])
     assert together == {axis: explain(keyword_classifier, report, [axis])[axis] for axis in ("kind", "symptom")}
+
+
+NUMBERS = " ".join(map(str, range(100, 200)))
+
+
+def test_what_was_cut_out_of_a_long_line_is_marked(keyword_classifier: Classifier) -> None:
+    long = f"2024-05-01 10:00:00 RuntimeError: segfault {NUMBERS} it hangs, and so it ends"
+    report = read(IssueReport("Trouble", f"```\n{long}\n```\nA short line: it hangs."))
+    shown = [item.line for item in explain(keyword_classifier, report, ["symptom"], top=9)["symptom"]]
+    ends = next(line for line in shown if line.endswith("so it ends"))
+    assert ends.startswith("… ") and ends.count("…") == 2, "it begins in the middle, and a part of it is left out"
+    assert all(part in long for part in ends.split(" … ")[1:])
+    assert "A short line: it hangs." in shown
+    sure = explain(keyword_classifier, read(IssueReport("It hangs", long)), ["kind"], top=9)
+    assert all(item.line.endswith(" …") for item in sure["kind"] if item.line.startswith("RuntimeError"))
+    assert in_time(lambda text: _marked("a" * 240, [text]), "a" * 200_000)
+    assert _marked("no line of the report", [long]) == "no line of the report"
+    assert _marked(f"RuntimeError: segfault {NUMBERS[:179]}", [long]).endswith(f"{NUMBERS[:179]} …")
 
 
 def test_a_report_is_put_together_from_its_lines() -> None:
