@@ -21,6 +21,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
     CAUSE,
+    LEAST_CAUSE,
     AxisVerdict,
     Candidate,
     Differential,
@@ -163,6 +164,7 @@ def _differential(
                 check=check_for(bundle.taxonomy, label, sure_symptom, situation),
             )
             for label, p in prediction.scores[CAUSE].ranked()[:3]
+            if p >= LEAST_CAUSE
         ],
         right_among=bundle.manifest.axes[CAUSE].among_three,
     )

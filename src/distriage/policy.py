@@ -117,10 +117,10 @@ def _decide_axis(
         at_least = max(threshold, floor)
         return decision(
             Outcome.APPLY,
-            f"at least {at_least:.2f}: on held-out reports, {float(target):.0%} of such answers were right",
+            f"at least {at_least:.2f}: from there on, at least {float(target):.0%} were right on held-out reports",
         )
     reason = (
-        f"not sure enough: {mode} needs {max(threshold, floor):.2f} for this label"
+        f"{mode} needs {max(threshold, floor):.2f} for this label"
         if threshold is not None
         else f"on held-out reports this label was never right often enough for {mode}"
     )

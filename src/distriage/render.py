@@ -18,7 +18,7 @@ from rich.text import Text
 from distriage.errors import GitHubError
 from distriage.own.answer import OwnLabel
 from distriage.policy import TOO_THIN
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.taxonomy import YES_NO, Axis, Taxonomy
 from distriage.terminal import output, printable, say
 from distriage.verdict import AxisVerdict, FailedRecord, SimilarIssue, Verdict
 
@@ -26,7 +26,6 @@ _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-app
 _QUESTIONS = 4  # shown; the rest are in the JSON
 MANY_LABELS = 8
 _PERHAPS = 0.3  # the least probability of an own label that is shown though it is not given
-_YES_NO = {"true": "yes", "false": "no"}
 
 
 def print_answers(
@@ -109,7 +108,7 @@ def _axes_table(verdict: Verdict, taxonomy: Taxonomy) -> Table:
             Text(axis.name),
             Text(_answer(said, axis), style=_STYLE[said.outcome]),
             f"{said.probability:.2f}",
-            Text(_label(axis, second.label), style="dim"),
+            Text(axis.shown(second.label), style="dim"),
             Text(f"{second.probability:.2f}", style="dim"),
         )
     return table
@@ -128,19 +127,15 @@ def _axes_list(verdict: Verdict, taxonomy: Taxonomy) -> Group:
 
 
 def _answer(said: AxisVerdict, axis: Axis) -> str:
-    name = _label(axis, said.label)
+    name = axis.shown(said.label)
     if said.outcome == "apply":
         return name
     if said.reason == TOO_THIN:
         return "not sure (the report says too little)"
     family = f"; family: {said.family}" if said.family else ""
     if said.outcome == "suggest":
-        return f"{'probably' if name in _YES_NO.values() else 'perhaps'} {name}{family}"
+        return f"{'probably' if name in YES_NO.values() else 'perhaps'} {name}{family}"
     return f"not sure{family} (best guess {name})"
-
-
-def _label(axis: Axis, label: str) -> str:
-    return _YES_NO.get(label, label) if set(axis.label_ids) == set(_YES_NO) else label
 
 
 def _meanings(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[str]:
@@ -165,10 +160,8 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Table:
         for place, cause in enumerate(verdict.differential.causes):
             text = f"{cause.label} {cause.probability:.2f}: {printable(cause.check)}"
             notes.add_row("" if place else "Which cause", Text(text))
-        if verdict.differential.right_among is not None:
-            notes.add_row(
-                "", Text(f"(among these in {verdict.differential.right_among:.0%} of held-out reports)", "dim")
-            )
+        if (among := verdict.differential.right_among) is not None:
+            notes.add_row("", Text(f"(among the three likeliest in {among:.0%} of held-out reports)", "dim"))
     notes.add_row("Environment", Text(printable(_facts(verdict)) or "none found"))
     for problem in verdict.known_problems:
         notes.add_row("Known bad", Text(f"{problem.problem} {problem.remedy} {problem.source}"), style="yellow")
@@ -182,7 +175,7 @@ def _evidence(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[RenderableType]:
     for axis_id, said in verdict.axes.items():
         if said.evidence:
             axis = taxonomy.axes[axis_id]
-            yield Text(f"Why {axis.name.lower()} {_label(axis, said.label)} (log-odds lost without the line):", "bold")
+            yield Text(f"Why {axis.name.lower()} {axis.shown(said.label)} (log-odds lost without the line):", "bold")
             lines = Table.grid(padding=(0, 2, 0, 0))
             lines.add_column(no_wrap=True)
             lines.add_column(overflow="fold")

@@ -19,6 +19,9 @@ _Read = TypeVar("_Read", bound=BaseModel)
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 
 
+YES_NO = {"true": "yes", "false": "no"}
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -102,6 +105,10 @@ class Axis(_Model):
     def label_ids(self) -> tuple[str, ...]:
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)
+
+    def shown(self, label: str) -> str:
+        """A label's id as people read it: on an axis of `true` and `false` it is `yes` or `no`."""
+        return YES_NO.get(label, label) if set(self.label_ids) == set(YES_NO) else label
 
     @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:

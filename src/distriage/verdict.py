@@ -17,6 +17,7 @@ from distriage.types import Mode, Outcome
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
 CAUSE: Final = "cause"  # the axis of the differential diagnosis
+LEAST_CAUSE: Final = 0.03  # probability below which a cause is not worth a check
 
 # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
 _Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]
@@ -93,9 +94,11 @@ class Candidate(_Model):
 class Differential(_Model):
     """A differential diagnosis: the likeliest causes, where none is sure enough to name."""
 
-    causes: list[Candidate] = Field(description="Three at most, the likeliest first.")
+    causes: list[Candidate] = Field(description="Three at most, the likeliest first; none of next to no probability.")
     right_among: float | None = Field(
-        ge=0, le=1, description="How often the right cause was among them, on held-out reports; null: not measured."
+        ge=0,
+        le=1,
+        description="How often the right cause was among the three likeliest, on held-out reports; null: not measured.",
     )
 
 

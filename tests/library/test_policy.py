@@ -70,7 +70,7 @@ CALIBRATION = {
 }
 
 
-UNSURE = "not sure enough: balanced needs 0.60 for this label"
+UNSURE = "balanced needs 0.60 for this label"
 
 
 def decide_symptom(
@@ -89,7 +89,7 @@ def decide_symptom(
             Mode.BALANCED,
             Outcome.APPLY,
             None,
-            "at least 0.60: on held-out reports, 80% of such answers were right",
+            "at least 0.60: from there on, at least 80% were right on held-out reports",
         ),
         ((0.59, 0.05, 0.20, 0.16), Mode.BALANCED, Outcome.SUGGEST, None, f"{UNSURE}; still more likely right than not"),
         (
@@ -114,14 +114,14 @@ def decide_symptom(
             Mode.PRECISE,
             Outcome.SUGGEST,
             "memory",
-            "not sure enough: precise needs 0.80 for this label; still more likely right than not",
+            "precise needs 0.80 for this label; still more likely right than not",
         ),
         (
             (0.80, 0.05, 0.05, 0.10),
             Mode.PRECISE,
             Outcome.APPLY,
             None,
-            "at least 0.80: on held-out reports, 90% of such answers were right",
+            "at least 0.80: from there on, at least 90% were right on held-out reports",
         ),
         (
             (0.01, 0.01, 0.97, 0.01),

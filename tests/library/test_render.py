@@ -284,7 +284,7 @@ def test_the_causes_to_tell_apart_are_shown_with_how_often_one_of_them_is_right(
     text = shown(a_verdict(differential=found), default_taxonomy())
     assert "Which cause" in text and "network-misconfiguration 0.41: Run `ping`." in text
     assert "deadlock 0.20: Look at the  [31mstacks." in text and "\x1b" not in text
-    assert "(among these in 70% of held-out reports)" in text
+    assert "(among the three likeliest in 70% of held-out reports)" in text
     unmeasured = shown(a_verdict(differential={**found, "right_among": None}), default_taxonomy())
     assert "network-misconfiguration" in unmeasured and "held-out" not in unmeasured
 

@@ -74,7 +74,7 @@ def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whol
     [
         (1.0, "apply", "at or above the configured 1.00"),
         (Mode.PRECISE, "suggest", "not calibrated to promise more"),
-        (Mode.BALANCED, "apply", "at least 0.50: on held-out reports, 80% of such answers were right"),
+        (Mode.BALANCED, "apply", "at least 0.50: from there on, at least 80% were right on held-out reports"),
         (Mode.BEST, "apply", "the likeliest label"),
     ],
 )

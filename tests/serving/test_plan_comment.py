@@ -243,7 +243,7 @@ def test_the_title_of_the_summary_is_the_report_s_as_text() -> None:
     title = "<b>@octocat</b> | ` [x](y)"
     shown = summary(plan(title=title), title=title)
     assert "`<b>@octocat</b> ¦ ˋ [x](y)`" in shown
-    assert "| Symptom | `runtime-hang` | 0.90 |" in shown
+    assert "| Symptom | `runtime-hang` | 0.90 |" in shown and "| Distributed | `yes` | 0.90 | `no` | 0.10 |" in shown
 
 
 def test_the_summary_shows_the_causes_to_tell_apart() -> None:
@@ -252,7 +252,7 @@ def test_the_summary_shows_the_causes_to_tell_apart() -> None:
         update={"differential": Differential(causes=causes, right_among=0.7)}
     )
     shown = summary_of(plan(unsure), unsure, state(), TAXONOMY)
-    assert "**Which cause** (the right one was among the three in 70% of held-out reports)" in shown
+    assert "**Which cause** (the right one was among the three likeliest in 70% of held-out reports)" in shown
     assert "- `deadlock` 0.40: Compare the stacks of `a | b`." in shown
     assert "Which cause" not in summary(plan())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.taxonomy import Taxonomy
+from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import AxisVerdict, Differential, Verdict
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
 from distriage_serving.planning.types import IssueState, Plan
@@ -61,18 +61,19 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
 def _verdict_table(verdict: Verdict, taxonomy: Taxonomy) -> str:
     return table(
         ("", "verdict", "p", "second guess", "p", "why"),
-        [_row(taxonomy.axes[axis_id].name, said) for axis_id, said in verdict.axes.items()],
+        [_row(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items()],
     )
 
 
-def _row(name: str, said: AxisVerdict) -> tuple[str, ...]:
+def _row(axis: Axis, said: AxisVerdict) -> tuple[str, ...]:
     if said.outcome == "not-applicable":
-        return (name, "does not apply", "", "", "", said.reason)
-    shown = _SAID[said.outcome].format(code(said.label))
+        return (axis.name, "does not apply", "", "", "", said.reason)
+    shown = _SAID[said.outcome].format(code(axis.shown(said.label)))
     if said.family is not None:
         shown += f"; family: {code(said.family)} ({said.family_probability or 0:.2f})"
     runner_up = said.top[1]
-    return (name, shown, f"{said.probability:.2f}", code(runner_up.label), f"{runner_up.probability:.2f}", said.reason)
+    second = code(axis.shown(runner_up.label))
+    return (axis.name, shown, f"{said.probability:.2f}", second, f"{runner_up.probability:.2f}", said.reason)
 
 
 def _causes(differential: Differential) -> str:
@@ -82,7 +83,7 @@ def _causes(differential: Differential) -> str:
 def _right_among(differential: Differential) -> str:
     if differential.right_among is None:
         return ""
-    return f" (the right one was among the three in {differential.right_among:.0%} of held-out reports)"
+    return f" (the right one was among the three likeliest in {differential.right_among:.0%} of held-out reports)"
 
 
 def _labels(plan: Plan) -> str:

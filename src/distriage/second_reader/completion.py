@@ -18,6 +18,7 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (
     CAUSE,
+    LEAST_CAUSE,
     AxisVerdict,
     Candidate,
     Differential,
@@ -145,9 +146,9 @@ def _outcome(probability: float, fusion: AxisFusion | None, wanted: Mode | float
         return below, "not calibrated to promise more"
     needed = max(threshold, FLOOR[wanted])
     if probability >= needed:
-        right = f"{float(target):.0%} of such answers were right"
-        return Outcome.APPLY, f"at least {needed:.2f}: on held-out reports, {right}"
-    return below, f"not sure enough: {wanted} needs {needed:.2f}"
+        right = f"at least {float(target):.0%} were right on held-out reports"
+        return Outcome.APPLY, f"at least {needed:.2f}: from there on, {right}"
+    return below, f"{wanted} needs {needed:.2f}"
 
 
 def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, reason: str, axis: Axis) -> AxisVerdict:
@@ -186,6 +187,7 @@ def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation
                 label=item.label, probability=item.probability, check=check_for(taxonomy, item.label, sure, situation)
             )
             for item in cause.top
+            if item.probability >= LEAST_CAUSE
         ],
         right_among=None,
     )

@@ -1,0 +1,136 @@
+"""What follows from what is known of a report: differential diagnosis, checks, questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from distriage.bundle import Bundle
+from distriage.classifier import Classifier
+from distriage.findings import Findings
+from distriage.playbooks import check_for
+from distriage.reading import read
+from distriage.taxonomy import default_taxonomy, parse_taxonomy
+from distriage.types import AxisScores, IssueReport, Mode, Prediction
+
+from support.reports import make_report
+
+
+@pytest.fixture(scope="module")
+def bundle(shipped_classifier: Classifier) -> Bundle:
+    return shipped_classifier.bundle
+
+
+def scores_of(axis: str, **likely: float) -> AxisScores:
+    labels = default_taxonomy().axes[axis].label_ids
+    named = {name.replace("_", "-"): p for name, p in likely.items()}
+    rest = (1 - sum(named.values())) / (len(labels) - len(named))
+    return AxisScores(axis, {label: named.get(label, rest) for label in labels})
+
+
+def hang(cause: float, **changes: Any) -> Prediction:
+    scores = {
+        axis: AxisScores(axis, {label: 1 / len(known.label_ids) for label in known.label_ids})
+        for axis, known in default_taxonomy().axes.items()
+    }
+    scores["kind"] = scores_of("kind", bug=0.95)
+    scores["symptom"] = scores_of("symptom", runtime_hang=0.97)
+    scores["cause"] = scores_of(
+        "cause", rank_desynchronization=cause, network_misconfiguration=0.2, user_code_error=0.1
+    )
+    return Prediction("shipped", scores, **changes)
+
+
+def test_where_no_cause_is_sure_the_three_likeliest_come_with_their_checks(bundle: Bundle) -> None:
+    verdict = Findings(bundle, read(make_report()), hang(0.4)).verdict(Mode.PRECISE)
+    assert verdict.axes["cause"].outcome != "apply" and verdict.differential is not None
+    causes = verdict.differential.causes
+    assert [item.label for item in causes] == [item.label for item in verdict.axes["cause"].top]
+    assert [item.probability for item in causes] == [item.probability for item in verdict.axes["cause"].top]
+    taxonomy = default_taxonomy()
+    symptom = "runtime-hang" if verdict.axes["symptom"].outcome == "apply" else None
+    assert [item.check for item in causes] == [check_for(taxonomy, item.label, symptom) for item in causes]
+    assert not {item.check for item in causes} & set(verdict.checks)
+
+
+def test_a_cause_of_next_to_no_probability_is_not_named(bundle: Bundle) -> None:
+    likely = scores_of("cause", rank_desynchronization=0.6, network_misconfiguration=0.3801, user_code_error=0.0199)
+    few = Prediction("shipped", {**hang(0.4).scores, "cause": likely})
+    differential = Findings(bundle, read(make_report()), few).verdict(Mode.PRECISE).differential
+    assert differential is not None
+    assert [item.label for item in differential.causes] == ["rank-desynchronization", "network-misconfiguration"]
+
+
+@pytest.mark.parametrize("changes", [{"in_domain": False, "domain_probability": 0.0}, {}])
+def test_a_sure_cause_and_a_foreign_report_need_no_differential(bundle: Bundle, changes: dict[str, Any]) -> None:
+    prediction = hang(0.4, **changes)
+    mode = Mode.PRECISE if changes else Mode.BEST  # in which each cause is sure
+    assert Findings(bundle, read(make_report()), prediction).verdict(mode).differential is None
+
+
+def test_a_report_that_says_too_little_or_may_be_foreign_has_no_differential(bundle: Bundle) -> None:
+    thin = read(make_report("It hangs", "Please help."))
+    assert Findings(bundle, thin, hang(0.4)).verdict(Mode.PRECISE).differential is None
+    perhaps = hang(0.4, surely_in_domain=False)
+    assert Findings(bundle, read(make_report()), perhaps).verdict(Mode.PRECISE).differential is None
+
+
+def test_a_question_has_no_differential(bundle: Bundle) -> None:
+    prediction = hang(0.4)
+    asked = Prediction("shipped", {**prediction.scores, "kind": scores_of("kind", question=0.9)})
+    assert Findings(bundle, read(make_report()), asked).verdict(Mode.PRECISE).differential is None
+
+
+def test_each_cause_has_a_check_and_its_definition_stands_in_for_it() -> None:
+    taxonomy = default_taxonomy()
+    for cause in taxonomy.axes["cause"].label_ids:
+        assert check_for(taxonomy, cause).endswith((".", "?"))
+    assert check_for(taxonomy, "rank-desynchronization", "runtime-hang") != check_for(
+        taxonomy, "rank-desynchronization"
+    )
+    own = parse_taxonomy(OWN, "own.toml")
+    assert check_for(own, "dust") == "The fan is full of it."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR 01-09 03:11:18 engine.py:366] ValueError: No room for a cache block",
+        "csrc/aio/common/utils.h:16:10: fatal error: libaio.h: No such file or directory",
+        "node-1:412:412 [1] misc/shmutils.cc:72 NCCL WARN Call to posix_fallocate failed : No space left on device",
+    ],
+)
+def test_an_error_that_the_recipe_takes_for_a_frame_is_not_asked_for(bundle: Bundle, line: str) -> None:
+    prediction = hang(0.4)
+    crash = Prediction("shipped", {**prediction.scores, "symptom": scores_of("symptom", launch_failure=0.97)})
+    body = "Two nodes with 8 H100 each, our own image, started by the scheduler as every day.\n```\n{}\n```"
+    known, silent = read(IssueReport("It ends at once", body.format(line))), read(IssueReport("It ends", body))
+    assert known.input.errors == (), "the recipe finds it by now"
+    assert "error" not in {item.fact for item in Findings(bundle, known, crash).verdict().missing}
+    assert Findings(bundle, silent, crash).verdict().missing[0].fact == "error"
+    assert read(IssueReport("x", '```\n  File "/a/b.py", line 3, in raise_error\n```')).framed_errors() == []
+
+
+def test_a_hang_is_asked_for_its_stacks_unless_they_are_there(bundle: Bundle) -> None:
+    body = "Training hangs after a thousand steps on two nodes with eight H100 each, in our own image, every time."
+    known = read(IssueReport("It hangs", body))
+    assert known.input.errors, "the line that says so is an error to the recipe"
+    first = Findings(bundle, known, hang(0.4)).verdict().missing[0]
+    assert first.fact == "error" and "py-spy" in first.question
+    for added in ("py-spy dump: all ranks in all_reduce", "RuntimeError: collective operation timeout"):
+        shown = Findings(bundle, read(IssueReport("It hangs", f"{body}\n{added}")), hang(0.4)).verdict()
+        assert "error" not in {item.fact for item in shown.missing}
+
+
+OWN = """
+name = "own"
+version = "1"
+[axis.cause]
+[[cause]]
+id = "dust"
+definition = "The fan is full of it."
+[[cause]]
+id = "age"
+definition = "It is old."
+"""
