@@ -56,6 +56,7 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.NPU: re.compile(r"(?<!\w)cann[\s:=v版本]{0,8}\d"),
         Platform.HPU: re.compile(r"synapseai[\s:=v]{0,8}\d"),
     },
+    "torch": {Platform.NPU: re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")},
     "gpu_model": {Platform.HPU: re.compile(r"gaudi\s?\d")},
     "gpu_count": {
         Platform.TPU: re.compile(r"tpu[\s-]?v\d\w{0,2}-\d|\d\s?(?:x\s?)?tpu"),

@@ -164,12 +164,16 @@ class Verdict(_Model):
     )
 
     @property
+    def is_thin(self) -> bool:
+        """Whether the report says too little for anybody to know."""
+        return any(said.reason == TOO_THIN for said in self.axes.values())
+
+    @property
     def silence(self) -> str:
         """Why only the kind is answered, one sentence; empty: all axes are."""
         if self.in_domain:
             return ""
-        thin = any(said.reason == TOO_THIN for said in self.axes.values())
-        return f"{(TOO_THIN if thin else OUT_OF_DOMAIN).capitalize()}."
+        return f"{(TOO_THIN if self.is_thin else OUT_OF_DOMAIN).capitalize()}."
 
 
 class FailedRecord(_Model):

@@ -125,6 +125,7 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
         ("MI300X", "communication-setup", "Which RCCL version?"),
         ("torch_npu", "build-import", "Which CANN version?"),
         ("torch_npu, CANN 8.0.RC3", "build-import", ""),
+        ("Ascend 910B, torch_npu 2.1.0", "data-model-preparation", "How many NPUs take part?"),
         ("libtpu", "communication-setup", "How many TPU chips take part?"),
         ("TPU v4-32", "communication-setup", ""),
         ("habana", "training-evaluation", "Which generation of Gaudi?"),
@@ -139,5 +140,6 @@ def test_only_what_there_is_on_a_platform_is_asked_for(text: str, stage: str, as
     questions = missing_facts(find_facts("", text), has_error=True, sure=[stage], situation=read_as(text))
     anywhere = {"framework_version", "nodes", "launcher", "os"}
     own = [item.text for item in questions if item.fact not in anywhere and "PyTorch" not in item.text]
+    assert "torch_npu 2" not in text or not any("PyTorch" in item.text for item in questions)
     assert [text.partition("?")[0] + "?" for text in own[:1]] == ([asked] if asked else [])
     assert not any("CUDA" in text for text in own)

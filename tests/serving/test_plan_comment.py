@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.past.answer import LikelyDuplicate
+from distriage.policy import TOO_THIN
 from distriage.verdict import Candidate, Differential, KnownProblem
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
@@ -19,7 +20,7 @@ from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import LabelDefinition, OwnComment, Plan, PlannedComment
 
 from support.plans import TAXONOMY, config, plan, state, why
-from support.verdicts import make_verdict
+from support.verdicts import axis_verdict, make_verdict
 
 
 def summary(made: Plan, **changes: Any) -> str:
@@ -75,7 +76,7 @@ def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_
     verdict = make_verdict(**NOTHING_SURE).model_copy(update={"known_problems": [problem]})
     made = plan(verdict, "comment: true").comment
     shown = "- Train 1 needs `torch` 2. Upgrade. ([source](https://redirect.github.com/acme/train/issues/7))"
-    assert made is not None and made.body.endswith(f"\n\n{shown}")
+    assert made is not None and made.body.endswith(f"this is known:\n\n{shown}")
     assert plan(verdict, "comment: 'Known: {{ questions }}'").comment is None  # it was not asked for
     assert shown in summary_of(plan(verdict), verdict, state(), TAXONOMY)
 
@@ -83,7 +84,10 @@ def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_
 def test_who_says_too_little_is_asked_whatever_the_field() -> None:
     foreign = make_verdict(missing=("error",)).model_copy(update={"in_domain": False})
     made = plan(foreign, "ask-for-environment: true").comment
-    assert made is not None and "Which error?" in made.body
+    assert made is not None and "Which error?" in made.body and "too little" not in made.body
+    said = axis_verdict("cause", outcome="abstain").model_copy(update={"reason": TOO_THIN})
+    thin = plan(make_verdict(said, missing=("error",)), "ask-for-environment: true").comment
+    assert thin is not None and "says too little" in thin.body and thin.body.endswith("- Which error?")
     silent = make_verdict().model_copy(update={"in_domain": False})
     assert plan(silent, "comment: true\nask-for-environment: true").comment is None
 

@@ -14,6 +14,8 @@ from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState, LeftOut, PlannedComment
 
 _ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
+_ASK_MORE: Final = "So far this says too little for anybody to know what is wrong. Please add to the description:"
+_KNOWN: Final = "Of the versions that it names, this is known:"
 _SAME: Final = "This may have been reported before. It reads like:"
 _ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
 _NO_MORE: Final = "What stood here no longer holds."
@@ -59,7 +61,7 @@ def _text(verdict: Verdict, names: Names, ours: Collection[str]) -> str:
     """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
     config = names.config
     asked = (
-        "\n".join([_ASK, "", *(f"- {item.question}" for item in verdict.missing)])
+        "\n".join([_ASK_MORE if verdict.is_thin else _ASK, "", *(f"- {item.question}" for item in verdict.missing)])
         if verdict.missing and config.ask_for_environment
         else ""
     )
@@ -74,7 +76,9 @@ def _text(verdict: Verdict, names: Names, ours: Collection[str]) -> str:
         ),
         "checks": markdown.checklist(verdict.checks),
         "duplicates": same,
-        "known-problems": markdown.known_problems(verdict.known_problems),
+        "known-problems": f"{_KNOWN}\n\n{markdown.known_problems(verdict.known_problems)}"
+        if verdict.known_problems
+        else "",
         # With those of earlier runs, so that a second run does not change the comment.
         "labels": ", ".join(map(markdown.code, sorted(ours))),
         "questions": asked,

@@ -23,7 +23,7 @@ MAX_COMMENT_CHARS: Final = 8000
 MAX_PATTERN_CHARS: Final = 200
 LEAST_THRESHOLD: Final = 0.5  # a label that is likelier wrong than right is never set
 DEFAULT_COMMENT: Final = (
-    "Thank you for the report. A classifier read it as follows; the maintainers may see it otherwise.\n\n"
+    "Thank you for the report. A classifier has read it; the maintainers may see it otherwise.\n\n"
     "{{ axes }}\n\n{{ known-problems }}\n\n{{ questions }}"
 )
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
