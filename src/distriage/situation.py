@@ -32,17 +32,11 @@ class Platform(StrEnum):
 
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
-    Platform.ROCM: ("rocm/", "hip error", "hiperror", "hip out of memory", "amdgpu", "amd instinct", "radeon"),
+    Platform.ROCM: ("rocm/", " hip error", "hiperror", " hip out of memory", "amdgpu", "amd instinct", "radeon"),
     Platform.NPU: ("torch_npu", "torch-npu", "vllm-ascend", "vllm_ascend", "npu-smi", "hccl", "ascend npu", "昇腾"),
     Platform.TPU: ("libtpu", "tpu v", "tpu-v", "tpu pod", "cloud tpu", "pytorch/xla", " torch_xla", "torch-xla"),
     Platform.HPU: ("habana", "gaudi", "synapseai", "hl-smi"),
-    Platform.XPU: (
-        "xpu-smi",
-        "intel_extension_for_pytorch",
-        "intel-extension-for-pytorch",
-        "ponte vecchio",
-        "intel arc",
-    ),
+    Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI",),
@@ -72,7 +66,7 @@ class Situation:
 
     Attributes:
         tensorflow: It is a job of TensorFlow without PyTorch.
-        serving: It serves a model, and trains none.
+        serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
         stated: Facts that the report states under another name: CANN's version as `cuda`, TensorFlow's as `torch`.
     """
 

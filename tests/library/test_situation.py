@@ -60,6 +60,7 @@ def advice(situation: Situation) -> list[str]:
         ("File transformers/utils.py, in is_torch_xla_available", Platform.NVIDIA),
         ("8 Gaudi2 with SynapseAI 1.18", Platform.HPU),
         ("import intel_extension_for_pytorch fails", Platform.XPU),
+        ("a chip error on Intel architecture, output v2", Platform.NVIDIA),
         ("macOS 15.3, M3", Platform.MACOS),
         ("from macOS I start a job with CUDA 12.1", Platform.NVIDIA),
         ("Windows 11, RTX 4070", Platform.WINDOWS),

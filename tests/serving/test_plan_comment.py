@@ -82,14 +82,13 @@ def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_
 
 
 def test_who_says_too_little_is_asked_whatever_the_field() -> None:
-    foreign = make_verdict(missing=("error",)).model_copy(update={"in_domain": False})
-    made = plan(foreign, "ask-for-environment: true").comment
-    assert made is not None and "Which error?" in made.body and "too little" not in made.body
     said = axis_verdict("cause", outcome="abstain").model_copy(update={"reason": TOO_THIN})
-    thin = plan(make_verdict(said, missing=("error",)), "ask-for-environment: true").comment
-    assert thin is not None and "says too little" in thin.body and thin.body.endswith("- Which error?")
-    silent = make_verdict().model_copy(update={"in_domain": False})
-    assert plan(silent, "comment: true\nask-for-environment: true").comment is None
+    for in_domain in (True, False):
+        thin = make_verdict(said, missing=("error",)).model_copy(update={"in_domain": in_domain})
+        made = plan(thin, "ask-for-environment: true").comment
+        assert made is not None and "says too little" in made.body and made.body.endswith("- Which error?")
+    foreign = make_verdict(missing=("error",)).model_copy(update={"in_domain": False})
+    assert plan(foreign, "comment: true\nask-for-environment: true").comment is None
 
 
 def test_the_template_is_filled_and_the_questions_added() -> None:

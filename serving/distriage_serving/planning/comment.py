@@ -32,7 +32,7 @@ def plan_comment(
     Returns:
         None: there is nothing to say.
     """
-    if not verdict.in_domain and not verdict.missing:
+    if not verdict.in_domain and not verdict.is_thin:
         return None
     text = _text(verdict, names, ours)
     own, config = state.own_comment, names.config
