@@ -112,6 +112,17 @@ def test_an_error_that_the_recipe_takes_for_a_frame_is_not_asked_for(bundle: Bun
     assert read(IssueReport("x", '```\n  File "/a/b.py", line 3, in raise_error\n```')).framed_errors() == []
 
 
+def test_checks_differential_and_questions_fit_what_the_job_ran_on(bundle: Bundle) -> None:
+    body = "RuntimeError: HIP error: illegal address, on 2 nodes of MI300X with ROCm 6.2, DeepSpeed 0.14.2."
+    crash = {**hang(0.4).scores, "symptom": scores_of("symptom", native_crash=0.97)}
+    likely = {**crash, "cause": scores_of("cause", hardware_limitation=0.5, concurrency_defect=0.2)}
+    verdict = Findings(bundle, read(IssueReport("It dies", body)), Prediction("shipped", likely)).verdict()
+    assert "`AMD_SERIALIZE_KERNEL=3`" in verdict.checks[0]
+    assert verdict.differential is not None
+    shown = [*verdict.checks, *(cause.check for cause in verdict.differential.causes)]
+    assert not any("CUDA" in text or "Xid" in text for text in [*shown, *(item.question for item in verdict.missing)])
+
+
 def test_a_hang_is_asked_for_its_stacks_unless_they_are_there(bundle: Bundle) -> None:
     body = "Training hangs after a thousand steps on two nodes with eight H100 each, in our own image, every time."
     known = read(IssueReport("It hangs", body))

@@ -10,6 +10,7 @@ from distriage.playbooks import check_for, checks_for
 from distriage.policy import PERHAPS_OUT_OF_DOMAIN
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
+from distriage.situation import Platform, Situation
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Mode, Prediction
 from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
@@ -158,6 +159,16 @@ def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -
         {axis: said.label for axis, said in both.axes.items() if calibrated or axis != "cause"},
     )
     assert (check_for(TAXONOMY, "api-misuse", symptom) in both.checks) is calibrated
+
+
+def test_the_checks_of_both_readers_fit_what_the_job_ran_on() -> None:
+    first = make_verdict(axis_verdict("symptom", outcome="abstain"), axis_verdict("cause", outcome="abstain"))
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    answers = {"symptom": {"native-crash": 1.0}, "cause": {"hardware-limitation": 0.5, None: 0.5}}
+    rocm = Situation(Platform.ROCM)
+    both = complete(first, Prediction("toy", scores), answers, TAXONOMY, "m", CALIBRATION, situation=rocm)
+    assert "`AMD_SERIALIZE_KERNEL=3`" in both.checks[0]
+    assert both.differential is not None and "`amdgpu` in `dmesg`" in both.differential.causes[0].check
 
 
 def test_where_nothing_is_likely_the_first_checks_stay() -> None:
