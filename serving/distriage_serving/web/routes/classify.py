@@ -71,7 +71,7 @@ class ReportFields(_Body):
 class _Options(_Body):
     mode: Mode = Field(
         default=Mode.BALANCED,
-        description="How sure an applied label must be: best (the likeliest label), balanced (right in about 80 %), precise (90 %).",
+        description="How sure a label must be: best (the likeliest), balanced (right in about 80 %), precise (90 %).",
     )
     explain: bool = Field(default=False, description="Also name the lines that carried each verdict; slow.")
     similar: bool = Field(
