@@ -7,13 +7,15 @@ template lines and listings included, since that is where facts stand.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from distriage.counts import AFTER, GPU_NUMBER, GPU_STARTS, count_gpus, count_nodes
+from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.scanning import first_at, places
-from distriage.versions import differ, framework_and_versions, torch_version, versions_of_packages
+from distriage.versions import differ, torch_version, versions_of_packages
 
 # Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(
@@ -97,12 +99,17 @@ class EnvironmentFacts:
         return {item.name: value for item in fields(self) if isinstance(value := getattr(self, item.name), (str, int))}
 
 
-def find_facts(title: str, body: str) -> EnvironmentFacts:
-    """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read."""
+def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
+    """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read.
+
+    Args:
+        identifier: The report's id; of `owner/repo#12` the repository tells the framework where it is a framework's own.
+    """
     text = _readable(title, body)
     words = folded(text)
-    framework, own_versions = framework_and_versions(title, text, words)
-    versions = {"framework_version": own_versions, **versions_of_packages(text, words)}
+    framework = framework_of(title, text, words, identifier)
+    packages = versions_of_packages(text, words)
+    versions = {"framework_version": _own_versions(framework, text, words, packages["torch"]), **packages}
     first = {fact: next(iter(found), None) for fact, found in versions.items()}
     return EnvironmentFacts(
         framework=framework,
@@ -128,13 +135,19 @@ def find_versions(title: str, body: str) -> dict[str, str]:
     """
     text = _readable(title, body)
     words = folded(text)
-    framework, versions = framework_and_versions(title, text, words)
+    framework = framework_of(title, text, words)
     found = {
         "framework": framework,
-        "framework_version": next(iter(versions), None),
+        "framework_version": next(iter(_own_versions(framework, text, words)), None),
         "torch": torch_version(text, words),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _own_versions(framework: str | None, text: str, words: str, torch: Sequence[str] = ()) -> Sequence[str]:
+    if framework is None:
+        return []
+    return torch if framework == PYTORCH else versions_of_framework(framework, text, words)
 
 
 def _readable(title: str, body: str) -> str:

@@ -145,7 +145,7 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
-    return ReadReport(report, prepare(report.title, report.body), find_facts(report.title, report.body))
+    return ReadReport(report, prepare(report.title, report.body), find_facts(report.title, report.body, report.id))
 
 
 def check_report(report: IssueReport) -> None:

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from distriage.classifier import Classifier
 from distriage.environment import EnvironmentFacts, find_facts
+from distriage.frameworks import FRAMEWORKS
 from distriage.known_bad import Combination, combinations, known_bad
 from distriage.types import IssueReport, Mode
-from distriage.versions import FRAMEWORKS
 
 
 def sources(**facts: str) -> list[str]:

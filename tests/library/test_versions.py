@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from distriage.environment import find_facts
-from distriage.versions import FRAMEWORKS
+from distriage.frameworks import FRAMEWORKS
+from distriage.reading import read
+from distriage.types import IssueReport
 
 
 @pytest.mark.parametrize("name", list(FRAMEWORKS))
@@ -36,6 +38,10 @@ def test_every_framework_is_known_with_its_version(name: str) -> None:
         ("FSDP hangs", "DeepSpeed 0.14 does not, commit 3c1f2b0a", "PyTorch FSDP", None),
         ("FSDP hangs, DeepSpeed does not", "DeepSpeed 0.14", "PyTorch FSDP", None),
         ("Lightning with DDP hangs", "DDP, DDP", "Lightning", None),
+        ("FSDP2 diverges", "fsdp1 does not", "PyTorch FSDP", None),
+        ("verl 0.3 loses lm_head", "verl==0.3.0.post1, vllm==0.8.3", "verl", "0.3"),
+        ("[TRL] weights are not updated", "trl vllm-serve, vllm 0.8.3, trl 0.17.0", "TRL", "0.17.0"),
+        ("HCCL error", "vllm-ascend 0.9.1rc1, vllm 0.9.1, started by Ray; vllm-ascend", "vLLM Ascend", "0.9.1rc1"),
         ("It hangs", "With FSDP and FSDP; DeepSpeed 0.14 does not", "DeepSpeed", "0.14"),
     ],
 )
@@ -43,6 +49,25 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
     title: str, body: str, framework: str, version: str | None
 ) -> None:
     facts = find_facts(title, body)
+    assert (facts.framework, facts.framework_version) == (framework, version)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "text", "framework", "version"),
+    [
+        ("vllm-project/vllm#12", "Ray 2.9 and Ray again, vllm 0.8.5", "vLLM", "0.8.5"),
+        ("Microsoft/DeepSpeed#12", "It hangs with accelerate 0.33", "DeepSpeed", None),
+        ("deepspeedai/DeepSpeed#12", "accelerate 0.33, deepspeed 0.14.2", "DeepSpeed", "0.14.2"),
+        ("pytorch/pytorch#12", "vLLM 0.8.5 hangs with torch 2.6.0", "PyTorch", "2.6.0"),
+        ("pytorch/pytorch#12", "vLLM 0.8.5 hangs, and FSDP with torch 2.6.0", "PyTorch FSDP", None),
+        ("someone/else#12", "accelerate 0.33", "Accelerate", "0.33"),
+        ("vllm-project/vllm", "the file of a report: accelerate 0.33", "Accelerate", "0.33"),
+    ],
+)
+def test_a_frameworks_own_repository_tells_the_framework(
+    identifier: str, text: str, framework: str, version: str | None
+) -> None:
+    facts = read(IssueReport("It fails", text, identifier)).facts
     assert (facts.framework, facts.framework_version) == (framework, version)
 
 

@@ -1,0 +1,164 @@
+"""The framework of a report, by the repository that it was filed in or by the names in its text. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+from distriage.scanning import any_of, matches_at, places
+from distriage.versions import GAP, NAME_AFTER, NAME_BEFORE, VERSION, versions_at
+
+FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
+    "deepspeed": "DeepSpeed",
+    "megatron-lm": "Megatron-LM",
+    "megatron-core": "Megatron-LM",
+    "megatron_core": "Megatron-LM",
+    "megatron": "Megatron-LM",
+    "colossalai": "Colossal-AI",
+    "colossal-ai": "Colossal-AI",
+    "horovod": "Horovod",
+    "vllm": "vLLM",
+    "vllm-ascend": "vLLM Ascend",
+    "vllm_ascend": "vLLM Ascend",
+    "sglang": "SGLang",
+    "verl": "verl",
+    "trl": "TRL",
+    "accelerate": "Accelerate",
+    "pytorch-lightning": "Lightning",
+    "pytorch_lightning": "Lightning",
+    "lightning": "Lightning",
+    "ray": "Ray",
+    "fsdp": "PyTorch FSDP",
+    "fsdp1": "PyTorch FSDP",
+    "fsdp2": "PyTorch FSDP",
+    "ddp": "PyTorch DDP",
+    "distributeddataparallel": "PyTorch DDP",
+}
+PYTORCH = "PyTorch"
+_REPOSITORIES: Mapping[str, str] = {  # in lower case
+    "deepspeedai/deepspeed": "DeepSpeed",
+    "microsoft/deepspeed": "DeepSpeed",
+    "nvidia/megatron-lm": "Megatron-LM",
+    "hpcaitech/colossalai": "Colossal-AI",
+    "horovod/horovod": "Horovod",
+    "vllm-project/vllm": "vLLM",
+    "vllm-project/vllm-ascend": "vLLM Ascend",
+    "sgl-project/sglang": "SGLang",
+    "verl-project/verl": "verl",
+    "volcengine/verl": "verl",
+    "huggingface/trl": "TRL",
+    "huggingface/accelerate": "Accelerate",
+    "lightning-ai/pytorch-lightning": "Lightning",
+    "ray-project/ray": "Ray",
+    "pytorch/pytorch": PYTORCH,
+}
+_STARTS = tuple(
+    word for word in FRAMEWORKS if not word.startswith(tuple(other for other in FRAMEWORKS if other != word))
+)
+_PARTS = frozenset({"PyTorch FSDP", "PyTorch DDP"})
+_WRAPPERS = frozenset({"Accelerate", "Lightning", "TRL", "verl"})
+
+_IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
+_FRAMEWORK_NAME = re.compile(
+    r"(?<![A-Za-z0-9_-])("
+    + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True))
+    + rf"){NAME_AFTER}(?!-)",
+    re.I,
+)
+_OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
+# "We use DDP to accelerate training; it should accelerate it" names one framework.
+_VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
+_VERB_BEFORE_CHARS = 8  # at most
+_VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
+_NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
+_MEGATRON_BRANCH = re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)
+_COMMIT = re.compile(
+    r"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])", re.I
+)
+
+
+def framework_of(title: str, text: str, words: str, identifier: str = "") -> str | None:
+    """The framework that a report is about: that of its repository, else the one that its text is about.
+
+    A path, such as a traceback's, names a framework only where nothing else does.
+
+    Args:
+        text: The title and the body.
+        words: The same text, folded.
+        identifier: The report's id; the repository is known where it is `owner/repo#12`.
+    """
+    repository, is_issue, _ = identifier.partition("#")
+    own = _REPOSITORIES.get(repository.lower()) if is_issue else None
+    if own and own != PYTORCH:
+        return own
+    in_words: list[tuple[int, str]] = []
+    in_paths: list[tuple[int, str]] = []
+    for place in places(_STARTS, words):
+        match = _FRAMEWORK_NAME.match(text, place)
+        if match and not (match[1] == "accelerate" and _is_verb(text, place)):
+            named = in_words if _OUTSIDE_A_PATH.match(text, place) else in_paths
+            named.append((place, FRAMEWORKS[words[place : match.end()]]))
+    named = in_words or in_paths
+    if own:  # a part of PyTorch says more than PyTorch
+        named = [(place, name) for place, name in named if name in _PARTS]
+    if not named:
+        return own
+    return _meant([name for place, name in named if place < len(title)], [name for _, name in named])
+
+
+def versions_of_framework(framework: str, text: str, words: str) -> list[str]:
+    """The versions of a framework that stand beside its name, or its commit.
+
+    Args:
+        framework: Not PyTorch itself.
+        words: The same text, folded.
+    """
+    spellings = [word for word, name in FRAMEWORKS.items() if name == framework]
+    versions: list[str] = []
+    for word in spellings:
+        versions += versions_at(_framework_version(word), text, places((word,), words))
+    if not versions and framework == "Megatron-LM":
+        versions = versions_at(_MEGATRON_BRANCH, text, places(("core_",), words))
+    if not versions and framework not in _PARTS:
+        versions = _commits(text, words, spellings)
+    return versions
+
+
+def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
+    """Of the frameworks that are named the first in the title, else the one that is named most.
+
+    FSDP and DDP are parts that others use, and so come after them; but only a wrapper comes before one in the title.
+    Of the restated reports from a framework's own repository, 80 % are told right so, 77 % without this exception.
+    """
+    if in_title and in_title[0] not in _PARTS:
+        return in_title[0]
+    users = [name for name in everywhere if (name in _WRAPPERS if in_title else name not in _PARTS)]
+    return Counter(users or in_title[:1] or everywhere).most_common(1)[0][0]
+
+
+def _is_verb(text: str, place: int) -> bool:
+    """Whether the word `accelerate` at a place names no framework."""
+    before = _VERB_BEFORE.search(text, max(0, place - _VERB_BEFORE_CHARS), place)
+    return bool((before or _VERB_AFTER.match(text, place)) and not _NO_VERB.match(text, place))
+
+
+@cache
+def _framework_version(word: str) -> re.Pattern[str]:
+    name = re.escape(word)
+    return re.compile(
+        rf"(?:{NAME_BEFORE}{name}{NAME_AFTER}(?!-)(?:\sAPI\sserver)?{GAP}"
+        rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
+        re.I,
+    )
+
+
+def _commits(text: str, words: str, names: Iterable[str]) -> list[str]:
+    """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
+    found = []
+    for match in matches_at(_COMMIT, text, places(("commit",), words)):
+        before = words[max(words.rfind("\n", 0, match.start()) + 1, match.start() - 40) : match.start()]
+        if not before.strip(" -*#`") or any_of(names, before):
+            found.append(f"commit {match['v']}")
+    return found
