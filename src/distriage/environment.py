@@ -15,7 +15,7 @@ from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.scanning import first_at, places
-from distriage.versions import differ, torch_version, versions_of_packages
+from distriage.versions import differ, torch_versions, versions_of_packages
 
 # Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(
@@ -139,7 +139,7 @@ def find_versions(title: str, body: str) -> dict[str, str]:
     found = {
         "framework": framework,
         "framework_version": next(iter(_own_versions(framework, text, words)), None),
-        "torch": torch_version(text, words),
+        "torch": next(iter(torch_versions(text, words)), None),
     }
     return {name: value for name, value in found.items() if value is not None}
 

@@ -78,7 +78,8 @@ class Findings:
             environment=facts.stated(),
             missing=self._missing(decisions, situation),
             known_problems=[
-                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source) for item in known_bad(facts)
+                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
+                for item in known_bad(facts, f"{report.title}\n{report.body}")
             ],
             checks=_checks(decisions, taxonomy, situation),
             differential=_differential(self.bundle, prediction, decisions, situation),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, Field
 
 from distriage.environment import EnvironmentFacts
+from distriage.scanning import any_of
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -43,6 +44,8 @@ class Combination(BaseModel):
 
     Attributes:
         when: What the report must state; see `known_bad.toml`.
+        mentions: Words in lower case; the report must hold one of them, if there are any.
+        unless: Words in lower case; the report must hold none of them.
         problem: What goes wrong; one sentence, Markdown.
         remedy: What to do about it; one sentence, Markdown.
         source: The page that says so.
@@ -51,6 +54,8 @@ class Combination(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     when: _Conditions
+    mentions: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     problem: str
     remedy: str
     source: str = Field(pattern="^https://")
@@ -61,7 +66,7 @@ class Combination(BaseModel):
         return self.when.model_dump(exclude_none=True)
 
     def holds(self, facts: EnvironmentFacts) -> bool:
-        """Whether a report that states these facts is in this combination.
+        """Whether the versions of a report that states these facts are in this combination.
 
         Where it names several releases, the one that fails may be the other one.
         """
@@ -69,12 +74,26 @@ class Combination(BaseModel):
             _meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items()
         )
 
+    def concerns(self, words: str) -> bool:
+        """Whether a text in lower case speaks of what goes wrong."""
+        return (not self.mentions or any_of(self.mentions, words)) and not any_of(self.unless, words)
 
-def known_bad(facts: EnvironmentFacts) -> list[Combination]:
-    """The known problems of what a report states, in the order of the list."""
+
+def known_bad(facts: EnvironmentFacts, text: str) -> list[Combination]:
+    """The known problems of what a report states, in the order of the list; of two with one remedy the first.
+
+    Args:
+        text: Of the report, title and body.
+    """
     if facts == EnvironmentFacts():
         return []
-    return [combination for combination in combinations() if combination.holds(facts)]
+    holding = [combination for combination in combinations() if combination.holds(facts)]
+    words = text.lower() if holding else ""
+    found: dict[tuple[str, str], Combination] = {}
+    for combination in holding:
+        if combination.concerns(words):
+            found.setdefault((combination.remedy, combination.source), combination)
+    return list(found.values())
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from distriage.scanning import first_at, matches_at, places
+from distriage.scanning import matches_at, places
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0. Each text is read in one way only: the second suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*"
@@ -44,9 +44,23 @@ _NCCL = re.compile(
 _DRIVER = re.compile(r"driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
 _OTHER_VERSION = re.compile(
-    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|than|since|until)\s|[到至]\s?|(?:->|→)\s?)"
+    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|than|since|until)\s|[到至]\s?|(?:->|→)\s?"
+    r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
+# What is said of a version that works. "Works around", "works only": not quite.
+_WORKS_BEHIND = re.compile(
+    r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
+    r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)",
+    re.I,
+)
+_WORKS_BEFORE = re.compile(
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works?|worked|fine|ok)\s(?:fine\s|well\s)?(?:with|on|in|under)\s\Z",
+    re.I,
+)
+_WORKS_BEFORE_CHARS = 30  # at most
+# setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
+_UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 
 
@@ -56,7 +70,7 @@ def versions_of_packages(text: str, words: str) -> dict[str, list[str]]:
     Args:
         words: The same text, folded.
     """
-    torch = versions_at(_TORCH, text, places(_TORCH_STARTS, words))
+    torch = torch_versions(text, words)
     # The build that runs says more than the prose, which may speak of another machine.
     cuda = [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]
     return {
@@ -69,10 +83,9 @@ def versions_of_packages(text: str, words: str) -> dict[str, list[str]]:
     }
 
 
-def torch_version(text: str, words: str) -> str | None:
-    """The version of torch that `versions_of_packages` names first."""
-    match = first_at(_TORCH, text, places(_TORCH_STARTS, words))
-    return _written(match) if match else None
+def torch_versions(text: str, words: str) -> list[str]:
+    """Those of torch alone."""
+    return versions_at(_TORCH, text, places(_TORCH_STARTS, words))
 
 
 def differ(versions: Sequence[str]) -> bool:
@@ -85,21 +98,34 @@ def differ(versions: Sequence[str]) -> bool:
 
 
 def versions_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> list[str]:
-    """The versions that stand at some places, each with the one that the text sets against it."""
-    found: list[str] = []
+    """The versions that stand at some places, each with the one that the text sets against it.
+
+    Of several, those that the text says to work are left out: the report is about the others.
+    """
+    found: list[tuple[str, bool]] = []
     for match in matches_at(pattern, text, begins):
-        version = _written(match)
-        found.append(version)
+        if not (version := _written(match)):
+            continue
+        found.append((version, _works(text, match.start(), match.end())))
         other = _OTHER_VERSION.match(text, match.end())
         if other and other["v"].partition(".")[0] == version.partition(".")[0]:
-            found.append(_written(other))
-    return found
+            found.append((_written(other), _works(text, other.start("v"), other.end())))
+    working = {version for version, works in found if works}
+    return [version for version, _ in found if version not in working] or [version for version, _ in found]
+
+
+def _works(text: str, start: int, end: int) -> bool:
+    """Whether a version, with its name from `start` to `end`, is said to work."""
+    before = _WORKS_BEFORE.search(text, max(0, start - _WORKS_BEFORE_CHARS), start)
+    return bool(before or _WORKS_BEHIND.match(text, end))
 
 
 def _written(match: re.Match[str]) -> str:
-    """The version of a match, as written; of a wheel's tag what it means."""
+    """The version of a match, as written; of a wheel's tag what it means, of a checkout its commit or nothing."""
     parts = match.groupdict()
     if tag := parts.get("tag"):
         return f"{tag[:2]}.{tag[2]}"
+    if checkout := _UNTAGGED.match(match.string, match.start("v")):
+        return f"commit {checkout['commit']}" if checkout["commit"] else ""
     version = (parts["v"] or parts["wheel"]).rstrip(".,")
     return f"RCCL {version}" if parts.get("rccl") else version

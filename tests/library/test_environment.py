@@ -237,9 +237,12 @@ def test_the_gpu_that_is_named_first_counts(text: str, model: str) -> None:
 @pytest.mark.parametrize(
     ("text", "ambiguous"),
     [
-        ("DeepSpeed 0.14.0 works. After the upgrade to DeepSpeed 0.16.4 it hangs", {"framework_version"}),
-        ("torch 2.7.0 works. After the upgrade to 2.8.0 it hangs", {"torch"}),
-        ("NCCL 2.29.2 is fine, it hangs only with 2.29.7.", {"nccl"}),
+        ("DeepSpeed 0.14.0 gives 3.1. After the upgrade to DeepSpeed 0.16.4 it hangs", {"framework_version"}),
+        ("torch 2.7.0 gives 3.1. After the upgrade to 2.8.0 it hangs", {"torch"}),
+        ("It does not work with torch 2.7.0, torch 2.8.0 hangs", {"torch"}),
+        ("torch 2.7.0 works. After the upgrade to 2.8.0 it hangs", set()),
+        ("NCCL 2.29.2 is fine, it hangs only with 2.29.7.", set()),
+        ("NCCL 2.29.2 is slow, it hangs only with 2.29.7.", {"nccl"}),
         ("从 DeepSpeed 0.14.0 升级到 0.16.4", {"framework_version"}),
         (COLLECT_ENV, set()),
         (DS_REPORT, set()),

@@ -12,9 +12,16 @@ from distriage.frameworks import FRAMEWORKS
 from distriage.known_bad import Combination, combinations, known_bad
 from distriage.types import IssueReport, Mode
 
+EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])
 
-def sources(**facts: str) -> list[str]:
-    return [item.source.rpartition("/")[2] for item in known_bad(EnvironmentFacts(**facts))]  # type: ignore[arg-type]
+
+def sources(text: str = EVERY_SUBJECT, **facts: str) -> list[str]:
+    found = known_bad(EnvironmentFacts(**facts), text)  # type: ignore[arg-type]
+    return [item.source.rpartition("/")[2] for item in found]
+
+
+def sources_of(text: str) -> list[str]:
+    return [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text), text)]
 
 
 def test_there_are_at_least_fifteen_each_with_its_source_and_no_two_alike() -> None:
@@ -81,7 +88,37 @@ def test_a_combination_holds_only_where_every_fact_is_stated_and_in_range(
     ],
 )
 def test_nothing_is_said_of_a_release_that_may_be_the_one_that_works(text: str, found: list[str]) -> None:
-    assert [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text))] == found
+    assert sources_of(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("torch 2.7.0 is slow", []),
+        ("torch 2.7.0: the second all_reduce hangs", ["153960"]),
+        ("Python 3.12, torch 2.3.1: DDP is slow", []),
+        ("Python 3.12, torch 2.3.1: torch.compile fails", ["120233"]),
+        ("NCCL 2.14.3 crashes", []),
+        ("NCCL 2.14.3 with CUDA_LAUNCH_BLOCKING=1", ["97843"]),
+        ("DeepSpeed 0.17.6, ZeRO-3", []),
+        ('DeepSpeed 0.17.6, {"stage": 2}', ["7718"]),
+        ("Nvidia driver version: 470.82.01, CUDA 12.4", ["minor-version-compatibility.html"]),
+        ("Is CUDA available: True\nNvidia driver version: 470.82.01, CUDA 12.4", []),
+        ("torch==2.7.0 works fine, 2.8.0 hangs", []),
+        ("torch 2.7.0 hangs, with 2.6.0 it works", ["153960"]),
+        ("NCCL 2.29.2 hangs. Downgrading to NCCL 2.28.9 solves it", ["174338"]),
+        ("With DeepSpeed 0.1.dev7393+gb1c1fe3 and torch 2.4.1", []),
+        ("RTX 5090, torch 2.6.0+cu124", ["150733"]),
+    ],
+)
+def test_a_problem_is_named_only_to_who_may_have_it_and_once(text: str, found: list[str]) -> None:
+    assert sources_of(text) == found
+
+
+def test_words_are_written_as_the_text_is_compared() -> None:
+    words = [word for item in combinations() for word in (*item.mentions, *item.unless)]
+    assert words
+    assert words == [word.lower() for word in words]
 
 
 def test_a_wrong_entry_is_refused() -> None:
