@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from distriage.scanning import any_of, matches_at, places
-from distriage.versions import GAP, NAME_AFTER, NAME_BEFORE, VERSION, versions_at
+from distriage.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
 
 FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
     "deepspeed": "DeepSpeed",
@@ -61,10 +61,11 @@ _PARTS = frozenset({"PyTorch FSDP", "PyTorch DDP"})
 _WRAPPERS = frozenset({"Accelerate", "Lightning", "TRL", "verl"})
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
+_NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
 _FRAMEWORK_NAME = re.compile(
     r"(?<![A-Za-z0-9_-])("
     + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True))
-    + rf"){NAME_AFTER}(?!-)",
+    + rf"){NAME_AFTER}{_NO_LONGER_NAME}",
     re.I,
 )
 _OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
@@ -73,7 +74,11 @@ _VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
 _VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
 _NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
-_MEGATRON_BRANCH = re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)
+# What tells a framework's version without its name: what the pattern begins with, and the pattern.
+_NAMELESS_VERSIONS = {
+    "Megatron-LM": ("core_", re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)),  # a branch
+    "vLLM": ("llm engine (", re.compile(rf"LLM engine \(v{VERSION}", re.I)),  # the first line of its log
+}
 _COMMIT = re.compile(
     r"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])", re.I
 )
@@ -119,8 +124,9 @@ def versions_of_framework(framework: str, text: str, words: str) -> list[str]:
     versions: list[str] = []
     for word in spellings:
         versions += versions_at(_framework_version(word), text, places((word,), words))
-    if not versions and framework == "Megatron-LM":
-        versions = versions_at(_MEGATRON_BRANCH, text, places(("core_",), words))
+    if not versions and framework in _NAMELESS_VERSIONS:
+        start, pattern = _NAMELESS_VERSIONS[framework]
+        versions = versions_at(pattern, text, places((start,), words))
     if not versions and framework not in _PARTS:
         versions = _commits(text, words, spellings)
     return versions
@@ -148,7 +154,7 @@ def _is_verb(text: str, place: int) -> bool:
 def _framework_version(word: str) -> re.Pattern[str]:
     name = re.escape(word)
     return re.compile(
-        rf"(?:{NAME_BEFORE}{name}{NAME_AFTER}(?!-)(?:\sAPI\sserver)?{GAP}"
+        rf"(?:{NAME_BEFORE}{name}{NAME_AFTER}{_NO_LONGER_NAME}(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}"
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )

@@ -7,28 +7,32 @@ from collections.abc import Iterable, Sequence
 
 from distriage.scanning import matches_at, places
 
-# An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0. Each text is read in one way only: the second suffix begins with a sign.
+# An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
+# suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*"
-VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+)?(?:(?!-cud)[-+.]?{_SUFFIX}(?:(?!-cud)[-+]{_SUFFIX})*)?)"
+VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+)?(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?)"
 NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 _IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 GAP = (  # each text is read in one way only
     rf"""(?:["'`*|\s]|version(?:\sis)?|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{{3,}}+|{_IS}){{0,24}}?"""
 )
+# Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
+NOTE = r"(?:\snightly|\sversion\s\((?:GPU\?|e\.g\.?,?\s[\d.]{1,10})\)|(?P<to>\s(?:from\sv?\d[\d.]{1,12}\s)?to(?=\s)))?"
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"{NAME_BEFORE}(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__){NAME_AFTER}"
-    rf"(?:\sversion\s\(GPU\?\))?{GAP}(?=\d\.){VERSION}",
+    rf"{NOTE}{GAP}(?=\d\.){VERSION}",
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{GAP}{VERSION}", re.I)
+_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
+_PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\s:=v(-]|{_IS}){{0,12}}"
 _CUDA = re.compile(
     r"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda toolkit"
     rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}{VERSION}"
-    r"|\+cu(?P<tag>\d{3})\b",
+    r"|[+-]cu(?P<tag>\d{3})\b",
     re.I,
 )
 _ROCM = re.compile(
@@ -41,7 +45,10 @@ _NCCL = re.compile(
     rf"(?:[\"'`*|\s:=v(]|{_IS}){{1,10}}{VERSION}",
     re.I,
 )
-_DRIVER = re.compile(r"driver(?: version)?\s{0,10}(?:\||:|=|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)", re.I)
+_HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
+_DRIVER_VERSION = r"\s{0,10}(?:[|:：=是为]|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)"
+_DRIVER = re.compile(rf"(?:driver(?: version)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
+_NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
 _OTHER_VERSION = re.compile(
     r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|than|since|until)\s|[到至]\s?|(?:->|→)\s?"
@@ -59,6 +66,8 @@ _WORKS_BEFORE = re.compile(
     re.I,
 )
 _WORKS_BEFORE_CHARS = 30  # at most
+_UPGRADED_BEFORE = re.compile(r"\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|ed)\s\Z", re.I)
+_UPGRADED_BEFORE_CHARS = 25  # at most
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
@@ -75,11 +84,15 @@ def versions_of_packages(text: str, words: str) -> dict[str, list[str]]:
     cuda = [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]
     return {
         "torch": torch,
-        "python": versions_at(_PYTHON, text, places(("python",), words)),
-        "cuda": cuda or versions_at(_CUDA, text, places(("cuda", "+cu"), words)),
-        "rocm": versions_at(_ROCM, text, places(("rocm", "+rocm"), words)),
+        "python": versions_at(_PYTHON, text, places(("python",), words))
+        or versions_at(_PY, text, places(("py3.",), words)),
+        "cuda": cuda or versions_at(_CUDA, text, places(("cuda", "+cu", "-cu"), words)),
+        "rocm": versions_at(_ROCM, text, places(("rocm", "+rocm"), words))
+        or versions_at(_HIP, text, places(("hip",), words)),
         "nccl": versions_at(_NCCL, text, places(("nccl", "rccl", "nvidia-nccl"), words)),
-        "driver": versions_at(_DRIVER, text, places(("driver",), words)),
+        # Under WSL the driver's version is another one than that of `nvidia-smi`.
+        "driver": versions_at(_DRIVER, text, places(("driver", "驱动"), words))
+        or versions_at(_NVIDIA_SMI, text, places(("nvidia-smi",), words)),
     }
 
 
@@ -104,7 +117,7 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> l
     """
     found: list[tuple[str, bool]] = []
     for match in matches_at(pattern, text, begins):
-        if not (version := _written(match)):
+        if not (version := _written(match)) or not _is_done(match):
             continue
         found.append((version, _works(text, match.start(), match.end())))
         other = _OTHER_VERSION.match(text, match.end())
@@ -112,6 +125,13 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> l
             found.append((_written(other), _works(text, other.start("v"), other.end())))
     working = {version for version, works in found if works}
     return [version for version, _ in found if version not in working] or [version for version, _ in found]
+
+
+def _is_done(match: re.Match[str]) -> bool:
+    """Whether "torch to 2.4.0" is an upgrade that took place, and not one that is meant."""
+    start = match.start()
+    before = max(0, start - _UPGRADED_BEFORE_CHARS)
+    return not match.groupdict().get("to") or bool(_UPGRADED_BEFORE.search(match.string, before, start))
 
 
 def _works(text: str, start: int, end: int) -> bool:
