@@ -8,11 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from distriage.gpus import AFTER, CARD_NUMBERS, GPU_NUMBER, GPU_STARTS
 from distriage.scanning import any_of, first_at, matches_at, places
-
-# Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
-AFTER = r"(?![A-Za-z0-9_])"
-GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
@@ -110,13 +107,7 @@ _SEVERAL_NODES = re.compile(r"nodes\b|multi[- ]?node|machines\b|[多几跨]机|[
 _SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机")
 
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
-GPU_STARTS = (
-    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300", "l40"),
-    *("a6000", "titan", "ascend", "rtx", "gtx", "tpu", "910b", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("h20", *(f"mi{digit}" for digit in range(10))),
-)
-_CARD_NUMBERS = [f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)]
-_COUNT_WORDS = ("gpu", *GPU_STARTS, "npu", "card", "nproc", "-tp", "tensor", *_SETTINGS, *_CARD_NUMBERS)
+_COUNT_WORDS = ("gpu", *GPU_STARTS, "npu", "card", "nproc", "-tp", "tensor", *_SETTINGS, *CARD_NUMBERS)
 _NODE_WORDS = ("node", "machine", "server", "host")
 
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from distriage.counts import AFTER, GPU_NUMBER, GPU_STARTS, count_gpus, count_nodes
+from distriage.counts import count_gpus, count_nodes
 from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
+from distriage.gpus import gpu_model
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.scanning import first_at, places
@@ -36,25 +37,6 @@ _DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --u
     r"(?<![\w./-])deepspeed(?:[^\S\n]|\\\n){1,20}(?:-H\s|[^\s(]\S{0,200}\.py\b|--(?:num_|hostfile|include|exclude|master_"
     r"|launcher|module|autotuning|no_|enable_each_rank_log|bind_cores|elastic_|force_multi|node_rank|save_pid))"
 )
-# Names that mean nothing but a GPU; those of two or three characters only in capitals.
-_GPU_NAME = (
-    r"(?:(?i:[AHV]100S?|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A6000|P100|MI\d{3}X?|RTX[ -]?A?\d{4}(?:[ -]?(?:Ti|Super))?"
-    r"|GTX[ -]?\d{3,4}(?:[ -]?(?:Ti|Super))?|Titan\s?(?:RTX|Xp|V|X)|Ascend\s?910\w?|910B|TPU\s?v\d\w*)"
-    r"|T4|L4|A10G?|A30|A40|P40|M40|K80|H20)"
-)
-# A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
-_MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|\d{2,3}\s?GB))*"
-_GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{_GPU_NAME}{_MEMORY})(?:{AFTER}|(?=[xX]\d))")
-_FOUR_DIGITS = re.compile(r"[1-5](?<!\d.)0[5-9]0")
-_CARD_BEFORE = re.compile(
-    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
-    r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
-    re.I,
-)
-_CARD_BEFORE_CHARS = 10  # at most
-_COUNTED_CARD = re.compile(rf"(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)?)(?![\dA-Za-z_])")
-_CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
-_CARD = re.compile(rf"\b(?P<v>{GPU_NUMBER}(?i:\s?Ti\b)|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
 _OS = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?"
     # "sliding windows" are no system
@@ -120,7 +102,7 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
         rocm=first["rocm"],
         nccl=first["nccl"],
         driver=first["driver"],
-        gpu_model=_gpu(text, words),
+        gpu_model=gpu_model(text, words),
         gpu_count=count_gpus(text, words),
         nodes=count_nodes(text, words),
         os=_value(first_at(_OS, text, places(_OS_STARTS, words))),
@@ -157,19 +139,6 @@ def _readable(title: str, body: str) -> str:
 
 def _value(match: re.Match[str] | None) -> str | None:
     return " ".join(match.group("v").split()) if match else None
-
-
-def _gpu(text: str, words: str) -> str | None:
-    """The GPU that is named first."""
-    first = first_at(_GPU, text, places(GPU_STARTS, words))
-    for number in _FOUR_DIGITS.finditer(text):
-        place = number.start()
-        if first and first.start() < place:
-            break
-        counted = _CARD_BEFORE.search(text, place - _CARD_BEFORE_CHARS, place)
-        if card := (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place):
-            return _value(card)
-    return _value(first)
 
 
 def _launcher(text: str) -> str | None:

@@ -109,9 +109,9 @@ def test_every_question_is_one_sentence() -> None:
         ("on one 4090", "4090"),
         ("GPU: 3090", "3090"),
         ("两张 3090", "3090"),
-        ("2080ti", "2080ti"),
+        ("2080ti", "2080Ti"),
         ("on a T4", "T4"),
-        ("8xa100", "a100"),
+        ("8xa100", "A100"),
         ("NVIDIA GeForce RTX 4090", "RTX 4090"),
     ],
 )
