@@ -1,4 +1,4 @@
-"""How many GPUs and nodes a report speaks of, in figures and in words of several languages. Pure.
+"""How many GPUs a report speaks of, in figures, options and words of several languages. Pure.
 
 The largest number counts: on one card it works, on eight it hangs.
 """
@@ -6,9 +6,9 @@ The largest number counts: on one card it works, on eight it hangs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
-from distriage.gpus import AFTER, CARD_NUMBERS, GPU_NUMBER, GPU_STARTS
+from distriage.gpus import AFTER, CARD_NUMBERS, GPU_NAME, GPU_NUMBER
 from distriage.scanning import any_of, first_at, matches_at, places
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
@@ -25,141 +25,198 @@ _NUMERALS = {
     **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
     "sixteen": 16,
 }
-_WORD = rf"\b(?P<v>{'|'.join(_WORDS)})[ -]"
-# A pattern that begins with a digit is searched for five times as fast as one that begins with what is not before it.
-_FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-_NUMBER = rf"(?P<v>\d(?<![A-Za-z0-9_]\d){_FIGURES})"
-_SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
+NUMBER_WORDS = _WORDS
+WORD = rf"\b(?P<v>{'|'.join(_WORDS)})[ -]"
+SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
+FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
 # What stands before a number that counts nothing: the rest of another ("0.8.5 server"), or what has a number for a name
-# ("ZeRO-3 nodes", "HTTP 500 server", "RTX 6000 GPUs").
+# ("ZeRO-3 nodes", "HTTP 500 server", "RTX 6000 GPUs", "Windows 10 machine").
 _NO_COUNT = re.compile(
-    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro)[ -])\Z", re.I
+    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|llama|qwen|capability"
+    r"|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
+    re.I,
 )
-_NO_COUNT_CHARS = 8  # at most
+_NO_COUNT_CHARS = 12  # at most
+
+_GPU = r"(?:[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
+_MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
+_NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
+# A pattern that begins with a digit is searched for five times as fast as one that begins with what is not before it.
+_GPUS_BY = re.compile(  # 8x A100, 2x8 H100
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
+    rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
+)
+_GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Llama-3 GPU", "A800 80 GPU cards"
+    r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
+    rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
+    rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
+    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}|\s(?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
+)
+_TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
+_COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
+_COUNTED_BEFORE_CHARS = 16  # at most
+_NODES_AFTER = re.compile(r"\s?nodes?\b")
+_NODES_BEHIND = re.compile(r"\s(?:nodes|machines|servers|hosts)\b")
+_TIMES_BEHIND = re.compile(
+    r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|910[A-C]\d?|Gaudi\s?\d|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z", re.I
+)
+_TIMES_BEHIND_CHARS = 10  # at most
+_TIMES_BEFORE = re.compile(rf"\s(?i:{_MAKER}){{0,2}}{_NAMED}")
+_IN_WORDS = re.compile(
+    rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
+    rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|cards?){AFTER}"
+)
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
-_GPU = r"GPU(?![ -](?:memory|mem|hours?|time|util|usage))"
-_GPU_COUNT = (
+_IN_OTHER_SCRIPTS = (
+    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER})\s?(?:{_PIECES}|个\s?gpu)"),
     re.compile(
-        rf"{_NUMBER}\s?[x×*]\s?(?:nvidia\s|tesla\s|amd\s|geforce\s){{0,2}}(?:[ABHLV]\d00|RTX|GTX|GH200|B200|H20|L40|T4"
-        rf"|A10|A40|MI\d{{3}}|V100|\d0[5-9]0|A6000|P100|TITAN|NPU|{_GPU})",
-        re.I,
-    ),
-    re.compile(
-        rf"(?P<v>\d(?<![A-Za-z0-9_.]\d){_FIGURES})(?<!{GPU_NUMBER})[ -]?"
-        r"(?:(?:nvidia|tesla|geforce|cuda|rtx|gtx|[ABHV]\d00|V100|\d0[5-9]0|a6000|-)\s){0,3}(?:\d{2,3}\s?GB\s)?"
-        rf"(?:{_GPU}s?|{_CARD_SIGN}|cards?){AFTER}",
-        re.I,
-    ),
-    re.compile(
-        r"(?P<v>[1-9](?<![\w.,:-].)(?<!cuda .)(?<!version .)"  # 8 A100
-        rf"{_FIGURES})(?<!20[12]\d)(?<!{GPU_NUMBER}) (?:nvidia |tesla |amd |geforce ){{0,2}}"
-        r"(?:[AHV]100s?|[AH]800|H20|H200|B200|L40S?|RTX|GTX|A10|A40|A6000|MI\d{3}X?|Ascend|910B)\b",
-        re.I,
-    ),
-    re.compile(r"-(?:nproc[_-]per[_-]node|num[_-]gpus|tensor[_-]parallel[_-]size|tp(?:[_-]size)?)[= ](?P<v>\d{1,3})\b"),
-)
-# Of a text in lower case.
-_COUNT_BEHIND_GPU = (
-    re.compile(r"[abhlv](?:\d00s?|20|40s?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # H100 x 8
-    re.compile(r"\d(?:0[5-9]0|\dgb?)\s?[x×*]\s?(?P<v>\d{1,3})(?![a-z0-9_.]|\s?nodes?\b)"),  # 4090 x2, A100-80G*8
-)
-_SETTINGS = (
-    *("nproc_per_node", "num_gpus", "tensor_parallel_size", "world_size", "world size", "num_processes"),
-    *("gpus_per_node", "gpus-per-node", "gres=gpu"),
-)
-_SETTING = re.compile(  # but not what an error of Accelerate's recommends; with the type in `--gres=gpu:a100:8`
-    rf"(?<!specifying `--)(?:{'|'.join(_SETTINGS)}(?::[a-z]\w{{0,30}})?)[\"']?\s{{0,3}}[=:]?\s{{0,3}}(?P<v>\d{{1,4}})\b"
-)
-_GPUS_IN_WORDS = re.compile(
-    rf"{_WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}(?:(?:[abhv]\d00|\d0[5-9]0|l40)s?|gpus?|cards?){AFTER}"
-)
-_GPUS_IN_OTHER_SCRIPTS = (
-    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER})\s?{_PIECES}"),
+        r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"
+    ),  # 8卡在训练: training on eight
     re.compile(r"(?P<v>\d(?<![\d.]\d)\d{0,3})\s?(?:枚|장|видеокарт|карт[аы]?(?!\w)|بطاق)"),
-    re.compile(rf"{_SIGN_NUMBER}(?:[张块]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    re.compile(rf"{SIGN_NUMBER}(?:[张块个]\s?)?(?:{_CARD_SIGN}|显卡|gpu|[abhv]\d00|\d0[5-9]0)"),
+    re.compile(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
+
+# Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
+_VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
+_PER_NODE_OPTIONS = (
+    *("nproc_per_node", "nproc-per-node", "nprocpernode", "gpus_per_node", "gpus-per-node", "gres=gpu"),
+    *("nvidia.com/gpu", "amd.com/gpu"),
+)
+_PER_NODE_OPTION = re.compile(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
+_OPTIONS = (
+    *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
+    *("num_processes", "gpu count", "gpu_count", "-tp-size", "-tp "),
+)
+_OPTION = re.compile(  # but not what an error of Accelerate's recommends
+    rf"(?<!specifying `--)(?:{'|'.join(_OPTIONS)}){_VALUE}"
+)
+_GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
+    rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
+    r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
+)
+_GPUS_OPTION_BEFORE = re.compile(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_DEVICES = re.compile(r"(?<!\w)devices\s?=\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_DEVICE_LIST = re.compile(
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
+)
+MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
+_MPI_PROCESSES = re.compile(r"[a-z]{6,10}[^\n]{0,200}?\s(?:-np?|--np)\s(?P<v>\d{1,5})\b")
+_DEEPSPEED_GPUS = re.compile(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
+
+# "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
+_PER_NODE_BEHIND = re.compile(
+    r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
+    r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)|an?)\s(?:node|machine|server|host)\b)"
+    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b)",
+    re.I,
+)
+_PER_NODE_BEFORE = re.compile(
+    r"(?:\bnodes?\s?[x×*]\s?|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
+    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\swith\s)|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
+    re.I,
+)
+_PER_NODE_BEFORE_CHARS = 24  # at most
+_MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
     r"单[卡张]|\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
-_NODES = re.compile(rf"{_NUMBER}[ -](?:compute |worker |DGX )?(?:nodes?|machines?|servers?(?! error)|hosts?)\b", re.I)
-_NODES_IN_WORDS = re.compile(rf"{_WORD}(?:compute |worker |dgx )?(?:nodes?|machines?|servers?|hosts?){AFTER}")
-_NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
-_NODE_WORD = "(?:узл|машин|сервер|нод)"
-_NODES_IN_OTHER_SCRIPTS = (
-    re.compile(rf"{_SIGN_NUMBER}\s?{_NODE_SIGN}"),
-    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}})\s?{_NODE_SIGN}"),
-    re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
-    re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
-    re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
-)
-_NODE_SETTINGS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
-_NODE_SETTING = re.compile(  # the most of `--nnodes=1:4`
-    rf"(?:{'|'.join(_NODE_SETTINGS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}:)?(?P<v>\d{{1,4}})\b"
-)
-_SEVERAL_NODES = re.compile(r"nodes\b|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点")
-_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机")
-
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
-_COUNT_WORDS = ("gpu", *GPU_STARTS, "npu", "card", "nproc", "-tp", "tensor", *_SETTINGS, *CARD_NUMBERS)
-_NODE_WORDS = ("node", "machine", "server", "host")
+_COUNT_WORDS = (
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", "horovodrun"),
+    *CARD_NUMBERS,
+)
 
 
-def count_gpus(text: str, words: str) -> int | None:
-    """The most GPUs that a text speaks of; None: it speaks of no number.
+def count_gpus(text: str, words: str, named: Sequence[int]) -> tuple[int | None, int | None]:
+    """The most GPUs that a text speaks of: in all, and on one node. None: it speaks of no such number.
 
     Args:
         words: The same text in lower case.
+        named: Where the name of a GPU may begin.
     """
-    counts = [len(set(re.findall(r"\nGPU (\d+): ", f"\n{text}")))]
-    if any_of(_COUNT_WORDS, words):
-        counts += _numbers(_GPU_COUNT, text) + _numbers(_COUNT_BEHIND_GPU, words)
-        counts += _numbers_at(_SETTING, words, _SETTINGS) + _numbers_at(_GPUS_IN_WORDS, words, _WORDS)
+    per_node = [len(set(re.findall(r"\nGPU (\d+): ", f"\n{text}")))]
+    total = [0]
+    if named or any_of(_COUNT_WORDS, words):
+        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *_in_words(words)):
+            if not _counts_nodes(text, match) and not is_no_count(text, match.start("v")):
+                by = match.groupdict().get("by")
+                (per_node if by or _is_per_node(text, match) else total).append(int(by) if by else number_of(match))
+                total += [number_of(match) * int(by)] if by else []
+        per_node += numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
+        per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
+        lists = matches_at(_DEVICE_LIST, words, places(("visible_devices", "--gpus", "--include"), words))
+        per_node += [match["list"].count(",") + 1 for match in lists]
+        total += numbers_at(_OPTION, words, _OPTIONS) + numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+        total += [
+            number_of(match)
+            for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
+            if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
+        ]
     if not text.isascii():
-        counts += _numbers(_GPUS_IN_OTHER_SCRIPTS, words)
-    single = places((*_SINGLE, "单"), words) if counts == [0] else []
+        for pattern in _IN_OTHER_SCRIPTS:
+            for match in pattern.finditer(words):
+                if not is_no_count(words, match.start("v")):
+                    (per_node if _is_per_node(words, match) else total).append(number_of(match))
+    single = places((*_SINGLE, "单"), words) if not any(per_node + total) else []
     if first_at(_SINGLE_GPU, words, single) and not _SEVERAL_GPUS.search(words):
-        counts = [1]
-    return max([number for number in counts if 0 < number <= 100_000], default=None)
+        total = [1]
+    return most(total, 100_000), most(per_node, 100)
 
 
-def count_nodes(text: str, words: str) -> int | None:
-    """The most nodes that a text speaks of; None: it speaks of no number.
-
-    Args:
-        words: The same text in lower case.
-    """
-    counts: list[int] = []
-    if any_of(_NODE_WORDS, words):
-        counts += _numbers([_NODES], text) + _numbers_at(_NODES_IN_WORDS, words, _WORDS)
-        counts += _numbers_at(_NODE_SETTING, words, _NODE_SETTINGS)
-    if not text.isascii():
-        counts += _numbers(_NODES_IN_OTHER_SCRIPTS, words)
-    single = [] if counts else places((*_SINGLE, "单机"), words)
-    if first_at(_SINGLE_NODE, words, single) and not _SEVERAL_NODES.search(words):
-        return 1
-    return max([number for number in counts if 0 < number <= 10_000], default=None)
+def most(counts: Iterable[int], limit: int) -> int | None:
+    """The largest count up to a limit, beyond which a number counts something else."""
+    return max([count for count in counts if 0 < count <= limit], default=None)
 
 
-def _numbers(patterns: Iterable[re.Pattern[str]], text: str) -> list[int]:
-    return [
-        _number(match)
-        for pattern in patterns
-        for match in pattern.finditer(text)
-        if not _NO_COUNT.search(text, max(0, match.start("v") - _NO_COUNT_CHARS), match.start("v"))
-    ]
+def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
+    """The numbers of the matches that begin with some words."""
+    return [number_of(match) for match in matches_at(pattern, text, places(starts, text))]
 
 
-def _numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
-    return [_number(match) for match in matches_at(pattern, text, places(starts, text))]
-
-
-def _number(match: re.Match[str]) -> int:
+def number_of(match: re.Match[str]) -> int:
+    """What the group `v` says, in figures or in words."""
     said = match["v"]
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
+
+
+def is_no_count(text: str, place: int) -> bool:
+    """Whether what stands before a number at a place makes it a name or the rest of another number."""
+    return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
+
+
+def _times(text: str) -> Iterator[re.Match[str]]:
+    for match in _TIMES.finditer(text):
+        start, end = match.span()
+        if _NODES_AFTER.match(text, end):
+            if _COUNTED_BEFORE.search(text, max(0, start - _COUNTED_BEFORE_CHARS), start):
+                yield match
+        elif _TIMES_BEHIND.search(text, max(0, start - _TIMES_BEHIND_CHARS), start) or _TIMES_BEFORE.match(text, end):
+            yield match
+
+
+def _in_words(words: str) -> Iterator[re.Match[str]]:
+    return matches_at(_IN_WORDS, words, places(_WORDS, words))
+
+
+def _counts_nodes(text: str, match: re.Match[str]) -> bool:
+    """Whether a number is that of "8 GPU nodes"."""
+    behind = match.end("v")
+    return behind < match.end() and text[behind] == " " and bool(_NODES_BEHIND.match(text, match.end()))
+
+
+def _is_per_node(text: str, match: re.Match[str]) -> bool:
+    start = match.start("v")
+    before = _PER_NODE_BEFORE.search(text, max(0, start - _PER_NODE_BEFORE_CHARS), start)
+    # "4 nodes with 8 GPUs" have 8 each, "4 nodes with 32 GPUs" have 32.
+    number = number_of(match)
+    each = before and not (before["with"] and number > 8)
+    return number <= _MOST_ON_A_NODE and bool(each or _PER_NODE_BEHIND.match(text, match.end()))

@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from distriage.counts import count_gpus, count_nodes
+from distriage.counts import count_gpus
 from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
-from distriage.gpus import gpu_model
+from distriage.gpus import gpu_model, gpu_places
+from distriage.nodes import count_nodes, speaks_of_several_nodes
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.scanning import first_at, places
@@ -57,7 +58,8 @@ class EnvironmentFacts:
     """What the report states; None where it states nothing.
 
     Versions are strings as written, the first that is named; of a commit `commit HASH`, of RCCL `RCCL VERSION`.
-    `gpu_count` and `nodes` are counts, the largest that is stated. `ambiguous` names the facts of which the report names
+    `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the nodes have them
+    together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each". `ambiguous` names the facts of which the report names
     several releases, such as one that works and one that fails: which is in use is not known then.
     """
 
@@ -70,6 +72,7 @@ class EnvironmentFacts:
     driver: str | None = None
     gpu_model: str | None = None
     gpu_count: int | None = None
+    gpus_per_node: int | None = None
     nodes: int | None = None
     os: str | None = None
     launcher: str | None = None
@@ -92,6 +95,11 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     framework = framework_of(title, text, words, identifier)
     packages = versions_of_packages(text, words)
     versions = {"framework_version": _own_versions(framework, text, words, packages["torch"]), **packages}
+    nodes = count_nodes(text, words)
+    named = gpu_places(words)
+    gpus, gpus_per_node = count_gpus(text, words, named)
+    if gpus_per_node is not None and (nodes or not speaks_of_several_nodes(words)):
+        gpus = max(gpus or 0, gpus_per_node * (nodes or 1))
     first = {fact: next(iter(found), None) for fact, found in versions.items()}
     return EnvironmentFacts(
         framework=framework,
@@ -102,9 +110,10 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
         rocm=first["rocm"],
         nccl=first["nccl"],
         driver=first["driver"],
-        gpu_model=gpu_model(text, words),
-        gpu_count=count_gpus(text, words),
-        nodes=count_nodes(text, words),
+        gpu_model=gpu_model(text, words, named),
+        gpu_count=gpus,
+        gpus_per_node=gpus_per_node,
+        nodes=nodes,
         os=_value(first_at(_OS, text, places(_OS_STARTS, words))),
         launcher=_launcher(text),
         ambiguous=frozenset(fact for fact, found in versions.items() if differ(found)),

@@ -78,8 +78,7 @@ class Findings:
             environment=facts.stated(),
             missing=self._missing(decisions, situation),
             known_problems=[
-                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
-                for item in known_bad(facts, f"{report.title}\n{report.body}")
+                KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
             ],
             checks=_checks(decisions, taxonomy, situation),
             differential=_differential(self.bundle, prediction, decisions, situation),

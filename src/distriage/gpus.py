@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from distriage.scanning import matches_at, places
 
@@ -20,7 +21,7 @@ GPU_NAME = (
     r"|T4|L4|L20|A10G?|A30|A40|P40|M40|K80|H20(?:-3e)?)"
 )
 # Words of which a text in lower case holds one where a name may begin; the commonest first.
-GPU_STARTS = (
+_STARTS = (
     *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300", "l40"),
     *("a6000", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
     *("h20", "l20", "a2000", "a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
@@ -63,23 +64,29 @@ _NOT_IN_CAPITALS = {
 }
 
 
-def gpu_model(text: str, words: str) -> str | None:
+def gpu_places(words: str) -> list[int]:
+    """Where the name of an accelerator may begin in a folded text."""
+    return places(_STARTS, words)
+
+
+def gpu_model(text: str, words: str, named: Iterable[int]) -> str | None:
     """The accelerator that is named first, written as its maker does, with the MIG slice if a text speaks of one.
 
     The value of an option, as in `--partition=h100`, counts only where no other is named.
 
     Args:
         words: The same text, folded.
+        named: Its `gpu_places`.
     """
-    model = _first_named(text, words)
+    model = _first_named(text, named)
     if model is None or "mig" not in words or not (part := _SLICE.search(words)):
         return model
     return f"{model} MIG {part.group()}"
 
 
-def _first_named(text: str, words: str) -> str | None:
+def _first_named(text: str, begins: Iterable[int]) -> str | None:
     first = None
-    for named in matches_at(_GPU, text, places(GPU_STARTS, words)):
+    for named in matches_at(_GPU, text, begins):
         first = first or named
         if not text.endswith("=", 0, named.start()):
             first = named

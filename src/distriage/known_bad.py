@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from distriage.environment import EnvironmentFacts
 from distriage.scanning import any_of
+from distriage.types import IssueReport
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -79,16 +80,12 @@ class Combination(BaseModel):
         return (not self.mentions or any_of(self.mentions, words)) and not any_of(self.unless, words)
 
 
-def known_bad(facts: EnvironmentFacts, text: str) -> list[Combination]:
-    """The known problems of what a report states, in the order of the list; of two with one remedy the first.
-
-    Args:
-        text: Of the report, title and body.
-    """
+def known_bad(facts: EnvironmentFacts, report: IssueReport) -> list[Combination]:
+    """The known problems of what a report states, in the order of the list; of two with one remedy the first."""
     if facts == EnvironmentFacts():
         return []
     holding = [combination for combination in combinations() if combination.holds(facts)]
-    words = text.lower() if holding else ""
+    words = f"{report.title}\n{report.body}".lower() if holding else ""
     found: dict[tuple[str, str], Combination] = {}
     for combination in holding:
         if combination.concerns(words):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from distriage.scanning import matches_at, places
 
@@ -110,11 +110,13 @@ def differ(versions: Sequence[str]) -> bool:
     return any(longest[: len(release)] != release for release in releases)
 
 
-def versions_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> list[str]:
+def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> list[str]:
     """The versions that stand at some places, each with the one that the text sets against it.
 
     Of several, those that the text says to work are left out: the report is about the others.
     """
+    if not begins:
+        return []
     found: list[tuple[str, bool]] = []
     for match in matches_at(pattern, text, begins):
         if not (version := _written(match)) or not _is_done(match):
@@ -123,8 +125,9 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> l
         other = _OTHER_VERSION.match(text, match.end())
         if other and other["v"].partition(".")[0] == version.partition(".")[0]:
             found.append((_written(other), _works(text, other.start("v"), other.end())))
+    versions = [version for version, _ in found]
     working = {version for version, works in found if works}
-    return [version for version, _ in found if version not in working] or [version for version, _ in found]
+    return [version for version in versions if version not in working] or versions
 
 
 def _is_done(match: re.Match[str]) -> bool:

@@ -84,6 +84,7 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "driver": "535.129.03",
                 "gpu_model": "A100-SXM4-80GB",
                 "gpu_count": 4,
+                "gpus_per_node": 4,
                 "os": "Ubuntu 22.04.3 LTS",
             },
             id="collect_env",
@@ -104,7 +105,8 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "nccl": "2.20.5",
                 "driver": "550.54.15",
                 "gpu_model": "H100",
-                "gpu_count": 8,
+                "gpu_count": 16,
+                "gpus_per_node": 8,
                 "nodes": 2,
                 "os": "Ubuntu 20.04",
                 "launcher": "torchrun",
@@ -123,6 +125,7 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "cuda": "11.7",
                 "gpu_model": "A800",
                 "gpu_count": 8,
+                "gpus_per_node": 8,
                 "nodes": 1,
                 "os": "Ubuntu 20.04",
                 "launcher": "colossalai",
@@ -136,7 +139,8 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "framework_version": "0.9.5",
                 "python": "3.8.10",
                 "gpu_model": "910B",
-                "gpu_count": 8,
+                "gpu_count": 16,
+                "gpus_per_node": 8,
                 "nodes": 2,
             },
             id="Chinese, two nodes",
@@ -148,7 +152,7 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
                 "framework_version": "0.28.1",
                 "torch": "2.1.0+rocm5.6",
                 "gpu_model": "MI250X",
-                "gpu_count": 4,
+                "gpu_count": 8,
                 "launcher": "mpirun",
                 "rocm": "5.6",
             },
@@ -218,45 +222,6 @@ def test_what_folding_makes_lower_stands_where_it_stood_and_matches_as_without_c
     assert {*ascii_now, *ascii_lowercase} == set(re.findall("[a-z]", every, re.I))
     assert all(re.match(low, letter, re.I) for letter, low in ascii_now.items())
     assert all(bool(re.match(r"\w", letter)) == bool(re.match(r"\w", low)) for letter, low in changed.items())
-
-
-@pytest.mark.parametrize(
-    ("text", "model"),
-    [
-        ("on 3090 cards, then on an A100", "3090"),
-        ("on an A100, then on 3090 cards", "A100"),
-        ("step 3090, then on an A100", "A100"),
-        ("two GH200, step 2080", "GH200"),
-        ("309024G", "3090"),
-        ("Ascend910B3 64G", "Ascend910B3"),
-        ("昇腾 910B2", "910B2"),
-        ("rtx 4070 ti super 16GB", "RTX 4070 Ti SUPER 16GB"),
-        ("RTX 6000 Ada", "RTX 6000 Ada"),
-        ("8x RTX PRO 6000 Blackwell", "RTX PRO 6000"),
-        ("RTX 4090D", "RTX 4090D"),
-        ("one 4090D", "4090D"),
-        ("L20", "L20"),
-        ("NVIDIA A5000", "A5000"),
-        ("Radeon RX 7900 XTX", "Radeon RX 7900 XTX"),
-        ("Gaudi2 x 8", "Gaudi2"),
-        ("trainium 2", "Trainium 2"),
-        ("Intel Max 1550", "Max 1550"),
-        ("MI355x", "MI355X"),
-        ("Apple M3 Max", "Apple M3 Max"),
-        ("TPU V5e", "TPU v5e"),
-        ("the max 1550 ms", None),
-        ("#SBATCH --partition=h100\nH100 SXM", "H100 SXM"),
-        ("#SBATCH --partition=h100", "H100"),
-        ("8 A100s", "A100"),
-        ("V100S", "V100S"),
-        ("L40s", "L40S"),
-        ("A100-80GB split into 7 MIG 1g.10gb slices", "A100-80GB MIG 1g.10gb"),
-        ("NVIDIA A100-SXM4-80GB MIG 3g.40gb", "A100-SXM4-80GB MIG 3g.40gb"),
-        ("migrated to an A100, 3g.40gbit", "A100"),
-    ],
-)
-def test_the_gpu_that_is_named_first_counts(text: str, model: str | None) -> None:
-    assert find_facts("", text).gpu_model == model
 
 
 @pytest.mark.parametrize(

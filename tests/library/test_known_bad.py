@@ -16,12 +16,12 @@ EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentio
 
 
 def sources(text: str = EVERY_SUBJECT, **facts: str) -> list[str]:
-    found = known_bad(EnvironmentFacts(**facts), text)  # type: ignore[arg-type]
+    found = known_bad(EnvironmentFacts(**facts), IssueReport("", text))  # type: ignore[arg-type]
     return [item.source.rpartition("/")[2] for item in found]
 
 
 def sources_of(text: str) -> list[str]:
-    return [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text), text)]
+    return [item.source.rpartition("/")[2] for item in known_bad(find_facts("", text), IssueReport("", text))]
 
 
 def test_there_are_at_least_fifteen_each_with_its_source_and_no_two_alike() -> None:

@@ -9,7 +9,7 @@ from distriage.questions import missing_facts
 from distriage.taxonomy import default_taxonomy
 
 ALL = EnvironmentFacts(
-    "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 8, 2, "Ubuntu 22.04", "torchrun"
+    "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
 )
 
 

@@ -1,0 +1,83 @@
+"""How many nodes a report speaks of, in figures, options and words of several languages; the largest counts. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from distriage.counts import (
+    FIGURES,
+    MPI_LAUNCHERS,
+    NUMBER_WORDS,
+    SIGN_NUMBER,
+    WORD,
+    is_no_count,
+    most,
+    number_of,
+    numbers_at,
+)
+from distriage.gpus import AFTER, GPU_NAME
+from distriage.scanning import any_of, first_at, matches_at, places
+
+# "2 compute nodes", "16 A800 nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and "8 GPU node" count GPUs.
+_KIND = (
+    r"(?:(?i:compute|worker|DGX|HGX)\s"
+    rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s(?=[a-z]{{4,7}}s\b))?"
+)
+# Not those of "aarch-64 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
+_NODES = re.compile(
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d){FIGURES})(?:-| (?=[A-Za-z\d]){_KIND})"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w)"
+)
+_IN_WORDS = re.compile(rf"{WORD}{_KIND}(?:nodes?|machines?|servers?|hosts?){AFTER}")
+_NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
+_NODE_WORD = "(?:узл|машин|сервер|нод)"
+_IN_OTHER_SCRIPTS = (
+    re.compile(rf"{SIGN_NUMBER}\s?{_NODE_SIGN}"),
+    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}})\s?{_NODE_SIGN}"),
+    re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
+    re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
+    re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
+)
+_OPTIONS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
+_OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
+    rf"(?:{'|'.join(_OPTIONS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
+)
+_SLURM = ("sbatch", "srun", "salloc")
+_SLURM_NODES = re.compile(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
+_MPI_HOSTS = re.compile(
+    r"[a-z]{6,10}[^\n]{0,200}?\s(?:-H|--hosts?)\s(?P<hosts>[\w.-]{1,60}:\d{1,3}(?:,[\w.-]{1,60}:\d{1,3}){0,127})"
+)
+_REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
+_REPLICAS = re.compile(r"\breplicas:\s{0,3}(\d{1,4})\b")
+_REPLICA_SPECS_CHARS = 4000  # at most
+_SEVERAL_NODES = re.compile(r"nodes\b|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点")
+_SINGLE = ("single ", "single-", "one ", "one-", "单机", "--standalone")
+_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机|--standalone\b")
+_NODE_WORDS = ("node", "machine", "server", "host")
+
+
+def count_nodes(text: str, words: str) -> int | None:
+    """The most nodes that a text speaks of; None: it speaks of no number.
+
+    Args:
+        words: The same text in lower case.
+    """
+    counts: list[int] = []
+    if any_of(_NODE_WORDS, words):
+        counts += [number_of(match) for match in _NODES.finditer(text) if not is_no_count(text, match.start("v"))]
+        counts += numbers_at(_IN_WORDS, words, NUMBER_WORDS) + numbers_at(_OPTION, words, _OPTIONS)
+    counts += [number_of(match) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
+    counts += [match["hosts"].count(",") + 1 for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+    if (specs := words.find(_REPLICA_SPECS)) >= 0:
+        counts.append(sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))))
+    if not text.isascii():
+        found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
+        counts += [number_of(match) for match in found if not is_no_count(words, match.start("v"))]
+    if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
+        return 1
+    return most(counts, 10_000)
+
+
+def speaks_of_several_nodes(words: str) -> bool:
+    """Whether a text in lower case speaks of several nodes, if without their number."""
+    return bool(_SEVERAL_NODES.search(words))

@@ -1,0 +1,46 @@
+"""The accelerator that a report names."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.environment import find_facts
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("on 3090 cards, then on an A100", "3090"),
+        ("on an A100, then on 3090 cards", "A100"),
+        ("step 3090, then on an A100", "A100"),
+        ("two GH200, step 2080", "GH200"),
+        ("309024G", "3090"),
+        ("Ascend910B3 64G", "Ascend910B3"),
+        ("昇腾 910B2", "910B2"),
+        ("rtx 4070 ti super 16GB", "RTX 4070 Ti SUPER 16GB"),
+        ("RTX 6000 Ada", "RTX 6000 Ada"),
+        ("8x RTX PRO 6000 Blackwell", "RTX PRO 6000"),
+        ("RTX 4090D", "RTX 4090D"),
+        ("one 4090D", "4090D"),
+        ("L20", "L20"),
+        ("NVIDIA A5000", "A5000"),
+        ("Radeon RX 7900 XTX", "Radeon RX 7900 XTX"),
+        ("Gaudi2 x 8", "Gaudi2"),
+        ("trainium 2", "Trainium 2"),
+        ("Intel Max 1550", "Max 1550"),
+        ("MI355x", "MI355X"),
+        ("Apple M3 Max", "Apple M3 Max"),
+        ("TPU V5e", "TPU v5e"),
+        ("the max 1550 ms", None),
+        ("#SBATCH --partition=h100\nH100 SXM", "H100 SXM"),
+        ("#SBATCH --partition=h100", "H100"),
+        ("8 A100s", "A100"),
+        ("V100S", "V100S"),
+        ("L40s", "L40S"),
+        ("A100-80GB split into 7 MIG 1g.10gb slices", "A100-80GB MIG 1g.10gb"),
+        ("NVIDIA A100-SXM4-80GB MIG 3g.40gb", "A100-SXM4-80GB MIG 3g.40gb"),
+        ("migrated to an A100, 3g.40gbit", "A100"),
+    ],
+)
+def test_the_gpu_that_is_named_first_counts(text: str, model: str | None) -> None:
+    assert find_facts("", text).gpu_model == model
