@@ -113,11 +113,12 @@ _DEEPSPEED_GPUS = re.compile(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3
 _PER_NODE_BEHIND = re.compile(
     r"(?:[ -](?:GPUs?|cards?|SXM\d?|PCIe|NVL|HBM\de?|\d{2,3}\s?GB?)){0,3},?"
     r"(?:\s(?:each\b(?!\s(?:with|ha))|(?:per|(?:on|in) (?:each|every|a)|an?)\s(?:node|machine|server|host)\b)"
-    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b)",
+    r"|\s?/\s?(?:node|machine|server|host|节点|台|机)|[ -](?:node|machine|server)s?\b|\s?(?:机器|服务器)"
+    r"|\s?[x×*]\s?\d{1,3}\s?(?:nodes|machines|台|机|节点))",
     re.I,
 )
 _PER_NODE_BEFORE = re.compile(
-    r"(?:\bnodes?\s?[x×*]\s?|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\swith\s)|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )

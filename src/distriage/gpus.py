@@ -15,7 +15,7 @@ _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"
 GPU_NAME = (
     r"(?:(?i:V100(?-i:S)?|[AH]100|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}{_TI_SUPER}"
-    r"|Titan\s?(?:RTX|Xp|V|X)|(?:Radeon\s)?RX\s\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
+    r"|Titan\s?(?:RTX|Xp|V|X)|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M40|K80|H20(?:-3e)?)"

@@ -20,7 +20,7 @@ def places(words: Iterable[str], text: str) -> list[int]:
             while place >= 0:
                 found.add(place)
                 place = text.find(word, place + 1)
-    return sorted(found)
+    return sorted(found) if found else []
 
 
 def matches_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> Iterator[re.Match[str]]:

@@ -145,9 +145,7 @@ class Verdict(_Model):
         default=None, ge=0, le=1, description="Of such a report; null where the model has no domain gate."
     )
     axes: Mapping[str, AxisVerdict]
-    environment: Mapping[str, str | int] = Field(
-        description="Facts by name; `gpu_count` in all, `gpus_per_node` on one."
-    )
+    environment: Mapping[str, str | int] = Field(description="By name; `gpu_count` in all, `gpus_per_node` on one.")
     missing: list[MissingFact]
     known_problems: list[KnownProblem] = Field(description="Of the versions that the report states.")
     checks: list[str] = Field(description="What to check first, in this order; Markdown, at most three sentences.")

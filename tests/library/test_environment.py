@@ -272,6 +272,9 @@ def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
         *("torch ", "torch: ", "1.", "cuda " * 3, "GPU 0: ", "8 x ", "nvidia ", "deepspeed", "python\t"),
         *("deepspeed \\\n", "deepspeed " + "x" * 200, "torch 2.1 to 2.1" + "a" * 90 + "%", "torch 2.1 to ", "to 2.1a"),
         *("/ray:", "vllm/vllm-", "commit ", "vllm commit abcdef", "to accelerate ", "accelerate: ", "core_r0."),
+        *("torch to ", "after upgrading torch from 1.", "mpirun ", "mpirun -H a:1,b:1,", "srun -N ", "replicaspecs: "),
+        *("visible_devices=0,1,", "2 x 8 ", "8 GPU node ", "x8 ", "nodes x 8 H100 each ", "deepspeed --num_gpus "),
+        *("nodes with ", "8 nvidia tesla ", "RTX ", "M1 ", "torch 2.1 works ", "version (e.g., 1.0"),
         *("1,000,", "gres=gpu:a", "nnodes=1:", "十", "三十", "第 3 ", "8 张", "两 ", "дв"),
     ],
 )

@@ -25,6 +25,7 @@ from distriage.environment import find_facts
         ("L20", "L20"),
         ("NVIDIA A5000", "A5000"),
         ("Radeon RX 7900 XTX", "Radeon RX 7900 XTX"),
+        ("4 AMD Radeon 7900 XTX", "Radeon 7900 XTX"),
         ("Gaudi2 x 8", "Gaudi2"),
         ("trainium 2", "Trainium 2"),
         ("Intel Max 1550", "Max 1550"),
