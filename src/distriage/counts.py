@@ -53,7 +53,7 @@ _GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Ll
     r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
-    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}|\s(?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
+    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
 _TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
@@ -64,7 +64,7 @@ _TIMES_BEHIND = re.compile(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|910[A-C]\d?|Gaudi\s?\d|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z", re.I
 )
 _TIMES_BEHIND_CHARS = 10  # at most
-_TIMES_BEFORE = re.compile(rf"\s(?i:{_MAKER}){{0,2}}{_NAMED}")
+_TIMES_BEFORE = re.compile(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = re.compile(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
     rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|cards?){AFTER}"
@@ -72,7 +72,7 @@ _IN_WORDS = re.compile(
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
 _IN_OTHER_SCRIPTS = (
-    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER})\s?(?:{_PIECES}|个\s?gpu)"),
+    re.compile(rf"(?P<v>\d(?<![a-wyz_\d.]\d)\d{{0,3}})(?<!{GPU_NUMBER}) ?(?:{_PIECES}|个\s?gpu)"),
     re.compile(
         r"(?P<v>[1-9](?<![a-z_\d.到]\d)\d{0,3})卡在\s?(?:训练|微调|推理|预训|跑)"
     ),  # 8卡在训练: training on eight

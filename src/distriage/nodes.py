@@ -32,8 +32,8 @@ _IN_WORDS = re.compile(rf"{WORD}{_KIND}(?:nodes?|machines?|servers?|hosts?){AFTE
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
-    re.compile(rf"{SIGN_NUMBER}\s?{_NODE_SIGN}"),
-    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}})\s?{_NODE_SIGN}"),
+    re.compile(rf"{SIGN_NUMBER} ?{_NODE_SIGN}"),
+    re.compile(rf"(?P<v>\d(?<![a-z0-9_.-]\d)\d{{0,2}}) ?{_NODE_SIGN}"),
     re.compile(r"노드[는가]?\s?(?P<v>\d{1,3})개"),
     re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
     re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),

@@ -109,6 +109,7 @@ def test_the_largest_count_is_taken() -> None:
         ("8 A800 80 GPU cards", 8),
         ("Llama-3 GPU OOM", None),
         ("Llama 3 GPUs", None),
+        ("step 8\nA100 machine", None),
         ("gpus: 3090", None),
         ("GPUs: 0,1", None),
     ],
@@ -207,6 +208,7 @@ def test_a_single_node_is_stated_in_words(statement: str) -> None:
         ("2 H800*8 nodes", 2),
         ("2-4 nodes", 4),
         ("-> 3\nnode-0:28", None),
+        ("desired 8\n机器上", None),
     ],
 )
 def test_how_nodes_are_counted(text: str, nodes: int | None) -> None:
