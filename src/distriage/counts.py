@@ -34,7 +34,7 @@ FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
 # What stands before a number that counts nothing: the rest of another ("0.8.5 server"), or what has a number for a name
 # ("ZeRO-3 nodes", "HTTP 500 server", "RTX 6000 GPUs", "Windows 10 machine").
 _NO_COUNT = re.compile(
-    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|llama|qwen|capability"
+    r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
     re.I,
 )

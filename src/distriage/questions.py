@@ -116,7 +116,7 @@ def missing_facts(
     needed: Iterable[str] = next((_NEEDED[label] for label in labels if label in _NEEDED), _ALWAYS)
     stated = facts.stated().keys() | situation.stated
     missing = [name for name in needed if name not in stated]
-    if facts.framework in {"PyTorch FSDP", "PyTorch DDP"}:
+    if facts.framework in {"PyTorch", "PyTorch FSDP", "PyTorch DDP"}:
         missing = [name for name in missing if name != "framework_version"]
     if facts.rocm is not None:
         missing = [name for name in missing if name != "cuda"]

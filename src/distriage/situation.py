@@ -39,10 +39,12 @@ _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
-    Platform.ROCM: ("MI",),
+    Platform.ROCM: ("MI", "RADEON"),
     Platform.NPU: ("ASCEND", "910"),
     Platform.TPU: ("TPU",),
     Platform.HPU: ("GAUDI",),
+    Platform.XPU: ("MAX",),
+    Platform.MACOS: ("APPLE",),
 }
 # Facts under names of their own, and on which platform.
 _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {

@@ -200,6 +200,7 @@ def test_a_single_node_is_stated_in_words(statement: str) -> None:
         ("pytorchReplicaSpecs:\n  Master:\n    replicas: 1\n  Worker:\n    replicas: 3", 4),
         ("replicas: 3", None),
         ("Windows 10 machine", None),
+        ("Intel Max 1550 server", None),
         ("Ubuntu 22 server", None),
         ("aarch-64 server", None),
         ("localhost:8000 server", None),
