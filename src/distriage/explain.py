@@ -14,10 +14,9 @@ from distriage.classifier import Classifier
 from distriage.reading import ReadReport
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 
-_LOOKED_FOR, _TRIED = (
-    12,
-    20,
-)  # characters of a line by which it is found in the report; and how often they may stand there
+MIN_WEIGHT = 0.2  # nats; less is noise
+_LOOKED_FOR = 12  # characters of a line by which it is found in the report
+_TRIED = 20  # places of the report where they stand
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 
@@ -43,7 +42,8 @@ def explain(
         axes: Default: all.
 
     Returns:
-        Axis -> at most `top` lines that speak for its label, the heaviest first; none for a report of one line.
+        Axis -> at most `top` lines that speak for its label, the heaviest first, none below `MIN_WEIGHT`; for a report
+        of one line there are none.
     """
     found = {}
     lines = lines_of(known.input)
@@ -52,7 +52,8 @@ def explain(
         evidence = sorted(
             (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
         )
-        found[axis] = [Evidence(_marked(item.line, long), item.weight) for item in evidence[:top] if item.weight > 0]
+        heavy = [item for item in evidence[:top] if item.weight >= MIN_WEIGHT]
+        found[axis] = [Evidence(_marked(item.line, long), item.weight) for item in heavy]
     return found
 
 

@@ -31,6 +31,14 @@ def test_lines_come_heaviest_first_and_at_most_so_many(keyword_classifier: Class
     ]
 
 
+def test_a_line_that_weighs_next_to_nothing_is_noise(
+    keyword_classifier: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("distriage.explain.MIN_WEIGHT", 2.0)
+    report = read(IssueReport("Trouble", "a timeout\nit hangs\nnothing here"))
+    assert [item.line for item in explain(keyword_classifier, report, ["symptom"])["symptom"]] == ["it hangs"]
+
+
 def test_the_title_can_carry_the_verdict(keyword_classifier: Classifier) -> None:
     evidence = explain(keyword_classifier, read(IssueReport("segfault at start", "It is bad.")), ["symptom"])["symptom"]
     assert [item.line for item in evidence] == ["segfault at start"]

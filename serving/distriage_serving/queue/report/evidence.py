@@ -16,7 +16,6 @@ from distriage.verdict import EvidenceLine
 
 MIN_SHARE: Final = 0.6  # of the words of a line of evidence must stand in a line of the report
 MAX_LINES: Final = 5000
-MIN_WEIGHT: Final = 0.2  # nats; less is noise
 _WORD: Final = re.compile(r"\w{2,}|\d")
 
 
@@ -35,7 +34,7 @@ class MarkedReport:
 
 def strongest(evidence: Sequence[EvidenceLine]) -> list[EvidenceLine]:
     """The lines that weigh at least half as much as the heaviest one: in a short report every line carries a little."""
-    least = max(MIN_WEIGHT, max((item.weight for item in evidence), default=0.0) / 2)
+    least = max((item.weight for item in evidence), default=0.0) / 2
     return [item for item in evidence if item.weight >= least]
 
 
