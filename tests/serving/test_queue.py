@@ -16,7 +16,7 @@ from distriage_serving.store import Job
 
 from support import local_http
 from support.queue_demo import add_issue
-from support.queue_server import Queue, csrf, log_in, visitor
+from support.queue_server import Queue, csrf, field, log_in, visitor
 from support.queue_site import admin, site, stranger
 
 
@@ -115,7 +115,8 @@ def test_a_second_click_says_nothing_new_so_that_one_undo_is_enough(site: Queue,
     assert len(site.store.reviews(issue=IssueReference("owner/repo", 90))) == 3 and site.status(90) == "dismissed"
     admin.post("/queue/undo", data={"csrf": fields["csrf"]})
     assert site.status(90) == "open"
-    admin.post("/queue/owner/repo/90", data=fields)
+    again = {**fields, "decided": field(admin.get("/queue/owner/repo/90"), "decided")}
+    admin.post("/queue/owner/repo/90", data=again)
     assert site.status(90) == "dismissed"
 
 
@@ -184,7 +185,8 @@ def test_many_at_once_are_undone_at_once(site: Queue, admin: httpx.Client) -> No
     assert "Decided 3 issues." in admin.get("/queue").text
     admin.post("/queue/undo", data={"csrf": token})
     assert [site.status(number) for number in (11, 12, 13)] == ["open"] * 3
-    admin.post("/queue/bulk", data={"csrf": token, "action": "dismiss", "issue": keys[:1]})
+    key = f"{keys[0]}@{field(admin.get('/queue/owner/repo/11'), 'decided')}"
+    admin.post("/queue/bulk", data={"csrf": token, "action": "dismiss", "issue": key})
     assert site.status(11) == "dismissed" and set(site.standing(11).values()) == {None}
     back = admin.post("/queue/undo", data={"csrf": token})
     assert back.headers["location"] == "/queue/owner/repo/11" and site.status(11) == "open"

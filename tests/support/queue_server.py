@@ -115,11 +115,16 @@ def visitor(site: Queue) -> httpx.Client:
 
 def csrf(page: httpx.Response) -> str:
     """The token of a page's forms."""
-    found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+    return field(page, "csrf")
+
+
+def field(page: httpx.Response, name: str) -> str:
+    """The value of a page's first field of this name."""
+    found = re.search(rf'name="{name}" value="([^"]*)"', page.text)
     assert found is not None, page.text[:500]
     return found[1]
 
 
-def log_in(client: httpx.Client, token: str = TOKEN) -> httpx.Response:
+def log_in(client: httpx.Client, token: str = TOKEN, name: str = "") -> httpx.Response:
     """Send the login's form."""
-    return client.post("/login", data={"csrf": csrf(client.get("/login")), "token": token})
+    return client.post("/login", data={"csrf": csrf(client.get("/login")), "name": name, "token": token})

@@ -7,10 +7,21 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
+from distriage.references import IssueReference
 from distriage_serving.queue.closing import undo_last
-from distriage_serving.queue.decisions import MAX_BULK, Target, accepted, dismissed, read_choices, read_target
+from distriage_serving.queue.decisions import (
+    MAX_BULK,
+    NOBODY,
+    Decision,
+    Target,
+    accepted,
+    dismissed,
+    read_choices,
+    read_target,
+)
+from distriage_serving.queue.history import meanwhile
 from distriage_serving.queue.listing import issue_href, list_href, read_number
-from distriage_serving.queue.pages import PageRoute, go_to
+from distriage_serving.queue.pages import PageRoute, StaleError, go_to
 from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
 from distriage_serving.web.problem import ProblemError
@@ -33,10 +44,13 @@ def _decide_many(request: Request, fields: Fields) -> Response:
         raise ProblemError(
             400, "bad-request", f"expected action=accept or action=dismiss and at most {MAX_BULK:,} issues"
         )
-    stored_verdicts = [visit.decisions.current(read_target(key)) for key in dict.fromkeys(keys)]
-    decided = [(stored, choices) for stored in stored_verdicts if stored is not None and (choices := make(stored))]
-    visit.decisions.decide(decided)
-    left = len(stored_verdicts) - len(decided)
+    targets = [read_target(key) for key in dict.fromkeys(keys)]
+    decisions = [
+        Decision(target, stored, choices)
+        for target in targets
+        if (stored := visit.decisions.current(target)) is not None and (choices := make(stored))
+    ]
+    left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
     return go_to(list_href(_query(visit, fields), {"left": left} if left else {}))
 
 
@@ -66,9 +80,11 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     visit = Visit(request, fields)
     query = _query(visit, fields)
     seen_id = read_number(fields.get("verdict", [""])[0])
-    stored = visit.decisions.current(Target(repository, number, seen_id or 0))
+    target = Target(repository, number, seen_id or 0, fields.get("decided", [NOBODY])[0])
+    stored = visit.decisions.current(target)
+    again = issue_href(repository, number, query)
     if stored is None:
-        raise ProblemError(409, "conflict", "the issue was classified anew meanwhile; look at it again")
+        raise StaleError("The issue was classified anew meanwhile.", again)
     action = fields.get("action", [""])[0]
     if action == "accept":
         choices = read_choices(fields, stored, visit.taxonomy)
@@ -81,7 +97,10 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     issue, _ = visit.issue(repository, number)
     filters, _ = visit.filters(QueryParams(query))
     _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
-    visit.decisions.decide([(stored, choices)])
+    if visit.decisions.decide([Decision(target, stored, choices)]):
+        reviews = visit.store.reviews(issue=IssueReference(repository, number), undone=True)
+        seen_review = read_number(target.decided.partition(".")[0]) or 0
+        raise StaleError(meanwhile(reviews, seen_review, visit.taxonomy, visit.session.who), again)
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
 
 

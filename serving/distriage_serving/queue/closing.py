@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.references import IssueReference
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
-from distriage_serving.queue.listing import issue_href, list_href, read_number
+from distriage_serving.queue.duplicates import check_other, read_other
+from distriage_serving.queue.listing import issue_href, list_href
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.sessions import Fields, read_form
-from distriage_serving.queue.visit import NOTICE_S, Notice, Visit
+from distriage_serving.queue.visit import Visit
 from distriage_serving.store import SNOOZE, Act, Store, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
@@ -32,7 +34,9 @@ DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
 @router.post("/{owner}/{name}/{number:issue}/act")
 async def act_on(request: Request, owner: str, name: str, number: int) -> Response:
     """Close one issue, mark it as a duplicate or snooze it, and go on to the next."""
-    return await write(request, _act_on, request, await read_form(request), f"{owner}/{name}", number)
+    fields, repository = await read_form(request), f"{owner}/{name}"
+    await run_in_threadpool(check_other, request, fields, repository, number)
+    return await write(request, _act_on, request, fields, repository, number)
 
 
 def _act_on(request: Request, fields: Fields, repository: str, number: int) -> Response:
@@ -52,7 +56,7 @@ def _act_on(request: Request, fields: Fields, repository: str, number: int) -> R
     elif act.what not in CLOSES:
         raise ProblemError(400, "bad-request", f"what: {act.what[:80]!r}; expected {', '.join([*CLOSES, SNOOZE])}")
     if act.what == "duplicate":
-        act.duplicate_of = _other(fields.get("of", [""])[0], number)
+        act.duplicate_of = read_other(fields, number)
     with visit.store.transaction():
         if act.what in CLOSES:
             _close(visit.store, act)
@@ -69,13 +73,6 @@ def _close(store: Store, act: Act) -> None:
     if not _write_back(store, act):
         raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
     store.set_state(act.reference, "closed", issue.updated_at)
-
-
-def _other(text: str, number: int) -> int:
-    other = read_number(text.strip())
-    if other is None or other == number:
-        raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
-    return other
 
 
 def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
@@ -131,11 +128,3 @@ def _write_back(store: Store, act: Act) -> bool:
         return False
     store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
     return True
-
-
-def notice(visit: Visit) -> Notice | None:
-    """What this person did just now."""
-    act = newest_act(visit)
-    if act is None or act.at < visit.store.clock() - NOTICE_S:
-        return visit.notice()
-    return Notice(f"{describe(act)}: {act.reference}", act.at)

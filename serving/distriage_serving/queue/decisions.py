@@ -23,21 +23,47 @@ from distriage_serving.web.problem import ProblemError
 UNDO_S: Final = 24 * 3600
 WRITE_BACK_AFTER_S: Final = 10  # an undo within this time costs no write on GitHub
 MAX_BULK: Final = 1000
+NOBODY: Final = "0.0"  # decided anything so far
 PIECE: Final = 50
 PAUSE_S: Final = 0.15  # SQLite looks every 0.1 s whether a lock is gone
 T = TypeVar("T")
 _KEY: Final = re.compile(
-    r"(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})#(?P<number>\d{1,18})@(?P<verdict>\d{1,18})", re.ASCII
+    r"(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})#(?P<number>\d{1,18})"
+    r"@(?P<verdict>\d{1,18})(?:@(?P<decided>\d{1,18}\.\d{1,18}))?",
+    re.ASCII,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An issue and the verdict that the person looked at."""
+    """An issue, and what the person's page showed of it.
+
+    Attributes:
+        decided: `decided_so_far` of the reviews on that page.
+    """
 
     repository: str
     number: int
     verdict_id: int
+    decided: str = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person says of an issue: axis -> label, None: none of them."""
+
+    target: Target
+    stored: StoredVerdict
+    choices: Mapping[str, str | None]
+
+
+def decided_so_far(reviews: Sequence[Review]) -> str:
+    """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
+
+    Args:
+        reviews: All of the issue, undone ones too.
+    """
+    return f"{max((row.id for row in reviews), default=0)}.{sum(row.undone_at is not None for row in reviews)}"
 
 
 def read_target(key: str) -> Target:
@@ -48,8 +74,8 @@ def read_target(key: str) -> Target:
     """
     match = _KEY.fullmatch(key)
     if match is None:
-        raise ProblemError(400, "bad-request", f"issue: {key[:80]!r}; expected owner/repo#12@34")
-    return Target(match["repository"], int(match["number"]), int(match["verdict"]))
+        raise ProblemError(400, "bad-request", f"issue: {key[:80]!r}; expected owner/repo#12@34@5.0")
+    return Target(match["repository"], int(match["number"]), int(match["verdict"]), match["decided"] or NOBODY)
 
 
 def read_choices(
@@ -139,19 +165,35 @@ class Decisions:
         stored = self._store.latest_verdict(target.repository, target.number)
         return stored if stored is not None and stored.id == target.verdict_id else None
 
-    def decide(self, decided: Sequence[tuple[StoredVerdict, Mapping[str, str | None]]]) -> None:
+    def decide(self, decisions: Sequence[Decision]) -> list[Decision]:
         """Store decisions, all of one moment, so that one undo takes all of them back, and have them written back.
 
         A transaction holds `PIECE` issues, so that deliveries get in between.
+
+        Returns:
+            Those that were not stored: since the person's page was made, somebody decided about the issue.
         """
         now = self._store.clock()
-        for piece in _pieces(decided):
+        left: list[Decision] = []
+        in_order = sorted(decisions, key=lambda decision: (decision.stored.repository, decision.stored.number))
+        for piece in _pieces(in_order):  # each waits for locks in the same order, so that no two wait for each other
             with self._store.transaction():
-                rows = self._unsaid(self._reviews(piece, now))
+                rows: list[Review] = []
+                for decision in piece:
+                    stored = decision.stored
+                    self._store.get_issue(stored.repository, stored.number, lock=True)
+                    reviews = self._store.reviews(issue=IssueReference(stored.repository, stored.number), undone=True)
+                    new = self._unsaid(self._reviews(decision, now), reviews)
+                    if new and decision.target.decided != decided_so_far(reviews):
+                        left.append(decision)
+                    else:
+                        rows += new
                 self._store.add_reviews(*rows)
                 self._write_back({(row.repository, row.number) for row in rows})
+        return left
 
-    def _reviews(self, decided: Sequence[tuple[StoredVerdict, Mapping[str, str | None]]], now: float) -> list[Review]:
+    def _reviews(self, decision: Decision, now: float) -> list[Review]:
+        stored = decision.stored
         return [
             Review(
                 repository=stored.repository,
@@ -166,24 +208,19 @@ class Decisions:
                 model=stored.model,
                 verdict_id=stored.id,
             )
-            for stored, choices in decided
-            for axis, label in choices.items()
+            for axis, label in decision.choices.items()
             for predicted, probability in [_predicted(stored.verdict, axis)]
         ]
 
-    def _unsaid(self, rows: Sequence[Review]) -> list[Review]:
+    def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
         """Those that say something new: a second click says the same again, and one undo would leave it."""
-        said: set[tuple[str, int, str, str | None]] = set()
-        for repository, number in sorted({(row.repository, row.number) for row in rows}):
-            self._store.get_issue(repository, number, lock=True)  # the first click may be on its way
-            latest = {row.axis: row for row in self._store.reviews(issue=IssueReference(repository, number))}
-            verdicts = {row.verdict_id for row in rows if (row.repository, row.number) == (repository, number)}
-            said |= {
-                (repository, number, axis, row.label)
-                for axis, row in latest.items()
-                if (row.who, row.how) == (self._session.who, "queue") and row.verdict_id in verdicts
-            }
-        return [row for row in rows if (row.repository, row.number, row.axis, row.label) not in said]
+        latest = {row.axis: row for row in before if row.undone_at is None}
+        said = {
+            (row.axis, row.label, row.verdict_id)
+            for row in latest.values()
+            if (row.who, row.how) == (self._session.who, "queue")
+        }
+        return [row for row in rows if (row.axis, row.label, row.verdict_id) not in said]
 
     def last(self, at: float | None = None) -> list[Review]:
         """The newest decision of this person that can be undone, or the one of a time; empty: there is none."""

@@ -1,5 +1,4 @@
-"""What an issue's page shows beside the report: axes with the labels to choose from, own labels, decisions, similar
-issues.
+"""What an issue's page shows beside the report: axes with the labels to choose from, own labels, similar issues.
 Pure.
 """
 
@@ -9,23 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from distriage.feedback import own_axis, own_label
+from distriage.feedback import own_axis
 from distriage.references import web_link
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
-from distriage_serving.queue.listing import age, display_name, first_said, moment, percent
+from distriage_serving.queue.listing import display_name, first_said, percent
 from distriage_serving.store import Review
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
 NONE: Final = "none-of-these"
 OPEN: Final = "left-open"
 OTHER: Final = "another"
-_HOW: Final[Mapping[str, str]] = {
-    "queue": "in the queue",
-    "command": "by command",
-    "label": "by label on GitHub",
-    "unlabel": "by taking a label off",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,40 +189,6 @@ def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> Differenti
         for cause in found.causes
     ]
     return DifferentialView(causes, "" if found.right_among is None else percent(found.right_among))
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """One decision of a person."""
-
-    what: str
-    who: str
-    how: str
-    at: str
-    age: str
-    undone: bool
-
-
-def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> list[Decided]:
-    """The newest decision first; what one person said at one time is one decision."""
-    groups: dict[tuple[float, str, str, bool], list[str]] = {}
-    for item in reviews:
-        own = own_label(item.axis)
-        name = taxonomy.axes[item.axis].name if item.axis in taxonomy.axes else own or item.axis
-        label = (
-            ("wrong" if item.label is None else "right")
-            if own is not None
-            else "none"
-            if item.label is None
-            else display_name(taxonomy, item.axis, item.label)
-            if item.axis in taxonomy.axes
-            else item.label
-        )
-        groups.setdefault((item.at, item.who, item.how, item.undone_at is not None), []).append(f"{name}: {label}")
-    return [
-        Decided("; ".join(said), who, _HOW[how], moment(at), age(now - at), undone)
-        for (at, who, how, undone), said in sorted(groups.items(), key=lambda group: -group[0][0])
-    ]
 
 
 @dataclass(frozen=True, slots=True)

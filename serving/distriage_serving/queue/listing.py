@@ -196,7 +196,7 @@ class Row:
     """One issue of the list.
 
     Attributes:
-        key: Names the issue and the verdict that was looked at.
+        key: Names the issue, and the verdict and the decisions that the row shows.
         differs: Two readers do not say the same.
     """
 
@@ -213,11 +213,18 @@ class Row:
 
 
 def make_row(
-    issue: Issue, stored: StoredVerdict | None, taxonomy: Taxonomy, repository: str, query: str, now: float
+    issue: Issue,
+    stored: StoredVerdict | None,
+    decided: str,
+    taxonomy: Taxonomy,
+    repository: str,
+    query: str,
+    now: float,
 ) -> Row:
     """One issue of the list.
 
     Args:
+        decided: `decided_so_far` of its reviews.
         repository: Its name as GitHub writes it.
         query: Of the filters.
     """
@@ -236,7 +243,7 @@ def make_row(
         for axis in shown
     ]
     return Row(
-        key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}",
+        key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided}",
         reference=f"{repository}#{issue.number}",
         href=issue_href(issue.repository, issue.number, query),
         title=" ".join(issue.title.split()) or "(no title)",

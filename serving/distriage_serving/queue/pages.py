@@ -117,6 +117,18 @@ class IssueNumber(IntegerConvertor):
 register_url_convertor("issue", IssueNumber())
 
 
+class StaleError(ProblemError):
+    """The issue is no longer what the person's page showed, so nothing was stored (409).
+
+    Attributes:
+        again: The address of the page as it is now.
+    """
+
+    def __init__(self, happened: str, again: str) -> None:
+        super().__init__(409, "conflict", f"{happened} Nothing of yours was saved.")
+        self.again = again
+
+
 class LoginNeededError(Exception):
     """Nobody is logged in."""
 
@@ -161,7 +173,8 @@ def error_page(problem: ProblemError, request_id: str) -> Response:
         Session(),
         problem.status,
         heading=TITLES[problem.status],
-        detail=f"{problem}"[:300],
+        detail=f"{problem}"[:500],
+        again=problem.again if isinstance(problem, StaleError) else None,
         request_id=request_id,
     )
     page.headers.update(problem.headers)

@@ -18,12 +18,14 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.queue import actions, chart_routes, closing, login
 from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue.decisions import decided_so_far
+from distriage_serving.queue.duplicates import open_app
+from distriage_serving.queue.history import view_history
 from distriage_serving.queue.issue_view import (
     OTHER,
     outside_domain,
     view_axes,
     view_differential,
-    view_history,
     view_own,
     view_similar,
 )
@@ -43,8 +45,13 @@ MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 
 
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
-    """Put the queue into the application; `app.state` must hold settings, engine, store and writers."""
+    """Put the queue into the application; `app.state` must hold settings, engine, store and writers.
+
+    Raises:
+        ConfigError: the App's private key cannot be read.
+    """
     app.state.sessions, app.state.attempts = Sessions(settings, store), Attempts()
+    app.state.github_app = open_app(settings)
     for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
         app.include_router(pages)
 
@@ -65,6 +72,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         found, _ = page.items[0]
         return lead(request, issue_href(found.repository, found.number, filters.without_search))
     now = visit.store.clock()
+    reviews = visit.store.reviews_of([(issue.repository, issue.number) for issue, _ in page.items])
     return show(
         "list.html",
         visit.session,
@@ -82,6 +90,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
             make_row(
                 issue,
                 stored,
+                decided_so_far(reviews.get((issue.repository, issue.number), ())),
                 visit.taxonomy,
                 repositories.get(issue.repository, issue.repository),
                 filters.query,
@@ -208,6 +217,7 @@ def _issue_page(
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
         verdict_id=stored.id if stored is not None else 0,
+        decided=decided_so_far(reviews),
         axes=view_axes(verdict, visit.taxonomy, standing) if verdict is not None else [],
         own=view_own(verdict, standing),
         other=OTHER,

@@ -68,6 +68,16 @@ class Reviews(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted))
 
+    def reviews_of(self, issues: Collection[Key]) -> dict[Key, list[Review]]:
+        """All reviews of issues, undone ones too, by time; an issue that nobody reviewed is absent."""
+        found: dict[Key, list[Review]] = {}
+        with self._session(writes=False) as session:
+            for some in _chunks(list(issues)):
+                wanted = select(Review).where(tuple_(Review.repository, Review.number).in_(some))
+                for review in session.scalars(wanted.order_by(Review.at, Review.id)):
+                    found.setdefault((review.repository, review.number), []).append(review)
+        return found
+
     def last_decision(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
     ) -> list[Review]:

@@ -1,0 +1,71 @@
+"""Is there an issue of the number that "Duplicate of" names? Reads the store, and asks GitHub where the App may."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from distriage.errors import GitHubError, NotFoundError
+from distriage_serving.github.app_auth import App, load_key, private_key
+from distriage_serving.queue.listing import read_number
+from distriage_serving.queue.sessions import Fields
+from distriage_serving.queue.visit import Visit
+from distriage_serving.settings import Settings
+from distriage_serving.web.problem import ProblemError, unavailable
+
+RETRY_AFTER_S = 30
+
+
+def open_app(settings: Settings) -> App | None:
+    """The App that can be asked; None: the settings have none.
+
+    Raises:
+        ConfigError: its private key cannot be read.
+    """
+    if not settings.has_bot or settings.github_app_id is None:
+        return None
+    return App(settings.github_app_id, load_key(private_key(settings)))
+
+
+def read_other(fields: Fields, number: int) -> int:
+    """The number that a form names.
+
+    Args:
+        number: Of the issue itself.
+
+    Raises:
+        ProblemError: it is no number, or the issue's own (400).
+    """
+    text = fields.get("of", [""])[0]
+    other = read_number(text.strip())
+    if other is None or other == number:
+        raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
+    return other
+
+
+def check_other(request: Request, fields: Fields, repository: str, number: int) -> None:
+    """Refuse a form that marks an issue as a duplicate of one that does not exist. It may wait for GitHub: call it in a
+    thread that does not write.
+
+    Raises:
+        ProblemError: there is no such issue (400), or GitHub cannot say (503).
+    """
+    if fields.get("what", [""])[0] != "duplicate":
+        return
+    visit = Visit(request, fields)
+    visit.issue(repository, number)
+    other = read_other(fields, number)
+    app: App | None = request.app.state.github_app
+    known = visit.store.get_repository(repository)
+    if app is None or known is None or known.installation_id is None or not known.enabled:
+        return  # nobody could ask; where nobody could close the issue either, that is said later
+    if visit.store.get_issue(repository, other) is not None:
+        return
+    name = visit.spelled(repository, other)
+    try:
+        app.installation_client(known.installation_id).json(f"/repos/{repository}/issues/{other}", place=name)
+    except NotFoundError:
+        detail = f"GitHub knows no issue {name}, so nothing was closed; look at the number"
+        raise ProblemError(400, "bad-request", detail) from None
+    except GitHubError as error:
+        detail = f"nothing was closed: GitHub cannot say whether there is an issue {name}; {error}"
+        raise unavailable("not-ready", detail, RETRY_AFTER_S) from None

@@ -1,0 +1,71 @@
+"""What people decided of an issue, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.feedback import own_label
+from distriage.taxonomy import Taxonomy
+from distriage_serving.queue.listing import age, display_name, moment
+from distriage_serving.store import Review
+
+_HOW: Final[Mapping[str, str]] = {
+    "queue": "in the queue",
+    "command": "by command",
+    "label": "by label on GitHub",
+    "unlabel": "by taking a label off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision of a person."""
+
+    what: str
+    who: str
+    how: str
+    at: str
+    age: str
+    undone: bool
+
+
+def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> list[Decided]:
+    """The newest decision first; what one person said at one time is one decision."""
+    groups: dict[tuple[float, str, str, bool], list[str]] = {}
+    for item in reviews:
+        key = (item.at, item.who, item.how, item.undone_at is not None)
+        groups.setdefault(key, []).append(_words(item, taxonomy))
+    return [
+        Decided("; ".join(said), who, _HOW[how], moment(at), age(now - at), undone)
+        for (at, who, how, undone), said in sorted(groups.items(), key=lambda group: -group[0][0])
+    ]
+
+
+def _words(review: Review, taxonomy: Taxonomy) -> str:
+    own = own_label(review.axis)
+    if own is not None:
+        return f"{own}: {'wrong' if review.label is None else 'right'}"
+    if review.axis not in taxonomy.axes:
+        return f"{review.axis}: {review.label or 'none'}"
+    label = "none" if review.label is None else display_name(taxonomy, review.axis, review.label)
+    return f"{taxonomy.axes[review.axis].name}: {label}"
+
+
+def meanwhile(reviews: Sequence[Review], seen_id: int, taxonomy: Taxonomy, who: str) -> str:
+    """What was decided, or taken back, last, as a sentence for a person whose page is older.
+
+    Args:
+        reviews: All of the issue, undone ones too; since the page was made, there is one more, or one more is undone.
+        seen_id: The newest review on the page.
+        who: That person.
+    """
+    new = [item for item in reviews if item.id > seen_id]
+    last = max(new or reviews, key=lambda item: item.undone_at or item.at)
+    one = [item for item in reviews if (item.at, item.who, item.how) == (last.at, last.who, last.how)]
+    what = "; ".join(_words(item, taxonomy) for item in one)
+    person = "you" if last.who == who else last.who
+    if last.undone_at is not None:
+        return f"Meanwhile a decision by {person} was undone: {what}."
+    return f"Meanwhile {person} decided {_HOW[last.how]}: {what}."

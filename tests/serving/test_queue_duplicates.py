@@ -1,0 +1,74 @@
+# ruff: noqa: F401, F811  # fixtures
+""" "Duplicate of" a number that no issue has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from distriage.references import IssueReference
+from distriage_serving.github.app_auth import App
+from distriage_serving.queue.duplicates import open_app
+from distriage_serving.settings import load_settings
+
+from support import faults
+from support.app_key import APP_ID, app_key, app_key_pem
+from support.github import GitHub, Trouble
+from support.queue_server import Queue, csrf
+from support.queue_site import admin, site, stranger
+
+
+@pytest.fixture
+def github(site: Queue, app_github: GitHub) -> Iterator[GitHub]:
+    """The GitHub that the queue's App asks."""
+    site.server.app.state.github_app = App(APP_ID, app_key(), app_github.url)
+    yield app_github
+    site.server.app.state.github_app = None
+
+
+def mark(client: httpx.Client, number: int, other: int) -> httpx.Response:
+    fields = {"csrf": csrf(client.get("/queue")), "what": "duplicate", "of": f"#{other}"}
+    return client.post(f"/queue/owner/repo/{number}/act", data=fields)
+
+
+def acts(site: Queue, number: int) -> int:
+    return len(site.store.acts(IssueReference("owner/repo", number)))
+
+
+def test_a_number_that_github_does_not_know_is_refused(site: Queue, admin: httpx.Client, github: GitHub) -> None:
+    site.add(1, "hangs")
+    refused = mark(admin, 1, 77)
+    assert refused.status_code == 400 and "GitHub knows no issue Owner/Repo#77" in refused.text
+    assert acts(site, 1) == 0
+    github.open("owner/repo#77", "The first report", "It hangs.")
+    assert mark(admin, 1, 77).status_code == 303 and acts(site, 1) == 1
+
+
+def test_github_is_not_asked_about_what_is_known_nor_by_strangers(
+    site: Queue, admin: httpx.Client, github: GitHub
+) -> None:
+    site.add(2, "hangs")
+    site.add(3, "hangs")
+    github.troubles.append(Trouble(".", faults.status(500), times=100))
+    assert mark(admin, 2, 3).status_code == 303 and acts(site, 2) == 1
+    fields = {"csrf": "x", "what": "duplicate", "of": "#99"}
+    assert admin.post("/queue/owner/repo/3/act", data=fields).status_code == 403
+    assert len(github.troubles) == 1 and not github.written
+
+
+def test_where_github_cannot_say_nothing_is_closed(site: Queue, admin: httpx.Client, github: GitHub) -> None:
+    site.add(4, "hangs")
+    github.close()
+    refused = mark(admin, 4, 99)
+    assert refused.status_code == 503 and "GitHub cannot say whether there is an issue Owner/Repo#99" in refused.text
+    assert acts(site, 4) == 0
+
+
+def test_the_app_of_the_settings_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_app(load_settings()) is None
+    monkeypatch.setenv("DISTRIAGE_GITHUB_APP_ID", APP_ID)
+    monkeypatch.setenv("DISTRIAGE_GITHUB_PRIVATE_KEY", app_key_pem())
+    monkeypatch.setenv("DISTRIAGE_GITHUB_WEBHOOK_SECRET", "a-secret-of-the-tests")
+    assert isinstance(open_app(load_settings()), App)
