@@ -38,8 +38,12 @@ class AxisView:
     """One axis with its choices.
 
     Attributes:
+        said: What the model says.
+        outcome: The model's, or `decided`: a person chose what is shown.
         reviewed: Who decided it, and whether the model was right; empty: nobody did.
         shown: What is chosen now.
+        probability, percent: The model's for what is shown; 0 and empty where it gives none.
+        model: The model's label, where a person chose; else empty.
         first: What the model had said, where a second reader says something else; else empty.
         others: Family -> (label, name) of the labels without a key.
     """
@@ -47,12 +51,12 @@ class AxisView:
     id: str
     name: str
     question: str
+    said: AxisVerdict
     outcome: str
     shown: str
     probability: float
     percent: str
-    reason: str
-    family: str | None
+    model: str
     family_percent: str
     choices: Sequence[Choice]
     others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
@@ -88,14 +92,16 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
     numbered = list(dict.fromkeys([*likeliest, *siblings]))[:MAX_LABELS]
     if chosen in axis.label_ids and chosen not in numbered:
         numbered = [*numbered[: MAX_LABELS - 1], chosen]
-    probabilities = {item.label: percent(item.probability) for item in said.top}
+    applies = said.outcome != "not-applicable"
+    probabilities = {item.label: item.probability for item in said.top}
+    probability = said.probability if person is None else probabilities.get(chosen)
     choices = [
         Choice(
             place,
             label,
             display_name(taxonomy, axis.id, label),
             axis.label(label).definition,
-            probabilities.get(label, ""),
+            percent(probabilities[label]) if label in probabilities else "",
             label == chosen,
         )
         for place, label in enumerate(numbered, 1)
@@ -108,20 +114,18 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         others.setdefault(label.family or axis.name, []).append((label.id, label.name))
     shown = {
         NONE: "None of these",
-        OPEN: "Does not apply"
-        if said.outcome == "not-applicable"
-        else f"Not sure; {display_name(taxonomy, axis.id, said.label)}?",
+        OPEN: f"Not sure; {display_name(taxonomy, axis.id, said.label)}?" if applies else "Does not apply",
     }
     return AxisView(
         id=axis.id,
         name=axis.name,
         question=axis.question or axis.name,
-        outcome=said.outcome,
+        said=said,
+        outcome=said.outcome if person is None else "decided",
         shown=shown.get(chosen) or display_name(taxonomy, axis.id, chosen),
-        probability=0.0 if said.outcome == "not-applicable" else said.probability,
-        percent="" if said.outcome == "not-applicable" else percent(said.probability),
-        reason=said.reason,
-        family=said.family,
+        probability=probability if applies and probability is not None else 0.0,
+        percent=percent(probability) if applies and probability is not None else "",
+        model="" if person is None else display_name(taxonomy, axis.id, said.label),
         family_percent=percent(said.family_probability or 0.0),
         choices=choices,
         others=list(others.items()),

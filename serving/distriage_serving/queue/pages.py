@@ -38,7 +38,12 @@ _TYPES: Final[Mapping[str, str]] = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain",
 }
-_SAID: Final[Mapping[str, str]] = {"suggest": "Perhaps", "abstain": "Not sure", "not-applicable": "Does not apply"}
+_SAID: Final[Mapping[str, str]] = {
+    "suggest": "Perhaps",
+    "abstain": "Not sure",
+    "not-applicable": "Does not apply",
+    "decided": "Decided by a person",
+}
 
 
 def _said(outcome: str, probability: float = 1.0) -> str:

@@ -66,6 +66,11 @@
   const verdict = one("#verdict");
   const axes = all("[data-axis]");
 
+  function say(element, text) { // null: what it said at first
+    element.dataset.before ??= element.textContent;
+    element.textContent = text ?? element.dataset.before;
+  }
+
   function showChoices() {
     if (!verdict) return;
     let changed = all("[data-own] input").some((box) => box.checked !== box.defaultChecked);
@@ -75,10 +80,9 @@
       const isNew = !radio.defaultChecked;
       changed ||= isNew;
       axis.classList.toggle("changed", isNew);
-      const chosen = one("[data-chosen]", axis);
-      chosen.dataset.before ??= chosen.textContent;
       const other = "other" in radio.dataset ? one("select", axis).selectedOptions[0].textContent : radio.dataset.text;
-      chosen.textContent = isNew ? other : chosen.dataset.before;
+      say(one("[data-chosen]", axis), isNew ? other : null);
+      say(one("[data-percent]", axis), isNew ? radio.dataset.percentText ?? "" : null);
     }
     one("[data-accept-text]").textContent = changed ? "Save correction" : "Accept";
   }

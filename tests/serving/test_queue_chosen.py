@@ -1,0 +1,64 @@
+# ruff: noqa: F401, F811  # fixtures
+"""A label that a person chose, and what the queue says beside it."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+from distriage.types import Mode
+from distriage.verdict import LabelProbability
+from distriage_serving.queue.issue_view import AxisView, view_axes
+from distriage_serving.store import Review
+
+from support.queue_server import Queue
+from support.queue_site import admin, site, stranger
+from support.reports import make_report
+
+
+def symptom(classifier: Classifier, title: str, label: str | None, *, decided: bool = True) -> AxisView:
+    verdict = classifier.classify(make_report(title=title, body=""), Mode.BALANCED)
+    said = verdict.axes["symptom"]
+    top = [LabelProbability(label="oom", probability=0.96), LabelProbability(label="leak", probability=0.03)]
+    sure = said.model_copy(update={"outcome": "apply", "label": "oom", "probability": 0.96, "top": top})
+    verdict = verdict.model_copy(update={"axes": {**verdict.axes, "symptom": sure}})
+    person = Review(repository="o/r", number=1, axis="symptom", label=label, who="a", how="queue", at=1.0)
+    views = view_axes(verdict, classifier.bundle.taxonomy, {"symptom": person} if decided else {})
+    return next(axis for axis in views if axis.id == "symptom")
+
+
+@pytest.mark.parametrize(
+    ("label", "percent", "probability"),
+    [("oom", "96%", 0.96), ("leak", "3%", 0.03), ("crash", "", 0.0), (None, "", 0.0)],
+)
+def test_a_label_that_a_person_chose_has_its_own_probability_or_none(
+    keyword_classifier: Classifier, label: str | None, percent: str, probability: float
+) -> None:
+    shown = symptom(keyword_classifier, "exhausted", label)
+    assert (shown.outcome, shown.percent, shown.probability) == ("decided", percent, probability)
+    assert shown.model == "Oom"  # what it said stays to be read
+    model = symptom(keyword_classifier, "exhausted", None, decided=False)
+    assert (model.outcome, model.percent, model.model) == ("apply", "96%", "")
+
+
+def summary(page: str, axis: str) -> str:
+    """The line of an axis, as HTML."""
+    found = re.search(rf'<summary>\s*<span class="axis-name">{axis}</span>.*?</summary>', page, re.S)
+    assert found is not None
+    return found[0]
+
+
+def test_the_page_marks_a_persons_choice_as_decided_and_never_as_sure(site: Queue, admin: httpx.Client) -> None:
+    site.add(1, "exhausted timeout")
+    said = {"repository": "owner/repo", "number": 1, "who": "mara", "how": "queue", "at": 1.0}
+    site.store.add_reviews(Review(axis="symptom", label="crash", **said))
+    line = summary(admin.get("/queue/owner/repo/1").text, "Symptom")
+    assert 'aria-label="Decided by a person"' in line and "Crash" in line
+    percents = re.findall(r"data-percent>([^<]*)<", line)
+    stored = site.store.latest_verdict("owner/repo", 1)
+    assert stored is not None
+    own = {item.label: f"{item.probability:.0%}" for item in stored.verdict.axes["symptom"].top}
+    assert percents == [own.get("crash", "")]
