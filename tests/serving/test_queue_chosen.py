@@ -14,7 +14,7 @@ from distriage.verdict import LabelProbability
 from distriage_serving.queue.issue_view import AxisView, view_axes
 from distriage_serving.store import Review
 
-from support.queue_server import Queue
+from support.queue_server import Queue, csrf, field
 from support.queue_site import admin, site, stranger
 from support.reports import make_report
 
@@ -62,3 +62,40 @@ def test_the_page_marks_a_persons_choice_as_decided_and_never_as_sure(site: Queu
     assert stored is not None
     own = {item.label: f"{item.probability:.0%}" for item in stored.verdict.axes["symptom"].top}
     assert percents == [own.get("crash", "")]
+
+
+def row(client: httpx.Client, number: int, **query: str) -> str:
+    """An issue's row in the list, as words; empty: it is not there."""
+    page = client.get("/queue", params={"status": "any", **query}).text
+    rows = re.findall(r'<li class="issue".*?</li>', page, re.S)
+    found = next((row for row in rows if f"Owner/Repo#{number}<" in row), "")
+    return " ".join(
+        re.sub(r"<(?!svg)[^>]*>", " ", re.sub(r'<svg[^>]*aria-label="([^"]*)"[^>]*>', r"[\1]", found)).split()
+    )
+
+
+def test_row_and_filters_have_the_label_that_stands(site: Queue, admin: httpx.Client) -> None:
+    site.add(40, "exhausted timeout")
+    before = row(admin, 40, symptom="oom")
+    assert "Symptom [Likely] Oom" in before and row(admin, 40, symptom="crash") == ""
+    page = admin.get("/queue/owner/repo/40")
+    fields = {"csrf": csrf(page), "verdict": field(page, "verdict"), "decided": field(page, "decided")}
+    admin.post("/queue/owner/repo/40", data={**fields, "action": "accept", "axis.symptom": "crash"})
+    assert row(admin, 40, symptom="oom") == ""
+    assert "Symptom [Decided by a person] Crash" in row(admin, 40, symptom="crash")
+    assert "Oom" not in row(admin, 40, symptom="crash")
+    admin.post("/queue/undo", data={"csrf": fields["csrf"]})
+    assert row(admin, 40, symptom="oom") == before
+
+
+def test_what_a_person_calls_no_bug_has_no_symptom_in_the_list(site: Queue, admin: httpx.Client) -> None:
+    site.add(41, "exhausted timeout")
+    page = admin.get("/queue/owner/repo/41")
+    fields = {"csrf": csrf(page), "verdict": field(page, "verdict"), "decided": field(page, "decided")}
+    admin.post("/queue/owner/repo/41", data={**fields, "action": "accept", "axis.kind": "question"})
+    assert "Kind [Decided by a person] Question" in row(admin, 41) and "Symptom" not in row(admin, 41)
+    assert row(admin, 41, symptom="oom") == ""
+    site.add(42, "how")
+    assert "Question" in row(admin, 42)
+    labels = site.classifier.bundle.taxonomy.axes["symptom"].label_ids
+    assert [label for label in labels if row(admin, 42, symptom=label)] == []

@@ -11,8 +11,7 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage_serving.administrators import make_entry
-from distriage_serving.queue.decisions import NOBODY, decided_so_far
-from distriage_serving.queue.history import meanwhile
+from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile
 from distriage_serving.store import Review
 
 from support.queue_login import HER_TOKEN

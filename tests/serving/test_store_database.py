@@ -158,8 +158,8 @@ def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: st
         assert stored.verdict == verdict.model_copy(update={"checks": []}) and stored.plan == {"labels": ["a"]}
         assert [
             row.verdict_id
-            for row in store.list_issues(IssueFilter(status=None, labels={"symptom": "runtime-hang"})).items[0][:1]
-        ] == [1]
+            for row in store.list_issues(IssueFilter(status=None, labels={"symptom": "setup-hang"})).items[0][:1]
+        ] == [1]  # what the person decided
         (review,) = store.reviews()
         assert (review.label, review.who, review.how, review.at, review.verdict_id) == (
             "setup-hang",
@@ -196,7 +196,7 @@ def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:
     with Store.open(database_url) as store, store.transaction(), store._session(writes=True) as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0007")
+    refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0008")
 
 
 def test_somebody_elses_tables_are_refused_and_nothing_is_left_behind(database_url: str) -> None:

@@ -64,6 +64,38 @@ def test_filters_and_orders(store: Store) -> None:
         _ = first.body
 
 
+def test_filters_follow_the_decision_that_stands(store: Store) -> None:
+    store.save_issue(issue())
+    store.save_verdict(prediction(symptom="suggest"), TAXONOMY)
+
+    def found(**wanted: object) -> bool:
+        filtered = IssueFilter(status=None, **wanted)  # type: ignore[arg-type]
+        count = store.count_issues(filtered)
+        assert count == len(store.list_issues(filtered).items)
+        return bool(count)
+
+    def symptoms() -> list[str]:
+        return [label for label in ("runtime-hang", "setup-hang", "") if found(labels={"symptom": label})]
+
+    assert symptoms() == ["runtime-hang"] and found(outcome="suggest")
+    ids = store.add_reviews(person(label="runtime-hang", at=NOW), person(label="setup-hang", how="label", at=NOW + 1))
+    assert symptoms() == ["setup-hang"] and not found(outcome="suggest")
+    assert found(labels={"stage": "training-evaluation"})  # nobody decided it
+    store.save_verdict(prediction(symptom="suggest"), TAXONOMY)  # the model changes nobody's mind
+    assert symptoms() == ["setup-hang"]
+    store.undo_reviews(ids[1])
+    assert symptoms() == ["runtime-hang"] and not found(outcome="suggest")
+    store.undo_reviews(ids[0])
+    assert symptoms() == ["runtime-hang"] and found(outcome="suggest")
+    store.add_reviews(person(label=None, at=NOW + 2))
+    assert "runtime-hang" not in symptoms() and "setup-hang" not in symptoms()
+    store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7)
+    store.rename_repository("owner/repo", "owner/new")
+    assert "runtime-hang" not in symptoms()
+    [counted] = [count for count in store.axis_counts(0) if count.axis == "symptom"]
+    assert (counted.label, counted.outcome) == ("runtime-hang", "suggest")  # charts are of the model
+
+
 def test_counts_by_week_take_the_latest_prediction_only(store: Store) -> None:
     for number in (1, 2):
         store.save_issue(issue(number))

@@ -11,7 +11,6 @@ from distriage.references import IssueReference
 from distriage_serving.queue.closing import undo_last
 from distriage_serving.queue.decisions import (
     MAX_BULK,
-    NOBODY,
     Decision,
     Target,
     accepted,
@@ -19,7 +18,7 @@ from distriage_serving.queue.decisions import (
     read_choices,
     read_target,
 )
-from distriage_serving.queue.history import meanwhile
+from distriage_serving.queue.history import NOBODY, meanwhile
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
 from distriage_serving.queue.sessions import Fields, read_form

@@ -15,6 +15,7 @@ from distriage.feedback import own_axis, own_label
 from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
 from distriage.verdict import Verdict
+from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, default_choice
 from distriage_serving.queue.sessions import Session
 from distriage_serving.store import Review, Store, StoredVerdict, triage_job
@@ -23,7 +24,6 @@ from distriage_serving.web.problem import ProblemError
 UNDO_S: Final = 24 * 3600
 WRITE_BACK_AFTER_S: Final = 10  # an undo within this time costs no write on GitHub
 MAX_BULK: Final = 1000
-NOBODY: Final = "0.0"  # decided anything so far
 PIECE: Final = 50
 PAUSE_S: Final = 0.15  # SQLite looks every 0.1 s whether a lock is gone
 T = TypeVar("T")
@@ -55,15 +55,6 @@ class Decision:
     target: Target
     stored: StoredVerdict
     choices: Mapping[str, str | None]
-
-
-def decided_so_far(reviews: Sequence[Review]) -> str:
-    """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
-
-    Args:
-        reviews: All of the issue, undone ones too.
-    """
-    return f"{max((row.id for row in reviews), default=0)}.{sum(row.undone_at is not None for row in reviews)}"
 
 
 def read_target(key: str) -> Target:
@@ -214,10 +205,9 @@ class Decisions:
 
     def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
         """Those that say something new: a second click says the same again, and one undo would leave it."""
-        latest = {row.axis: row for row in before if row.undone_at is None}
         said = {
             (row.axis, row.label, row.verdict_id)
-            for row in latest.values()
+            for row in standing_of(before).values()
             if (row.who, row.how) == (self._session.who, "queue")
         }
         return [row for row in rows if (row.axis, row.label, row.verdict_id) not in said]

@@ -17,6 +17,25 @@ _HOW: Final[Mapping[str, str]] = {
     "label": "by label on GitHub",
     "unlabel": "by taking a label off",
 }
+NOBODY: Final = "0.0"  # decided anything so far
+
+
+def decided_so_far(reviews: Sequence[Review]) -> str:
+    """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
+
+    Args:
+        reviews: All of the issue, undone ones too.
+    """
+    return f"{max((row.id for row in reviews), default=0)}.{sum(row.undone_at is not None for row in reviews)}"
+
+
+def standing_of(reviews: Sequence[Review]) -> dict[str, Review]:
+    """Axis -> the decision that stands.
+
+    Args:
+        reviews: Of one issue, by time.
+    """
+    return {row.axis: row for row in reviews if row.undone_at is None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the list shows: filters out of the address, rows out of the store. Pure."""
+"""The list's filters out of its address, and words that all pages use. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from starlette.datastructures import QueryParams
 from distriage.errors import InputError
 from distriage.references import parse_reference
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import Outcome
 from distriage.verdict import AxisVerdict
-from distriage_serving.store import Issue, IssueFilter, IssueStatus, Sort, StoredVerdict
+from distriage_serving.store import IssueFilter, IssueStatus, Sort
 from distriage_serving.web.problem import ProblemError
 
 NOT_AXES: Final = frozenset({"repository", "decision", "status", "order", "search"})  # the other filters
@@ -70,9 +69,14 @@ def read_number(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters as they stand in the address; a key is absent where nothing is chosen."""
+    """The filters as they stand in the address; a key is absent where nothing is chosen.
+
+    Attributes:
+        required: Axis -> label without which an axis that is chosen says nothing.
+    """
 
     chosen: Mapping[str, str]
+    required: Mapping[str, str]
 
     @property
     def query(self) -> str:
@@ -109,7 +113,7 @@ class Filters:
         status = self.chosen.get("status", "open")
         return IssueFilter(
             repositories=seen if repository is None else [repository],
-            labels={key: label for key, label in self.chosen.items() if key not in NOT_AXES},
+            labels={**{key: label for key, label in self.chosen.items() if key not in NOT_AXES}, **self.required},
             outcome=self.chosen.get("decision"),
             status=next((known for known in STATUSES if known == status), None),
             awake_at=now if status not in {ANY, SNOOZED} else None,
@@ -144,7 +148,7 @@ def read_filters(
     ]
     kinds += [
         (axis.id, axis.name, [("", "Any"), *((label, axis.label(label).name) for label in axis.label_ids)])
-        for axis in _filter_axes(taxonomy)
+        for axis in filter_axes(taxonomy)
     ]
     kinds.append(("decision", "Decision", [("", "Any"), *OUTCOMES.items()]))
     kinds.append(
@@ -172,88 +176,8 @@ def read_filters(
         if value != default:
             chosen[key] = value
         fields.append(Field(key, name, options, value))
-    return Filters(chosen), fields
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What is said of one axis, short.
-
-    Attributes:
-        first: What the model had said, where a second reader says something else; else empty.
-    """
-
-    name: str
-    label: str
-    percent: str
-    probability: float
-    outcome: str
-    first: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One issue of the list.
-
-    Attributes:
-        key: Names the issue, and the verdict and the decisions that the row shows.
-        differs: Two readers do not say the same.
-    """
-
-    key: str
-    reference: str
-    href: str
-    title: str
-    author: str
-    status: str
-    age: str
-    filed: str
-    axes: Sequence[Said]
-    differs: bool
-
-
-def make_row(
-    issue: Issue,
-    stored: StoredVerdict | None,
-    decided: str,
-    taxonomy: Taxonomy,
-    repository: str,
-    query: str,
-    now: float,
-) -> Row:
-    """One issue of the list.
-
-    Args:
-        decided: `decided_so_far` of its reviews.
-        repository: Its name as GitHub writes it.
-        query: Of the filters.
-    """
-    verdict = stored.verdict.axes if stored is not None else {}
-    applicable = [axis for axis in taxonomy.axes.values() if _applies(axis, verdict)]
-    shown = [axis for axis in applicable if axis in _filter_axes(taxonomy)] or applicable[:1]  # no bug: its kind
-    said = [
-        Said(
-            axis.name,
-            display_name(taxonomy, axis.id, verdict[axis.id].label),
-            percent(verdict[axis.id].probability),
-            verdict[axis.id].probability,
-            verdict[axis.id].outcome,
-            first_said(taxonomy, axis.id, verdict[axis.id]),
-        )
-        for axis in shown
-    ]
-    return Row(
-        key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided}",
-        reference=f"{repository}#{issue.number}",
-        href=issue_href(issue.repository, issue.number, query),
-        title=" ".join(issue.title.split()) or "(no title)",
-        author=issue.author,
-        status=issue.status,
-        age=age(now - issue.created_at),
-        filed=moment(issue.created_at),
-        axes=said,
-        differs=any(axis.readers_differ for axis in verdict.values()),
-    )
+    required = dict(axis.requires for axis in filter_axes(taxonomy) if axis.id in chosen and axis.requires is not None)
+    return Filters(chosen, required), fields
 
 
 def issue_href(repository: str, number: int, query: str = "") -> str:
@@ -297,9 +221,6 @@ def age(seconds: float) -> str:
     return "just now"
 
 
-def _filter_axes(taxonomy: Taxonomy) -> list[Axis]:
+def filter_axes(taxonomy: Taxonomy) -> list[Axis]:
+    """The axes that the list can be filtered by."""
     return [axis for axis in taxonomy.axes.values() if axis.filter and axis.id not in NOT_AXES]
-
-
-def _applies(axis: Axis, verdict: Mapping[str, AxisVerdict]) -> bool:
-    return axis.id in verdict and verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE

@@ -18,9 +18,8 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.queue import actions, chart_routes, closing, login
 from distriage_serving.queue.attempts import Attempts
-from distriage_serving.queue.decisions import decided_so_far
 from distriage_serving.queue.duplicates import open_app
-from distriage_serving.queue.history import view_history
+from distriage_serving.queue.history import decided_so_far, standing_of, view_history
 from distriage_serving.queue.issue_view import (
     OTHER,
     outside_domain,
@@ -29,10 +28,11 @@ from distriage_serving.queue.issue_view import (
     view_own,
     view_similar,
 )
-from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, make_row, moment, read_filters
+from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead, show
 from distriage_serving.queue.report import past_routes
 from distriage_serving.queue.report.view import view_report
+from distriage_serving.queue.rows import make_row
 from distriage_serving.queue.sessions import Sessions
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
@@ -90,7 +90,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
             make_row(
                 issue,
                 stored,
-                decided_so_far(reviews.get((issue.repository, issue.number), ())),
+                reviews.get((issue.repository, issue.number), ()),
                 visit.taxonomy,
                 repositories.get(issue.repository, issue.repository),
                 filters.query,
@@ -192,7 +192,7 @@ def _issue_page(
     now = visit.store.clock()
     place = (issue.repository, issue.number)
     reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
-    standing = {item.axis: item for item in reviews if item.undone_at is None}
+    standing = standing_of(reviews)
     before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
     verdict = stored.verdict if stored is not None else None
     known = visit.store.get_repository(issue.repository)

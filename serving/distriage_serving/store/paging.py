@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
+from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, func, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.errors import InputError
@@ -28,8 +28,9 @@ class IssueFilter:
 
     Attributes:
         repositories: None: all; empty: none.
-        labels: Axis -> label of the latest verdict.
-        outcome: At least one axis of the latest verdict has it: `apply`, `suggest`, `abstain`, `not-applicable`.
+        labels: Axis -> label that stands: what people decided, else that of the latest verdict.
+        outcome: At least one axis of the latest verdict that nobody decided has it: `apply`, `suggest`, `abstain`,
+            `not-applicable`.
         status: None: any.
         state: On GitHub; None: any.
         awake_at: Only those that are not snoozed at this time; None: any.
@@ -60,11 +61,13 @@ class IssueFilter:
             wanted.append(Issue.state == self.state)
         said = VerdictAxis.verdict_id == Issue.verdict_id
         wanted += [
-            exists().where(said, VerdictAxis.axis == axis, VerdictAxis.label == label)
+            exists().where(
+                said, VerdictAxis.axis == axis, func.coalesce(VerdictAxis.decided, VerdictAxis.label) == label
+            )
             for axis, label in self.labels.items()
         ]
         if self.outcome is not None:
-            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome))
+            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, VerdictAxis.decided.is_(None)))
         if self.awake_at is not None:
             wanted.append(~is_snoozed(self.awake_at))
         if self.snoozed_at is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, cast
 
-from sqlalchemy import select, tuple_, update
+from sqlalchemy import ColumnElement, Table, bindparam, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from distriage.references import IssueReference
@@ -73,7 +73,7 @@ class Reviews(Database):
         found: dict[Key, list[Review]] = {}
         with self._session(writes=False) as session:
             for some in _chunks(list(issues)):
-                wanted = select(Review).where(tuple_(Review.repository, Review.number).in_(some))
+                wanted = select(Review).where(*_among(Review, some))
                 for review in session.scalars(wanted.order_by(Review.at, Review.id)):
                     found.setdefault((review.repository, review.number), []).append(review)
         return found
@@ -114,35 +114,52 @@ def _add(session: Session, review: Review) -> int:
 
 
 def update_status(session: Session, issues: Iterable[Key]) -> None:
-    """Bring the status of issues, (repository, number), in step with their verdicts and reviews."""
+    """Bring the status of issues, (repository, number), and what is decided on each axis, in step with their verdicts
+    and reviews.
+    """
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
         # What others say of these issues at this moment is read below, once they have said it.
-        these = select(Issue.number).where(tuple_(Issue.repository, Issue.number).in_(some))
+        these = select(Issue.number).where(*_among(Issue, some))
         session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
         latest: dict[Key, dict[str, Review]] = {key: {} for key in some}
         standing = (
-            select(Review)
-            .where(tuple_(Review.repository, Review.number).in_(some), Review.undone_at.is_(None))
-            .order_by(Review.at, Review.id)
+            select(Review).where(*_among(Review, some), Review.undone_at.is_(None)).order_by(Review.at, Review.id)
         )
         for review in session.scalars(standing):
             latest[review.repository, review.number][review.axis] = review
+        _note_decided(session, latest)
         matter = _axes_that_matter(session, [key for key in some if latest[key]])
         by_status: dict[IssueStatus, list[Key]] = {}
         for key, reviews in latest.items():
             by_status.setdefault(status_of(reviews, matter.get(key, frozenset())), []).append(key)
         for status, those in by_status.items():
-            session.execute(
-                update(Issue).where(tuple_(Issue.repository, Issue.number).in_(those)).values(status=status)
-            )
+            session.execute(update(Issue).where(*_among(Issue, those)).values(status=status))
+
+
+def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]]) -> None:
+    verdicts = select(Issue.repository, Issue.number, Issue.verdict_id).where(
+        *_among(Issue, latest), Issue.verdict_id.is_not(None)
+    )
+    of_issue = {(repository, number): verdict_id for repository, number, verdict_id in session.execute(verdicts)}
+    axes = cast(Table, VerdictAxis.__table__)
+    known = axes.c.verdict_id.in_(list(of_issue.values())), axes.c.decided.is_not(None)
+    session.execute(update(axes).where(*known).values(decided=None))
+    decided = [
+        {"of_verdict": verdict_id, "of_axis": review.axis, "decided": review.label or ""}
+        for key, verdict_id in of_issue.items()
+        for review in latest[key].values()
+    ]
+    if decided:
+        this = axes.c.verdict_id == bindparam("of_verdict"), axes.c.axis == bindparam("of_axis")
+        session.execute(update(axes).where(*this), decided)
 
 
 def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, frozenset[str]]:
     said = (
         select(Issue.repository, Issue.number, VerdictAxis.axis, VerdictAxis.labelled)
         .join(VerdictAxis, VerdictAxis.verdict_id == Issue.verdict_id)
-        .where(tuple_(Issue.repository, Issue.number).in_(keys), VerdictAxis.outcome != "not-applicable")
+        .where(*_among(Issue, keys), VerdictAxis.outcome != "not-applicable")
     )
     found: dict[Key, dict[str, bool]] = {}
     for repository, number, axis, labelled in session.execute(said):
@@ -162,6 +179,13 @@ def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus
         return "dismissed"
     right = all(review.label == review.predicted_label for review in latest.values())
     return "accepted" if right else "corrected"
+
+
+def _among(table: type[Issue | Review], keys: Collection[Key]) -> list[ColumnElement[bool]]:
+    """These issues. For a row of two values alone, SQLite reads the whole table."""
+    repositories, numbers = {repository for repository, _ in keys}, {number for _, number in keys}
+    these = tuple_(table.repository, table.number).in_(list(keys))
+    return [table.repository.in_(repositories), table.number.in_(numbers), these]
 
 
 def _chunks(keys: list[Key]) -> Iterable[list[Key]]:

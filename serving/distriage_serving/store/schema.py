@@ -233,6 +233,8 @@ class VerdictAxis(Base):
 
     Attributes:
         labelled: The repository labels this axis.
+        decided: The label that people decided on, as it stands; empty: none of them; None: nobody did. Kept by
+            `update_status`.
     """
 
     __tablename__ = "verdict_axes"
@@ -244,6 +246,7 @@ class VerdictAxis(Base):
     probability: Mapped[float]
     outcome: Mapped[str]
     labelled: Mapped[bool] = mapped_column(default=True)
+    decided: Mapped[str | None] = mapped_column(default=None)
 
 
 class Review(Base):

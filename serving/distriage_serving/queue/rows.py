@@ -1,0 +1,120 @@
+"""The rows of the list: of each issue the axes that the list is filtered by, each with the label that stands. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from distriage.taxonomy import Axis, Taxonomy
+from distriage.types import Outcome
+from distriage.verdict import AxisVerdict
+from distriage_serving.queue.history import decided_so_far, standing_of
+from distriage_serving.queue.listing import age, display_name, filter_axes, first_said, issue_href, moment, percent
+from distriage_serving.store import Issue, Review, StoredVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said of one axis, short.
+
+    Attributes:
+        percent, probability: The model's for this label; empty and 0 where it gives none.
+        outcome: The model's, or `decided`: a person chose the label.
+        first: What the model had said, where a second reader says something else; else empty.
+    """
+
+    name: str
+    label: str
+    percent: str
+    probability: float
+    outcome: str
+    first: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One issue of the list.
+
+    Attributes:
+        key: Names the issue, and the verdict and the decisions that the row shows.
+        differs: Two readers do not say the same.
+    """
+
+    key: str
+    reference: str
+    href: str
+    title: str
+    author: str
+    status: str
+    age: str
+    filed: str
+    axes: Sequence[Said]
+    differs: bool
+
+
+def make_row(
+    issue: Issue,
+    stored: StoredVerdict | None,
+    reviews: Sequence[Review],
+    taxonomy: Taxonomy,
+    repository: str,
+    query: str,
+    now: float,
+) -> Row:
+    """One issue of the list.
+
+    Args:
+        reviews: All of the issue, by time, undone ones too.
+        repository: Its name as GitHub writes it.
+        query: Of the filters.
+    """
+    verdict = stored.verdict.axes if stored is not None else {}
+    standing = standing_of(reviews)
+    return Row(
+        key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
+        reference=f"{repository}#{issue.number}",
+        href=issue_href(issue.repository, issue.number, query),
+        title=" ".join(issue.title.split()) or "(no title)",
+        author=issue.author,
+        status=issue.status,
+        age=age(now - issue.created_at),
+        filed=moment(issue.created_at),
+        axes=[
+            _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
+            for axis in shown_axes(verdict, taxonomy, standing)
+        ],
+        differs=any(axis.readers_differ for axis in verdict.values()),
+    )
+
+
+def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:
+    """The axes of a verdict that a row shows: those of the filters that apply; of what is no bug, its kind.
+
+    Args:
+        standing: Axis -> what a person decided.
+    """
+
+    def label(axis: str) -> str | None:
+        return standing[axis].label if axis in standing else verdict[axis].label if axis in verdict else None
+
+    def applies(axis: Axis) -> bool:
+        if axis.id not in verdict or (axis.requires is not None and label(axis.requires[0]) != axis.requires[1]):
+            return False
+        return axis.id in standing or verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE
+
+    applicable = [axis for axis in taxonomy.axes.values() if applies(axis)]
+    return [axis for axis in applicable if axis in filter_axes(taxonomy)] or applicable[:1]
+
+
+def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> Said:
+    if person is None:
+        name, probability, outcome = display_name(taxonomy, axis.id, said.label), said.probability, str(said.outcome)
+        return Said(axis.name, name, percent(probability), probability, outcome, first_said(taxonomy, axis.id, said))
+    probability = next((item.probability for item in said.top if item.label == person.label), None)
+    return Said(
+        axis.name,
+        "None of these" if person.label is None else display_name(taxonomy, axis.id, person.label),
+        "" if probability is None else percent(probability),
+        probability or 0.0,
+        "decided",
+    )
