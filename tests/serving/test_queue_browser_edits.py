@@ -13,10 +13,11 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 from playwright.sync_api import expect
 
 from support.queue_browser import OpenPage, browser, open_page, page, site
-from support.queue_server import Queue
+from support.queue_demo import log_in
+from support.queue_server import TOKEN, Queue
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Dialog, Locator, Page
 
 
 def axis_of(page: Page, axis: str) -> Locator:
@@ -49,3 +50,51 @@ def test_a_label_chosen_has_its_own_figure_and_not_the_models_mark(site: Queue, 
     page.keyboard.press("1")
     expect(symptom.locator("[data-percent]")).to_have_text(before)
     expect(symptom.locator("summary .mark")).to_be_visible()
+
+
+def test_whoever_leaves_what_is_not_saved_is_asked(site: Queue, open_page: OpenPage) -> None:
+    for number in (10, 11, 12):
+        site.add(number, "segfault timeout", repository="owner/other", age_s=3600.0 + number)
+    page = open_page("/queue?repository=owner/other")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#verdict")
+    page.wait_for_load_state("networkidle")
+    here, asked = page.url, []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    choose(page, "symptom", "2")
+    for place, key in enumerate(("j", "k", "Escape", "u"), 1):
+        page.keyboard.press(key)
+        page.wait_for_timeout(300)
+        assert asked == ["beforeunload"] * place and page.url == here, key
+    page.keyboard.press("1")  # as it was: nothing to lose
+    page.keyboard.press("j")
+    page.wait_for_url(lambda url: url != here)
+    page.go_back()
+    page.wait_for_selector("#verdict")
+    choose(page, "symptom", "2")
+    page.keyboard.press("a")
+    page.wait_for_url(lambda url: url != here)
+    assert len(asked) == 4 and "corrected" in {site.status(number, "owner/other") for number in (10, 11, 12)}
+    page.remove_listener("dialog", stay)
+
+
+def test_a_correction_after_the_login_ended_leads_back_to_the_issue(site: Queue, browser: Browser) -> None:
+    site.add(15, "exhausted timeout")
+    page = browser.new_page()
+    log_in(page, site.url, TOKEN)
+    page.goto(f"{site.url}/queue/owner/repo/15?status=any")
+    choose(page, "symptom", "2")
+    page.context.clear_cookies()
+    page.keyboard.press("a")
+    expect(page.get_by_role("alert")).to_contain_text("Your login ended; nothing was saved.")
+    page.get_by_label("Administrator's token").fill(TOKEN)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.wait_for_url("**/queue/owner/repo/15?status=any")
+    assert site.status(15) == "open"

@@ -19,7 +19,7 @@ from distriage_serving.settings import load_settings
 from support.command_line import Command, assert_one_line
 from support.databases import Clock
 from support.queue_login import HER_TOKEN, admin, site, stranger
-from support.queue_server import TOKEN, csrf, log_in, queue, visitor
+from support.queue_server import TOKEN, csrf, field, log_in, queue, visitor
 
 
 def test_nobody_sees_anything_without_a_login(stranger: httpx.Client) -> None:
@@ -27,9 +27,36 @@ def test_nobody_sees_anything_without_a_login(stranger: httpx.Client) -> None:
         answer = stranger.get(path)
         assert answer.status_code == 303 and answer.headers["location"].startswith("/login?then=%2Fqueue"), path
     part = stranger.get("/queue/owner/repo/1/evidence", headers={"HX-Request": "true"})
-    assert part.status_code == 204 and part.headers["HX-Redirect"] == "/login"
+    assert part.status_code == 204 and part.headers["HX-Redirect"].startswith("/login?")
     for path in ("/queue/bulk", "/queue/undo", "/queue/owner/repo/1", "/logout"):
-        assert stranger.post(path, data={"action": "accept"}).headers["location"] == "/login"
+        assert stranger.post(path, data={"action": "accept"}).headers["location"].startswith("/login?")
+
+
+def test_a_form_sent_after_the_login_ended_says_so_and_the_login_leads_back(stranger: httpx.Client) -> None:
+    for path, page in (
+        ("/queue/owner/repo/1", "/queue/owner/repo/1?symptom=crash"),
+        ("/queue/owner/repo/1/act", "/queue/owner/repo/1?symptom=crash"),
+        ("/queue/bulk", "/queue?symptom=crash"),
+        ("/queue/undo", "/queue?symptom=crash"),
+    ):
+        answer = stranger.post(path, data={"csrf": "of the session that ended", "query": "symptom=crash"})
+        login = stranger.get(answer.headers["location"])
+        assert "Your login ended; nothing was saved." in login.text
+        wrong = stranger.post("/login", data={"csrf": csrf(login), "then": field(login, "then"), "token": "x" * 16})
+        fields = {"csrf": csrf(wrong), "then": field(wrong, "then"), "token": TOKEN}
+        assert stranger.post("/login", data=fields).headers["location"] == page
+        assert stranger.get(answer.headers["location"]).headers["location"] == page  # logged in, in another tab
+        stranger.cookies.delete("distriage_session")
+    assert "Your login ended" not in stranger.get(stranger.get("/queue").headers["location"]).text
+    for hostile in ("//evil.example", "\r\nSet-Cookie: a=b", "x" * 5000, "@evil.example/"):
+        away = stranger.post("/queue/bulk", data={"query": hostile}).headers["location"]
+        page = stranger.get(away)
+        entered = stranger.post("/login", data={"csrf": csrf(page), "then": field(page, "then"), "token": TOKEN})
+        assert entered.headers["location"].startswith("/queue") and "set-cookie: a" not in str(entered.headers)
+        stranger.cookies.delete("distriage_session")
+    at = {"HX-Request": "true", "HX-Current-URL": "http://127.0.0.1/queue/owner/repo/1?stage=x"}
+    part = stranger.get("/queue/owner/repo/1/evidence", headers=at)
+    assert part.headers["HX-Redirect"] == "/login?then=%2Fqueue%2Fowner%2Frepo%2F1%3Fstage%3Dx"
 
 
 def test_a_wrong_token_is_refused_and_the_right_one_leads_to_where_one_wanted_to_go(stranger: httpx.Client) -> None:

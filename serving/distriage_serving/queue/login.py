@@ -59,6 +59,7 @@ def _login_page(request: Request, login: Login, error: str = "", status: int = 2
         Session(csrf=login.csrf),
         status,
         error=error,
+        ended="ended" in request.query_params,
         then=login.then,
         with_token=settings.has_administrators,
         with_name=bool(settings.admins),
@@ -78,8 +79,8 @@ def _login(request: Request, then: str) -> Login:
 @router.get("/login")
 def login_page(request: Request) -> Response:
     """The form."""
-    if _sessions(request).read(request).who:
-        return go_to("/queue")
+    if _sessions(request).read(request).who:  # in another tab
+        return go_to(_own(request.query_params.get("then", "")) or "/queue")
     return _login_page(request, _login(request, request.query_params.get("then", "")))
 
 

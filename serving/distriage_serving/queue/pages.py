@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,7 +15,8 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from distriage_serving.queue.sessions import Session
+from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.context import request_id_of
@@ -151,7 +152,7 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except LoginNeededError:
-                return _to_login(request)
+                return await _to_login(request)
             except UnavailableError:
                 problem = unavailable("not-ready", "the database cannot be reached", 5)
             except ProblemError as error:
@@ -163,12 +164,20 @@ class PageRoute(APIRoute):
         return handle_for_people
 
 
-def _to_login(request: Request) -> Response:
-    if request.method != "GET" or "hx-request" in request.headers:
-        return lead(request, "/login")
-    return go_to(
-        f"/login?{urlencode({'then': request.url.path + (f'?{request.url.query}' if request.url.query else '')})}"
-    )
+async def _to_login(request: Request) -> Response:
+    """To the login, and from there back to the page: for a form, which is not stored, the one that it stands on."""
+    if request.method != "GET":
+        try:
+            query = (await read_form(request)).get("query", [""])[0]
+        except ProblemError:
+            query = ""
+        path = request.path_params
+        owner, name, number = path.get("owner"), path.get("name"), path.get("number")
+        back = issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)
+        return go_to(f"/login?{urlencode({'then': back, 'ended': 1})}")
+    asked = urlsplit(request.headers.get("hx-current-url", "")) if "hx-request" in request.headers else request.url
+    back = asked.path + (f"?{asked.query}" if asked.query else "")
+    return lead(request, f"/login?{urlencode({'then': back})}")
 
 
 def error_page(problem: ProblemError, request_id: str) -> Response:

@@ -71,14 +71,24 @@
     element.textContent = text ?? element.dataset.before;
   }
 
+  const isChanged = () => all("[data-own] input, [data-axis] input[type=radio]").some((box) => box.checked !== box.defaultChecked);
+
+  // Whoever leaves what was changed and not saved is asked first; saving it is no leaving.
+  let saving = false;
+  verdict?.addEventListener("submit", (event) => { saving = !event.defaultPrevented; });
+  addEventListener("beforeunload", (event) => {
+    if (!saving && isChanged()) event.preventDefault();
+    saving = false;
+    setTimeout(() => { leaving = false; }); // who stays goes on
+  });
+
   function showChoices() {
     if (!verdict) return;
-    let changed = all("[data-own] input").some((box) => box.checked !== box.defaultChecked);
+    const changed = isChanged();
     for (const axis of axes) {
       const radio = one("input:checked", axis);
       if (!radio) continue;
       const isNew = !radio.defaultChecked;
-      changed ||= isNew;
       axis.classList.toggle("changed", isNew);
       const other = "other" in radio.dataset ? one("select", axis).selectedOptions[0].textContent : radio.dataset.text;
       say(one("[data-chosen]", axis), isNew ? other : null);
