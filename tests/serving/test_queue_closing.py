@@ -60,7 +60,10 @@ def test_a_duplicate_is_closed_by_a_click_and_opened_again_by_undo(site: Queue, 
     back = admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
     assert back.headers["location"] == "/queue/owner/repo/1" and state(site, 1) == "open"
     assert "Marked as a duplicate of #12</span>" in admin.get("/queue/owner/repo/1").text
-    assert admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))}).headers["location"] == "/queue"
+    assert (
+        admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))}).headers["location"]
+        == "/queue?undone=nothing"
+    )
 
 
 def test_a_snoozed_issue_is_out_of_the_list_and_found_where_one_looks_for_it(site: Queue, admin: httpx.Client) -> None:
@@ -163,7 +166,7 @@ def test_undo_takes_back_what_its_page_names_once(site: Queue, admin: httpx.Clie
     assert (state(site, 40), state(site, 41)) == ("open", "closed")
     assert admin.post("/queue/undo", data={**named, "at": "x"}).status_code == 400
     for strange in ("nan", "inf", "-1e999"):
-        assert admin.post("/queue/undo", data={**named, "at": strange}).headers["location"] == "/queue"
+        assert admin.post("/queue/undo", data={**named, "at": strange}).headers["location"] == "/queue?undone=nothing"
     assert state(site, 41) == "closed"
 
 

@@ -20,6 +20,7 @@ from distriage_serving.queue.decisions import (
 )
 from distriage_serving.queue.history import NOBODY, meanwhile
 from distriage_serving.queue.listing import issue_href, list_href, read_number
+from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
 from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
@@ -66,7 +67,9 @@ def _undo(request: Request, fields: Fields) -> Response:
     if (acted := undo_last(visit, at)) is not None:
         return go_to(issue_href(acted.repository, acted.number, query))
     issues = {(row.repository, row.number) for row in visit.decisions.undo(at)}
-    return go_to(issue_href(*issues.pop(), query)) if len(issues) == 1 else go_to(list_href(query))
+    if len(issues) == 1:
+        return go_to(issue_href(*issues.pop(), query))
+    return go_to(list_href(query, {} if issues else NOTHING_UNDONE))
 
 
 @router.post("/{owner}/{name}/{number:issue}")

@@ -16,7 +16,7 @@ from distriage.references import IssueReference, web_link
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
-from distriage_serving.queue import actions, chart_routes, closing, login
+from distriage_serving.queue import actions, chart_routes, closing, login, notices
 from distriage_serving.queue.attempts import Attempts
 from distriage_serving.queue.duplicates import open_app
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history
@@ -77,7 +77,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
         "list.html",
         visit.session,
         page="list",
-        notice=closing.notice(visit),
+        notice=notices.notice(visit, query),
         warnings=visit.warnings(filters.chosen.get("repository")),
         query=filters.query,
         heading={"open": "What needs a person"}.get(filters.chosen.get("status", "open"), "Issues"),
@@ -201,7 +201,7 @@ def _issue_page(
         "issue.html",
         visit.session,
         page="issue",
-        notice=closing.notice(visit),
+        notice=notices.notice(visit, query),
         query=filters.query,
         list_href=list_href(filters.query, {"at": f"{issue.repository}#{issue.number}"}),
         warnings=visit.warnings(issue.repository),

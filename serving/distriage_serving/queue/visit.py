@@ -22,10 +22,16 @@ NOTICE_S: Final = 120  # so long a page offers to undo the last decision
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a person did just now; `at` names it to whoever takes it back."""
+    """What a person did just now.
+
+    Attributes:
+        at: When; names it to whoever takes it back.
+        undoable: False: it was an undo, or nothing.
+    """
 
     text: str
     at: float
+    undoable: bool = True
 
 
 class Visit:

@@ -97,6 +97,20 @@ class Reviews(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted))
 
+    def last_undone(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Review]:
+        """Of a person's decisions in the queue that were taken back since then, the one that was last: its reviews.
+
+        Args:
+            repositories: None: in any.
+        """
+        these = [Review.who == who, Review.how == "queue", Review.undone_at >= since]
+        if repositories is not None:
+            these.append(Review.repository.in_(list(repositories)))
+        last = select(Review.at).where(*these).order_by(Review.undone_at.desc()).limit(1)
+        wanted = select(Review).where(*these, Review.at == last.scalar_subquery()).order_by(Review.id)
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted))
+
 
 def _add(session: Session, review: Review) -> int:
     added: int | None = session.scalar(

@@ -83,6 +83,18 @@ class Acts(Database):
         with self._session(writes=False) as session:
             return session.scalar(wanted.order_by(Act.at.desc(), Act.id.desc()).limit(1))
 
+    def last_undone_act(self, who: str, since: float, repositories: Collection[str] | None = None) -> Act | None:
+        """Of a person's acts that were taken back since then, the one that was last.
+
+        Args:
+            repositories: None: in any.
+        """
+        wanted = select(Act).where(Act.who == who, Act.undone_at >= since)
+        if repositories is not None:
+            wanted = wanted.where(Act.repository.in_(list(repositories)))
+        with self._session(writes=False) as session:
+            return session.scalar(wanted.order_by(Act.undone_at.desc(), Act.id.desc()).limit(1))
+
     def undo_act(self, act: Act) -> bool:
         """Take an act back.
 

@@ -1,0 +1,71 @@
+# ruff: noqa: F401, F811  # fixtures
+"""What the banner says after an undo."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from distriage.classifier import Classifier
+from distriage_serving.store import Store
+
+from support.databases import NOW, Clock
+from support.queue_server import Queue, csrf, queue
+from support.queue_site import admin, stranger
+from support.stored_issues import person
+
+
+@pytest.fixture
+def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    """A queue in which nobody did anything yet."""
+    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
+        yield opened
+
+
+def banner(page: httpx.Response) -> str:
+    found = re.search(r'<div class="notice" role="status">(.*?)</div>', page.text, re.S)
+    return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split()) if found is not None else ""
+
+
+def undo(client: httpx.Client) -> str:
+    """Press `u` on the list; what the next page says."""
+    page = client.get("/queue")
+    at = re.search(r'name="at" value="([^"]*)"', page.text)
+    fields = {"csrf": csrf(page), **({"at": at[1]} if at is not None else {})}
+    return banner(client.get(client.post("/queue/undo", data=fields).headers["location"]))
+
+
+def test_an_undo_says_what_was_undone_and_not_what_was_done_before(site: Queue, admin: httpx.Client) -> None:
+    keys = [f"owner/repo#{number}@{site.add(number, 'exhausted timeout')}" for number in range(1, 6)]
+    token = csrf(admin.get("/queue"))
+    for chosen in (keys[:1], keys[1:2], keys[2:4]):
+        admin.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": chosen})
+    admin.post("/queue/owner/repo/5/act", data={"csrf": token, "what": "completed"})
+    said = [undo(admin) for _ in range(5)]
+    assert [text.lower() for text in said] == [
+        "undone: closed as completed: owner/repo#5",
+        "undone: the decision on 2 issues",
+        "undone: the decision on owner/repo#2",
+        "undone: the decision on owner/repo#1",
+        "nothing to undo.",
+    ]
+    assert [site.status(number) for number in range(1, 6)] == ["open"] * 5
+    assert "Undo <kbd>" not in admin.get("/queue").text
+    key = f"owner/repo#6@{site.add(6, 'exhausted timeout')}"
+    admin.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": key})
+    assert banner(admin.get("/queue")).lower().startswith("accepted: owner/repo#6")
+
+
+def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock) -> None:
+    first = store.add_reviews(person(), person("stage", None))
+    second = store.add_reviews(person(at=NOW + 1), person(at=NOW + 1, repository="other/repo"))
+    others = store.add_reviews(person(who="eve", at=NOW + 2), person(how="label", at=NOW + 3))
+    for at, ids in ((10, second), (20, first), (30, others)):
+        clock.now = NOW + at
+        store.undo_reviews(*ids)
+    assert [row.id for row in store.last_undone("ada", NOW)] == first
+    assert [row.id for row in store.last_undone("ada", NOW, ["Other/Repo"])] == second[1:]
+    assert store.last_undone("ada", NOW + 21) == [] == store.last_undone("bob", NOW)
