@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,12 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 
 from playwright.sync_api import expect
 
+from distriage.types import IssueReport, Outcome
+
 from support.queue_browser import OpenPage, browser, open_page, page, site
-from support.queue_demo import log_in
+from support.queue_demo import add_issue, log_in
 from support.queue_server import TOKEN, Queue
+from support.waiting import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Locator, Page
@@ -98,3 +102,24 @@ def test_a_correction_after_the_login_ended_leads_back_to_the_issue(site: Queue,
     page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url("**/queue/owner/repo/15?status=any")
     assert site.status(15) == "open"
+
+
+def test_a_correction_shows_what_it_leaves_open_until_somebody_chooses_it(site: Queue, open_page: OpenPage) -> None:
+    report = IssueReport(title="exhausted timeout", body="")
+    verdict = site.classifier.classify(report)
+    said = verdict.axes["fix"].model_copy(update={"outcome": Outcome.SUGGEST, "probability": 0.6})
+    verdict = verdict.model_copy(update={"axes": {**verdict.axes, "fix": said}})
+    add_issue(site.store, "Owner/Repo", 20, report.title, "", verdict, time.time() - 60)
+    page = open_page("/queue/owner/repo/20")
+    fix = axis_of(page, "fix").locator("[data-chosen]")
+    before = fix.inner_text()
+    choose(page, "symptom", "2")
+    expect(fix).to_have_text("Left open")
+    choose(page, "symptom", "1")
+    expect(fix).to_have_text(before)
+    choose(page, "symptom", "2")
+    choose(page, "fix", "1")  # the label that was chosen already
+    expect(fix).to_have_text(before)
+    page.keyboard.press("a")
+    until(lambda: site.status(20) == "corrected")
+    assert site.standing(20)["fix"] == said.label

@@ -18,12 +18,13 @@ from distriage_serving.queue.decisions import (
     read_choices,
     read_target,
 )
-from distriage_serving.queue.history import NOBODY, meanwhile
+from distriage_serving.queue.history import NOBODY, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
 from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
+from distriage_serving.store import StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
@@ -38,18 +39,21 @@ async def decide_many(request: Request) -> Response:
 
 def _decide_many(request: Request, fields: Fields) -> Response:
     visit = Visit(request, fields)
-    make = {"accept": accepted, "dismiss": dismissed}.get(fields.get("action", [""])[0])
+    action = fields.get("action", [""])[0]
     keys = fields.get("issue", [])
-    if make is None or len(keys) > MAX_BULK:
+    if action not in {"accept", "dismiss"} or len(keys) > MAX_BULK:
         raise ProblemError(
             400, "bad-request", f"expected action=accept or action=dismiss and at most {MAX_BULK:,} issues"
         )
     targets = [read_target(key) for key in dict.fromkeys(keys)]
-    decisions = [
-        Decision(target, stored, choices)
-        for target in targets
-        if (stored := visit.decisions.current(target)) is not None and (choices := make(stored))
-    ]
+    current = [(target, stored) for target in targets if (stored := visit.decisions.current(target)) is not None]
+    reviews = visit.store.reviews_of([(stored.repository, stored.number) for _, stored in current])
+
+    def choices(stored: StoredVerdict) -> dict[str, str | None]:
+        standing = standing_of(reviews.get((stored.repository, stored.number), ()))
+        return accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored)
+
+    decisions = [Decision(target, stored, said) for target, stored in current if (said := choices(stored))]
     left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
     return go_to(list_href(_query(visit, fields), {"left": left} if left else {}))
 
@@ -89,7 +93,8 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
         raise StaleError("The issue was classified anew meanwhile.", again)
     action = fields.get("action", [""])[0]
     if action == "accept":
-        choices = read_choices(fields, stored, visit.taxonomy)
+        standing = standing_of(visit.store.reviews(issue=IssueReference(repository, number)))
+        choices = read_choices(fields, stored, visit.taxonomy, standing)
     elif action == "dismiss":
         choices = dismissed(stored)
     else:

@@ -16,7 +16,8 @@ from distriage.references import IssueReference
 from distriage.taxonomy import Taxonomy
 from distriage.verdict import Verdict
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
-from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, default_choice
+from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
+from distriage_serving.queue.rows import shown_axes
 from distriage_serving.queue.sessions import Session
 from distriage_serving.store import Review, Store, StoredVerdict, triage_job
 from distriage_serving.web.problem import ProblemError
@@ -70,10 +71,16 @@ def read_target(key: str) -> Target:
 
 
 def read_choices(
-    fields: Mapping[str, Sequence[str]], stored: StoredVerdict, taxonomy: Taxonomy
+    fields: Mapping[str, Sequence[str]], stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review]
 ) -> dict[str, str | None]:
     """Axis -> label, None: none of them; axes that are left open, or do not apply to what was chosen, are absent. An
     own label has an axis to itself.
+
+    Whoever corrects one axis has not looked at all others: of those, what is only perhaps right, and was not touched,
+    is left open.
+
+    Args:
+        standing: Axis -> what a person decided before.
 
     Raises:
         ProblemError: a label that its axis does not have (400).
@@ -88,7 +95,12 @@ def read_choices(
         if value != NONE and value not in taxonomy.axes[axis_id].label_ids:
             raise ProblemError(400, "bad-request", f"axis.{axis_id}: {value[:80]!r} is no label of this axis")
         choices[axis_id] = None if value == NONE else value
-    choices |= _own_choices(fields, stored)
+    own = _own_choices(fields, stored)
+    if changed := _changed(fields, stored, standing):
+        for axis_id in choices.keys() - changed - standing.keys() - set(fields.get("touched", ())):
+            if is_perhaps(stored.verdict.axes[axis_id]):
+                del choices[axis_id]
+    choices |= own
 
     def applies(axis_id: str) -> bool:
         axis = taxonomy.axes.get(axis_id)
@@ -97,6 +109,16 @@ def read_choices(
         return wanted is None or choices.get(other, said.label if said is not None else wanted) == wanted
 
     return {axis_id: label for axis_id, label in choices.items() if applies(axis_id)}
+
+
+def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standing: Mapping[str, Review]) -> set[str]:
+    """The axes whose choice is not what the page showed at first."""
+    axes = {
+        axis
+        for axis, said in stored.verdict.axes.items()
+        if fields.get(f"axis.{axis}", [shown := shown_choice(said, standing.get(axis))])[0] != shown
+    }
+    return axes | {own_axis(label) for label in set(fields.get("own", ())) ^ set(fields.get("own-before", ()))}
 
 
 def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> dict[str, str | None]:
@@ -108,16 +130,20 @@ def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> 
     return {own_axis(label): label if label in ticked else None for label in labels}
 
 
-def accepted(stored: StoredVerdict) -> dict[str, str | None]:
-    """What accepting a verdict as it is says: the labels that are at least likely, and the own ones that are given."""
-    return {
-        **{axis: said.label for axis, said in stored.verdict.axes.items() if default_choice(said) != OPEN},
-        **{own_axis(own.label): own.label for own in stored.verdict.own or () if own.applied},
-    }
+def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> dict[str, str | None]:
+    """What accepting a row of the list says: the labels that the row shows and is not unsure of, nothing else.
+
+    Args:
+        standing: Axis -> what a person decided before.
+    """
+    verdict = stored.verdict.axes
+    shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
+    labels = {axis: shown_choice(verdict[axis], standing.get(axis)) for axis in shown}
+    return {axis: None if label == NONE else label for axis, label in labels.items() if label != OPEN}
 
 
 def dismissed(stored: StoredVerdict) -> dict[str, str | None]:
-    """What dismissing says: no label fits."""
+    """What dismissing says: no label of any axis fits."""
     return {axis: None for axis, said in stored.verdict.axes.items() if said.outcome != "not-applicable"}
 
 

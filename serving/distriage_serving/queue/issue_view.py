@@ -12,7 +12,7 @@ from distriage.feedback import own_axis
 from distriage.references import web_link
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
-from distriage_serving.queue.listing import display_name, first_said, percent
+from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
 from distriage_serving.store import Review
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
@@ -45,6 +45,7 @@ class AxisView:
         probability, percent: The model's for what is shown; 0 and empty where it gives none.
         model: The model's label, where a person chose; else empty.
         first: What the model had said, where a second reader says something else; else empty.
+        perhaps: Nobody decided it, and the model is not sure: left open when another axis is corrected.
         others: Family -> (label, name) of the labels without a key.
     """
 
@@ -61,6 +62,7 @@ class AxisView:
     choices: Sequence[Choice]
     others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     opened: bool
+    perhaps: bool
     reviewed: str
     first: str
 
@@ -84,8 +86,18 @@ def default_choice(said: AxisVerdict) -> str:
     return said.label if said.outcome in {"apply", "suggest"} else OPEN
 
 
+def shown_choice(said: AxisVerdict, person: Review | None) -> str:
+    """What a page chooses of an axis at first: a person's decision, else the verdict's."""
+    return default_choice(said) if person is None else person.label or NONE
+
+
+def is_perhaps(said: AxisVerdict) -> bool:
+    """Whether its label is only perhaps right: a suggestion, or the best guess of the mode `best`."""
+    return said.outcome == "suggest" or (said.outcome == "apply" and said.probability < LIKELY)
+
+
 def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None, *, opened: bool) -> AxisView:
-    chosen = default_choice(said) if person is None else person.label or NONE
+    chosen = shown_choice(said, person)
     likeliest = [item.label for item in said.top if item.label in axis.label_ids]
     family = next((label.family for label in axis.labels if label.id == said.label), None)
     siblings = axis.families.get(family, ()) if family is not None else axis.label_ids
@@ -130,6 +142,7 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         choices=choices,
         others=list(others.items()),
         opened=opened,
+        perhaps=person is None and is_perhaps(said),
         reviewed="" if person is None else f"{'right' if person.label == said.label else 'corrected'}: {person.who}",
         first=first_said(taxonomy, axis.id, said),
     )

@@ -28,6 +28,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
     "suggest": "perhaps on one axis",
     "abstain": "not sure of one axis",
 }
+LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"
 SNOOZED: Final = "snoozed"
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)

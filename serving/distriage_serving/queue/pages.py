@@ -15,7 +15,7 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.listing import LIKELY, issue_href, list_href
 from distriage_serving.queue.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
@@ -51,7 +51,7 @@ def _said(outcome: str, probability: float = 1.0) -> str:
     """An outcome in words that no figure beside them contradicts: in the mode `best` any label is applied."""
     if outcome != "apply":
         return _SAID[outcome]
-    return "Sure" if probability >= 0.9 else "Likely" if probability >= 0.5 else "Best guess"
+    return "Sure" if probability >= 0.9 else "Likely" if probability >= LIKELY else "Best guess"
 
 
 @dataclass(frozen=True, slots=True)

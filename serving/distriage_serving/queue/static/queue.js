@@ -89,10 +89,12 @@
       const radio = one("input:checked", axis);
       if (!radio) continue;
       const isNew = !radio.defaultChecked;
+      const left = changed && !isNew && "perhaps" in axis.dataset && one("[data-touched]", axis).disabled;
       axis.classList.toggle("changed", isNew);
+      axis.classList.toggle("left", left);
       const other = "other" in radio.dataset ? one("select", axis).selectedOptions[0].textContent : radio.dataset.text;
-      say(one("[data-chosen]", axis), isNew ? other : null);
-      say(one("[data-percent]", axis), isNew ? radio.dataset.percentText ?? "" : null);
+      say(one("[data-chosen]", axis), isNew ? other : left ? "Left open" : null);
+      say(one("[data-percent]", axis), isNew ? radio.dataset.percentText ?? "" : left ? "" : null);
     }
     one("[data-accept-text]").textContent = changed ? "Save correction" : "Accept";
   }
@@ -107,9 +109,8 @@
     const axis = axes.find((candidate) => candidate.open);
     const radio = axis && all(".choice > input", axis).find((input) => input.nextElementSibling?.textContent === String(number));
     if (!radio) return;
-    radio.checked = true;
+    radio.click();
     radio.focus({ preventScroll: true });
-    showChoices();
   }
 
   function correct() {
@@ -144,6 +145,10 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-help]")) help.showModal();
     if (event.target.closest("[data-edit]")) correct();
+    const axis = event.target.closest("[data-axis] input[type=radio]")?.closest("[data-axis]");
+    if (!axis) return;
+    one("[data-touched]", axis).disabled = false; // also where its label was chosen already: a person says so
+    showChoices();
   });
 
   document.addEventListener("change", (event) => {
