@@ -102,6 +102,9 @@ def create_app(
         app.include_router(webhook_router(store))
     if store is not None and settings.has_queue:
         add_queue(app, settings, store)
+    else:
+        for path in ("/queue", "/queue/{rest:path}"):
+            app.add_api_route(path, _no_queue, include_in_schema=False)
     # Made when it is first asked for: it takes a tenth of a second, and most servers are never asked.
     document = cache(partial(build_openapi, app.routes, settings))
     page = cache(lambda: docs_page(document()))
@@ -125,6 +128,15 @@ def create_app(
         return HTMLResponse(await asyncio.to_thread(page), headers={"Content-Security-Policy": SECURITY_POLICY})
 
     return app
+
+
+async def _no_queue() -> Response:
+    raise ProblemError(
+        404,
+        "not-found",
+        "nobody can log in, so there is no triage queue; set DISTRIAGE_ADMIN_TOKEN, or for a login with GitHub "
+        "DISTRIAGE_GITHUB_CLIENT_ID, DISTRIAGE_GITHUB_CLIENT_SECRET and DISTRIAGE_PUBLIC_URL",
+    )
 
 
 async def _start(workers: Workers, engine: Engine, number: int) -> None:

@@ -29,7 +29,7 @@ from distriage_serving.queue.issue_view import (
     view_similar,
 )
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
-from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, lead, show
+from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.report import past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row
@@ -54,6 +54,12 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
     app.state.github_app = open_app(settings)
     for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
         app.include_router(pages)
+
+
+@router.get("/")
+def with_slash(request: Request) -> Response:
+    """As people write it."""
+    return go_to(f"/queue?{request.url.query}" if request.url.query else "/queue")
 
 
 @router.get("")

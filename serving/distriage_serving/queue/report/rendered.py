@@ -33,6 +33,8 @@ _AS_TEXT: Final = re.compile(
 _ELEMENT: Final = re.compile(r'<(?P<tag>\w+)(?P<attributes>(?: [\w-]+="[^"]*")*)>')
 _ATTRIBUTE: Final = re.compile(r' (src|alt)="([^"]*)"')
 _TAGS: Final = nh3.ALLOWED_TAGS - {"area", "bdo", "map", "mark"}  # a mark is ours, and bdo turns text round
+_FRONT_MATTER: Final = re.compile(r"[ \t]{0,20}[\w-][^`~]{0,500}")  # one line of it; none ends a block of code
+MAX_FRONT_MATTER: Final = 30  # lines
 _SCHEMES: Final = {"http", "https", "mailto"}
 _REL: Final = "noreferrer noopener external nofollow"
 MAX_NESTING: Final = 20
@@ -85,6 +87,19 @@ _MARKDOWN.inline.ruler.at("linkify", _linkify)
 _MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
+def _fenced(text: str) -> str:
+    """What a template left at the beginning, YAML between two lines of hyphens, as code, line for line: Markdown takes
+    it for a rule and a heading.
+    """
+    begin, *lines = text.split("\n", MAX_FRONT_MATTER + 2)
+    if begin != "---" or "---" not in lines[: MAX_FRONT_MATTER + 1]:
+        return text
+    end = lines.index("---")
+    if ":" not in lines[0] or not all(_FRONT_MATTER.fullmatch(line) for line in lines[:end]):
+        return text
+    return "\n".join(["```yaml", *lines[:end], "```", *lines[end + 1 :]])
+
+
 def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = False) -> tuple[Markup, int]:
     """HTML of a report's body.
 
@@ -95,7 +110,7 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     Returns:
         The HTML, and how many pictures it shows or links to.
     """
-    tokens = _MARKDOWN.parse(plain(body.replace("\r\n", "\n")[:MAX_CHARS]))
+    tokens = _MARKDOWN.parse(_fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
     if _expanded(tokens) > MAX_EXPANDED:
         return Markup('<p class="plain">{}</p>').format(Markup(visible(body))), 0
     names = [", ".join(axes) for axes in marked.values()]

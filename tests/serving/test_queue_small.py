@@ -1,0 +1,63 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Addresses, names and templates as people have them."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from distriage_serving.app import create_app
+from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, render
+from distriage_serving.settings import load_settings
+
+from support.linear_time import in_time
+from support.queue_server import Queue, csrf
+from support.queue_site import admin, site, stranger
+
+
+@pytest.mark.parametrize("path", ["/queue", "/queue/", "/queue/owner/repo/1", "/queue?status=any"])
+def test_without_a_login_the_queue_says_what_to_set(path: str) -> None:
+    answer = TestClient(create_app(load_settings())).get(path)
+    assert answer.status_code == 404
+    assert "set DISTRIAGE_ADMIN_TOKEN, or for a login with GitHub" in answer.json()["detail"]
+
+
+def test_other_paths_are_no_queue() -> None:
+    assert "no such path" in TestClient(create_app(load_settings())).get("/queues").json()["detail"]
+
+
+def test_a_slash_more_leads_to_the_list(admin: httpx.Client) -> None:
+    assert admin.get("/queue/").headers["location"] == "/queue"
+    assert admin.get("/queue/?symptom=crash").headers["location"] == "/queue?symptom=crash"
+
+
+def test_what_a_template_left_before_a_report_is_shown_as_code_and_not_as_a_heading() -> None:
+    head = "---\nname: Bug report\nabout: It fails\nlabels:\n  - bug\nassignees: ''\n---\n"
+    html, _ = render(f"{head}\n# It hangs\n\nFor ever.", {8: ["symptom"], 10: ["stage"]})
+    assert "<h2>" not in html and "<hr" not in html and "name: Bug report\n" in html and "<h1>" in html
+    assert html.index("</code>") < html.index("<mark>It hangs</mark>") < html.index("<mark>For ever.</mark>")
+    windows, _ = render(head.replace("\n", "\r\n") + "It hangs", {})
+    assert "<h2>" not in windows and "It hangs" in windows
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "---\nIt hangs\n---\nFor ever.",  # a rule, and a heading
+        "---\na: b\n```\n---\n",
+        "---\na: ~~~\n---\n",
+        "---\n\na: b\n---\n",
+        "---\n" + "a: b\n" * (MAX_FRONT_MATTER + 1) + "---\n",
+        "---\na: b\n",
+        "---",
+    ],
+)
+def test_what_is_no_front_matter_stays_as_github_shows_it(body: str) -> None:
+    html, _ = render(body, {})
+    assert 'class="language-yaml"' not in html and "yaml" not in html
+
+
+def test_a_report_of_front_matter_is_rendered_in_linear_time() -> None:
+    assert in_time(lambda body: render(body, {}), "---\n" + "a: b\n" * 10_000)
+    assert in_time(lambda body: render(body, {}), "---\n" + "-" * 60_000)
