@@ -59,7 +59,7 @@ def test_an_issue_is_corrected_by_keyboard_written_back_and_undone(site: Queue, 
     expect(page.locator("[data-accept-text]")).to_have_text("Save correction")
     page.keyboard.press("a")
     page.wait_for_url(f"**{second}")  # on to the next
-    expect(page.locator(".notice")).to_contain_text(f"Corrected: owner/repo#{number}")
+    expect(page.locator(".notice")).to_contain_text(f"Corrected: Owner/Repo#{number}")
     assert site.standing(number)["symptom"] == label and site.status(number) == "corrected"
     assert [job.kind for job in site.store.list_work(Job) if job.issue == number] == ["triage"]
     page.keyboard.press("u")

@@ -54,7 +54,7 @@ def test_a_duplicate_is_closed_by_a_click_and_opened_again_by_undo(site: Queue, 
     assert act(admin, 1, what="duplicate", of=" #12 ").status_code == 303
     assert state(site, 1) == "closed"
     page = admin.get("/queue").text
-    assert "Marked as a duplicate of #12: owner/repo#1" in page and "/queue/owner/repo/1?" not in page
+    assert "Marked as a duplicate of #12: Owner/Repo#1" in page and "/queue/owner/repo/1?" not in page
     (job,) = [job for job in site.store.list_work(Job) if job.kind == "close" and job.issue == 1]
     assert job.due_at is not None and job.due_at >= job.created_at + 9  # an undo within this time costs no write
     back = admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})

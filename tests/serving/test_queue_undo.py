@@ -45,18 +45,18 @@ def test_an_undo_says_what_was_undone_and_not_what_was_done_before(site: Queue, 
         admin.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": chosen})
     admin.post("/queue/owner/repo/5/act", data={"csrf": token, "what": "completed"})
     said = [undo(admin) for _ in range(5)]
-    assert [text.lower() for text in said] == [
-        "undone: closed as completed: owner/repo#5",
-        "undone: the decision on 2 issues",
-        "undone: the decision on owner/repo#2",
-        "undone: the decision on owner/repo#1",
-        "nothing to undo.",
+    assert said == [
+        "Undone: Closed as completed: Owner/Repo#5",
+        "Undone: the decision on 2 issues",
+        "Undone: the decision on Owner/Repo#2",
+        "Undone: the decision on Owner/Repo#1",
+        "Nothing to undo.",
     ]
     assert [site.status(number) for number in range(1, 6)] == ["open"] * 5
     assert "Undo <kbd>" not in admin.get("/queue").text
     key = f"owner/repo#6@{site.add(6, 'exhausted timeout')}"
     admin.post("/queue/bulk", data={"csrf": token, "action": "accept", "issue": key})
-    assert banner(admin.get("/queue")).lower().startswith("accepted: owner/repo#6")
+    assert banner(admin.get("/queue")).startswith("Accepted: Owner/Repo#6")
 
 
 def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock) -> None:

@@ -75,7 +75,12 @@ class Visit:
             return Notice(f"Decided {len(issues)} issues.", rows[0].at)
         issue = self.store.get_issue(*issues[0])
         status = issue.status.capitalize() if issue is not None else "Decided"
-        return Notice(f"{status}: {issues[0][0]}#{issues[0][1]}", rows[0].at)
+        return Notice(f"{status}: {self.spelled(*issues[0])}", rows[0].at)
+
+    def spelled(self, repository: str, number: int) -> str:
+        """An issue's name, as GitHub writes it."""
+        known = self.store.get_repository(repository)
+        return f"{repository if known is None else known.display_name}#{number}"
 
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
