@@ -108,8 +108,8 @@ def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing:
 
 def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> Said:
     if person is None:
-        name, probability, outcome = display_name(taxonomy, axis.id, said.label), said.probability, str(said.outcome)
-        return Said(axis.name, name, percent(probability), probability, outcome, first_said(taxonomy, axis.id, said))
+        name, first = display_name(taxonomy, axis.id, said.label), first_said(taxonomy, axis.id, said)
+        return Said(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
     probability = next((item.probability for item in said.top if item.label == person.label), None)
     return Said(
         axis.name,
