@@ -1,5 +1,5 @@
 # ruff: noqa: F401, F811  # fixtures
-""" "Duplicate of" a number that no issue has."""
+"""What "Duplicate of" names, where no issue has the number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distriage_serving.settings import load_settings
 
 from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
-from support.github import GitHub, Trouble
+from support.github import INSTALLATION, GitHub, Trouble
 from support.queue_server import Queue, csrf
 from support.queue_site import admin, site, stranger
 
@@ -24,6 +24,7 @@ from support.queue_site import admin, site, stranger
 def github(site: Queue, app_github: GitHub) -> Iterator[GitHub]:
     """The GitHub that the queue's App asks."""
     site.server.app.state.github_app = App(APP_ID, app_key(), app_github.url)
+    site.store.save_repository("owner/repo", installation_id=INSTALLATION)
     yield app_github
     site.server.app.state.github_app = None
 
@@ -43,7 +44,9 @@ def test_a_number_that_github_does_not_know_is_refused(site: Queue, admin: httpx
     assert refused.status_code == 400 and "GitHub knows no issue Owner/Repo#77" in refused.text
     assert acts(site, 1) == 0
     github.open("owner/repo#77", "The first report", "It hangs.")
-    assert mark(admin, 1, 77).status_code == 303 and acts(site, 1) == 1
+    marked = mark(admin, 1, 77)
+    assert marked.status_code == 303, marked.text
+    assert acts(site, 1) == 1
 
 
 def test_github_is_not_asked_about_what_is_known_nor_by_strangers(
@@ -64,6 +67,13 @@ def test_where_github_cannot_say_nothing_is_closed(site: Queue, admin: httpx.Cli
     refused = mark(admin, 4, 99)
     assert refused.status_code == 503 and "GitHub cannot say whether there is an issue Owner/Repo#99" in refused.text
     assert acts(site, 4) == 0
+
+
+def test_an_app_that_github_does_not_know_is_no_missing_issue(site: Queue, admin: httpx.Client, github: GitHub) -> None:
+    site.add(5, "hangs")
+    github.open("owner/repo#78", "The first report", "It hangs.")
+    site.store.save_repository("owner/repo", installation_id=INSTALLATION + 1)
+    assert mark(admin, 5, 78).status_code == 503 and acts(site, 5) == 0
 
 
 def test_the_app_of_the_settings_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

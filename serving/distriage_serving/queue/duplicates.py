@@ -5,6 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from distriage.errors import GitHubError, NotFoundError
+from distriage.github import Client
+from distriage.references import IssueReference
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.queue.listing import read_number
 from distriage_serving.queue.sessions import Fields
@@ -62,10 +64,18 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
         return
     name = visit.spelled(repository, other)
     try:
-        app.installation_client(known.installation_id).json(f"/repos/{repository}/issues/{other}", place=name)
-    except NotFoundError:
-        detail = f"GitHub knows no issue {name}, so nothing was closed; look at the number"
-        raise ProblemError(400, "bad-request", detail) from None
+        client = app.installation_client(known.installation_id)  # a 404 here is one of the App, not of the issue
+        if not _exists(client, IssueReference(repository, other)):
+            detail = f"GitHub knows no issue {name}, so nothing was closed; look at the number"
+            raise ProblemError(400, "bad-request", detail)
     except GitHubError as error:
         detail = f"nothing was closed: GitHub cannot say whether there is an issue {name}; {error}"
         raise unavailable("not-ready", detail, RETRY_AFTER_S) from None
+
+
+def _exists(client: Client, issue: IssueReference) -> bool:
+    try:
+        client.json(f"/repos/{issue.repository}/issues/{issue.number}")
+    except NotFoundError:
+        return False
+    return True
