@@ -92,7 +92,11 @@ def test_filters_follow_the_decision_that_stands(store: Store) -> None:
     store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7)
     store.rename_repository("owner/repo", "owner/new")
     assert "runtime-hang" not in symptoms()
-    [counted] = [count for count in store.axis_counts(0) if count.axis == "symptom"]
+    store.save_issue(issue(3, repository="owner/new"))
+    store.save_verdict(prediction(3, "owner/new", cause="not-applicable"), TAXONOMY)
+    assert not found(number=3, labels={"cause": "rank-desynchronization"})
+    assert found(number=3, labels={"symptom": "runtime-hang"})
+    [counted] = [count for count in store.axis_counts(0) if (count.axis, count.outcome) == ("symptom", "suggest")]
     assert (counted.label, counted.outcome) == ("runtime-hang", "suggest")  # charts are of the model
 
 
@@ -127,7 +131,15 @@ def many(store: Store) -> Iterator[Store]:
         "verdict": "CAST(:verdict AS TEXT)",
         "plan": "'null'",
     }
-    axis = {"axis": "'stage'", "label": "'inference'", "probability": "0.5", "outcome": "'apply'", "labelled": "TRUE"}
+    axis = {
+        "axis": "'stage'",
+        "label": "'inference'",
+        "probability": "0.5",
+        "outcome": "'apply'",
+        "labelled": "TRUE",
+        "standing": "'inference'",
+        "decided": "FALSE",
+    }
     rows: dict[str, dict[str, str]] = {
         "issues": {**key, **seen, **times, **stands, "verdict_id": "n"},
         "verdicts": {"id": "n", **key, **said, "made_at": f"{NOW}", "week_at": "0"},

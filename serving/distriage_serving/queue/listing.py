@@ -70,14 +70,9 @@ def read_number(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters as they stand in the address; a key is absent where nothing is chosen.
-
-    Attributes:
-        required: Axis -> label without which an axis that is chosen says nothing.
-    """
+    """The filters as they stand in the address; a key is absent where nothing is chosen."""
 
     chosen: Mapping[str, str]
-    required: Mapping[str, str]
 
     @property
     def query(self) -> str:
@@ -114,7 +109,7 @@ class Filters:
         status = self.chosen.get("status", "open")
         return IssueFilter(
             repositories=seen if repository is None else [repository],
-            labels={**{key: label for key, label in self.chosen.items() if key not in NOT_AXES}, **self.required},
+            labels={key: label for key, label in self.chosen.items() if key not in NOT_AXES},
             outcome=self.chosen.get("decision"),
             status=next((known for known in STATUSES if known == status), None),
             awake_at=now if status not in {ANY, SNOOZED} else None,
@@ -177,8 +172,7 @@ def read_filters(
         if value != default:
             chosen[key] = value
         fields.append(Field(key, name, options, value))
-    required = dict(axis.requires for axis in filter_axes(taxonomy) if axis.id in chosen and axis.requires is not None)
-    return Filters(chosen, required), fields
+    return Filters(chosen), fields
 
 
 def issue_href(repository: str, number: int, query: str = "") -> str:

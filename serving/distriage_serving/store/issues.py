@@ -160,6 +160,7 @@ class Issues(Database):
                         probability=said.probability,
                         outcome=said.outcome,
                         labelled=labelled is None or axis in labelled,
+                        standing="" if said.outcome == "not-applicable" else said.label,
                     )
                 )
             session.execute(

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, func, tuple_
+from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.errors import InputError
@@ -29,6 +29,7 @@ class IssueFilter:
     Attributes:
         repositories: None: all; empty: none.
         labels: Axis -> label that stands: what people decided, else that of the latest verdict.
+            Empty: none of them fits, or the axis does not apply.
         outcome: At least one axis of the latest verdict that nobody decided has it: `apply`, `suggest`, `abstain`,
             `not-applicable`.
         status: None: any.
@@ -61,13 +62,11 @@ class IssueFilter:
             wanted.append(Issue.state == self.state)
         said = VerdictAxis.verdict_id == Issue.verdict_id
         wanted += [
-            exists().where(
-                said, VerdictAxis.axis == axis, func.coalesce(VerdictAxis.decided, VerdictAxis.label) == label
-            )
+            exists().where(said, VerdictAxis.axis == axis, VerdictAxis.standing == label)
             for axis, label in self.labels.items()
         ]
         if self.outcome is not None:
-            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, VerdictAxis.decided.is_(None)))
+            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, ~VerdictAxis.decided))
         if self.awake_at is not None:
             wanted.append(~is_snoozed(self.awake_at))
         if self.snoozed_at is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from distriage.references import IssueReference
@@ -157,10 +157,11 @@ def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]]) 
     )
     of_issue = {(repository, number): verdict_id for repository, number, verdict_id in session.execute(verdicts)}
     axes = cast(Table, VerdictAxis.__table__)
-    known = axes.c.verdict_id.in_(list(of_issue.values())), axes.c.decided.is_not(None)
-    session.execute(update(axes).where(*known).values(decided=None))
+    known = axes.c.verdict_id.in_(list(of_issue.values())), axes.c.decided
+    said = case((axes.c.outcome == "not-applicable", ""), else_=axes.c.label)
+    session.execute(update(axes).where(*known).values(decided=False, standing=said))
     decided = [
-        {"of_verdict": verdict_id, "of_axis": review.axis, "decided": review.label or ""}
+        {"of_verdict": verdict_id, "of_axis": review.axis, "standing": review.label or "", "decided": True}
         for key, verdict_id in of_issue.items()
         for review in latest[key].values()
     ]

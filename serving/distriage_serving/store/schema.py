@@ -233,8 +233,9 @@ class VerdictAxis(Base):
 
     Attributes:
         labelled: The repository labels this axis.
-        decided: The label that people decided on, as it stands; empty: none of them; None: nobody did. Kept by
-            `update_status`.
+        standing: The label that stands, a column of its own so that databases know how often each occurs: what
+            people decided, else `label`; empty: none of them fits, or the axis does not apply.
+        decided: A person did. `update_status` keeps both.
     """
 
     __tablename__ = "verdict_axes"
@@ -246,7 +247,8 @@ class VerdictAxis(Base):
     probability: Mapped[float]
     outcome: Mapped[str]
     labelled: Mapped[bool] = mapped_column(default=True)
-    decided: Mapped[str | None] = mapped_column(default=None)
+    standing: Mapped[str] = mapped_column(default="")
+    decided: Mapped[bool] = mapped_column(default=False)
 
 
 class Review(Base):
