@@ -217,6 +217,18 @@ def test_a_late_event_does_not_win_unless_it_is_for_good(store: Store, state: Li
     assert store.set_state(IssueReference("owner/repo", 2), state, NOW)
 
 
+def test_the_reviews_of_many_issues_are_theirs_alone_each_once(store: Store) -> None:
+    for repository in ("a/a", "b/b"):
+        store.add_reviews(*(person(number=number, repository=repository) for number in range(1, 301)))
+    taken_back = store.add_reviews(person(number=300, repository="b/b", at=NOW - 1))
+    store.undo_reviews(*taken_back)
+    keys = [("a/a", number) for number in range(1, 301, 2)] + [("b/b", number) for number in range(2, 301, 2)]
+    found = store.reviews_of([*keys, ("a/a", 999)])
+    assert found.keys() == set(keys) and store.reviews_of([]) == {}
+    assert [row.id for row in found["b/b", 300]] == [*taken_back, found["b/b", 300][1].id]
+    assert {len(rows) for key, rows in found.items() if key != ("b/b", 300)} == {1}
+
+
 def test_the_last_decision_is_a_persons_own_in_the_queue_all_of_one_moment(store: Store) -> None:
     store.add_reviews(person(), person("kind", "bug", at=NOW + 1), person("symptom", None, at=NOW + 1))
     store.add_reviews(person(who="eve", at=NOW + 2), person(how="label", at=NOW + 3))
