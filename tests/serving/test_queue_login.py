@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage.errors import ConfigError
 from distriage.references import IssueReference
 from distriage_serving.administrators import Administrators, make_entry
-from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.settings import load_settings
 
 from support.command_line import Command, assert_one_line

@@ -7,7 +7,7 @@ from distriage.recipe.text import prepare
 from distriage.taxonomy import default_taxonomy
 from distriage.types import Mode
 from distriage.verdict import Candidate, Differential, EvidenceLine, Verdict
-from distriage_serving.queue import charts
+from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, outside_domain, view_axes, view_differential
 from distriage_serving.queue.listing import age, display_name, issue_href, list_href
 from distriage_serving.queue.report.evidence import mark, strongest

@@ -15,7 +15,7 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage_serving.administrators import make_entry
-from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue.login.attempts import Attempts
 
 from support.databases import Clock
 from support.queue_server import Queue, log_in, queue, visitor

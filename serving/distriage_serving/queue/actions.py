@@ -20,9 +20,9 @@ from distriage_serving.queue.decisions import (
 )
 from distriage_serving.queue.history import NOBODY, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
+from distriage_serving.queue.login.sessions import Fields, read_form
 from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
-from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import StoredVerdict
 from distriage_serving.web.problem import ProblemError

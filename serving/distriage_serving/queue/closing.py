@@ -15,8 +15,8 @@ from distriage.references import IssueReference
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
 from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.login.sessions import Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
-from distriage_serving.queue.sessions import Fields, read_form
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import SNOOZE, Act, Store, close_job
 from distriage_serving.web.problem import ProblemError

@@ -17,8 +17,8 @@ from distriage.taxonomy import Taxonomy
 from distriage.verdict import Verdict
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
+from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
-from distriage_serving.queue.sessions import Session
 from distriage_serving.store import Review, Store, StoredVerdict, triage_job
 from distriage_serving.web.problem import ProblemError
 

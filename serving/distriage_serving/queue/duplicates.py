@@ -9,7 +9,7 @@ from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.github.app_auth import App, load_key, private_key
 from distriage_serving.queue.listing import read_number
-from distriage_serving.queue.sessions import Fields
+from distriage_serving.queue.login.sessions import Fields
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
 from distriage_serving.web.problem import ProblemError, unavailable

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from distriage_serving.queue.listing import LIKELY, issue_href, list_href
-from distriage_serving.queue.sessions import Session, read_form
+from distriage_serving.queue.login.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.context import request_id_of

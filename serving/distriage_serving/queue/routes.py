@@ -16,8 +16,8 @@ from distriage.references import IssueReference, web_link
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
-from distriage_serving.queue import actions, chart_routes, closing, login, notices
-from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue import actions, closing, notices
+from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.duplicates import open_app
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history
 from distriage_serving.queue.issue_view import (
@@ -29,11 +29,13 @@ from distriage_serving.queue.issue_view import (
     view_similar,
 )
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
+from distriage_serving.queue.login import routes as login
+from distriage_serving.queue.login.attempts import Attempts
+from distriage_serving.queue.login.sessions import Sessions
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.report import past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row
-from distriage_serving.queue.sessions import Sessions
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
 from distriage_serving.store import Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from distriage.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, read_filters, read_number
-from distriage_serving.queue.login import session_of
-from distriage_serving.queue.sessions import Fields, Session, check_form
+from distriage_serving.queue.login.routes import session_of
+from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.store import Issue, Store, StoredVerdict
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError

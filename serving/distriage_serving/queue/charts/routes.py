@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage_serving.queue import charts
+from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.listing import display_name
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.visit import Visit

@@ -18,9 +18,9 @@ from starlette.responses import Response
 from distriage.errors import GitHubError
 from distriage_serving.administrators import DEFAULT
 from distriage_serving.github.oauth import authorize_url, who_may_triage
-from distriage_serving.queue.attempts import Attempts
+from distriage_serving.queue.login.attempts import Attempts
+from distriage_serving.queue.login.sessions import ADMIN, Fields, Login, Session, Sessions, check_form, read_form
 from distriage_serving.queue.pages import LoginNeededError, PageRoute, go_to, show
-from distriage_serving.queue.sessions import ADMIN, Fields, Login, Session, Sessions, check_form, read_form
 from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import peer_of
 from distriage_serving.web.threads import write

@@ -1,0 +1,1 @@
+"""How well the model does here, as charts."""

@@ -1,0 +1,1 @@
+"""Logging in to the queue: forms and GitHub, failed attempts, sessions."""
