@@ -85,7 +85,6 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
     Platform.WINDOWS: {"nccl": ""},
 }
-_TENSORFLOW: Mapping[str, str] = {"torch": "Which version of TensorFlow?", "nccl": "Which NCCL version?"}
 HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
 _HANGING: Final = "What are the last lines of each rank's log, and what does `py-spy dump --pid PID` show for each?"
 _ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
@@ -124,10 +123,11 @@ def missing_facts(
         missing.insert(0, "reproduction")
     if thin or not (has_error or _WITHOUT_ERROR.intersection(labels)):
         missing.insert(0, "error")
+    library = situation.library
     texts = {
         **_QUESTIONS,
+        **({"torch": f"Which version of {library}?", "nccl": "Which NCCL version?"} if library else {}),
         **_ELSEWHERE.get(situation.platform, {}),
-        **(_TENSORFLOW if situation.tensorflow else {}),
         **({"error": _HANGING} if HANGS.intersection(labels) else {}),
     }
     return [Question(name, texts[name]) for name in missing if texts[name]]

@@ -59,7 +59,11 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
     },
 }
-_TENSORFLOW = re.compile(r"(?<!\w)(?:tensorflow|tf)(?:-gpu)?[\s:=v]{0,8}\d")
+# What is trained with where PyTorch is not spoken of: the name, and the name with a version.
+_WITHOUT_TORCH: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    "TensorFlow": (re.compile("tensorflow"), re.compile(r"(?<!\w)(?:tensorflow|tf)(?:-gpu)?[\s:=v]{0,8}\d")),
+    "JAX": (re.compile(r"(?<!\w)jax(?:lib)?(?!\w)"), re.compile(r"(?<!\w)jax(?:lib)?[\s:=v]{0,8}\d")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +71,13 @@ class Situation:
     """On what a job ran.
 
     Attributes:
-        tensorflow: It is a job of TensorFlow without PyTorch.
+        library: What it is trained with, where PyTorch is not spoken of; None: PyTorch, or not told.
         serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
-        stated: Facts that the report states under another name: CANN's version as `cuda`, TensorFlow's as `torch`.
+        stated: Facts that the report states under another name: CANN's version as `cuda`, the library's as `torch`.
     """
 
     platform: Platform = Platform.NVIDIA
-    tensorflow: bool = False
+    library: str | None = None
     serving: bool = False
     stated: frozenset[str] = frozenset()
 
@@ -92,11 +96,12 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str) -> Situation:
     """
     words = folded(f"{title}\n{body}"[:MAX_INPUT_CHARS])
     platform = _platform(facts, words)
-    tensorflow = "tensorflow" in words and "torch" not in words
+    named = [name for name, (pattern, _) in _WITHOUT_TORCH.items() if "torch" not in words and pattern.search(words)]
+    library = named[0] if named else None
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
-    if tensorflow and _TENSORFLOW.search(words):
+    if library is not None and _WITHOUT_TORCH[library][1].search(words):
         stated.add("torch")
-    return Situation(platform, tensorflow, facts.framework in _SERVERS, frozenset(stated))
+    return Situation(platform, library, facts.framework in _SERVERS, frozenset(stated))
 
 
 def _platform(facts: EnvironmentFacts, words: str) -> Platform:

@@ -83,10 +83,10 @@ def test_no_command_is_named_that_the_platform_does_not_have(platform: Platform,
     assert [check for check in given if re.search(NOT_THERE[platform], check)] == []
 
 
-def test_serving_is_not_told_how_to_train_nor_tensorflow_about_torch() -> None:
+def test_serving_is_not_told_how_to_train_nor_tensorflow_and_jax_about_torch() -> None:
     training = re.compile("micro batch|16 bytes|train batch|gradient")
     assert [check for check in advice(Situation(serving=True)) if training.search(check)] == []
-    assert [check for check in advice(Situation(tensorflow=True)) if "torch" in check.lower()] == []
+    assert [check for check in advice(Situation(library="JAX")) if "torch" in check.lower()] == []
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,9 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
         ("Windows 11 and a GPU", "communication-setup", "How many GPUs take part?"),
         ("horovod with tensorflow", "training-evaluation", "Which version of TensorFlow?"),
         ("horovod with tensorflow 2.12, 8 V100", "training-evaluation", ""),
+        ("psum of jax 0.4.30, a TPU v5e-8", "communication-setup", ""),
+        ("psum of jax, a TPU v5e-8", "training-evaluation", "Which version of JAX?"),
+        ("an ajax call of a notebook, 8 V100", "training-evaluation", ""),
     ],
 )
 def test_only_what_there_is_on_a_platform_is_asked_for(text: str, stage: str, asked: str) -> None:

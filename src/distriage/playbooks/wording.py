@@ -22,7 +22,7 @@ def worded(text: str, situation: Situation) -> str | None:
 
 
 def _tables_of(situation: Situation) -> list[str]:
-    held = {"tensorflow": situation.tensorflow, "serving": situation.serving}
+    held = {"without-torch": situation.library is not None, "serving": situation.serving}
     platform = [] if situation.platform is Platform.NVIDIA else [str(situation.platform)]
     return [*platform, *(name for name, holds in held.items() if holds)]
 
