@@ -1,6 +1,7 @@
 """The pictures of README and docs, made from what the program shows.
 
-python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if playwright and chromium are there;
+python -m support.pictures   make docs/images/verdict.svg, and queue-*.png if playwright, chromium and a font with
+                             Chinese characters (Debian's fonts-wqy-zenhei) are there;
                              path-*.png come with their page from `python -m support.whole_path`
 """
 
