@@ -6,12 +6,12 @@ The largest number counts: on one card it works, on eight it hangs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from distriage.gpus import AFTER, CARD_NUMBERS, GPU_NAME, GPU_NUMBER
 from distriage.scanning import any_of, first_at, matches_at, places
 
-_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
+NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
 _UNITS = "一二三四五六七八九"
 _NUMERALS = {
@@ -20,13 +20,12 @@ _NUMERALS = {
         for tens in ("", *_UNITS[1:])
         for unit in ("", *_UNITS)
     },
-    **{word: number for number, word in enumerate(_WORDS[:7], 2)},
+    **{word: number for number, word in enumerate(NUMBER_WORDS[:7], 2)},
     **dict(zip(f"{_SIGNS}九", (2, 2, 2, *range(3, 10)), strict=True)),
     **dict.fromkeys(("dual", "both", "два", "две", "двух"), 2),
     "sixteen": 16,
 }
-NUMBER_WORDS = _WORDS
-WORD = rf"\b(?P<v>{'|'.join(_WORDS)})[ -]"
+WORD = rf"\b(?P<v>{'|'.join(NUMBER_WORDS)})[ -]"
 SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二十八, nor of 第二, the second
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
@@ -44,7 +43,8 @@ _GPU = r"(?:[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
-# A pattern that begins with a digit is searched for five times as fast as one that begins with what is not before it.
+# Each pattern begins with a digit and looks back from it: `re` finds such patterns five times as fast as those that
+# begin with a lookbehind.
 _GPUS_BY = re.compile(  # 8x A100, 2x8 H100
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.]\d){FIGURES})\s?[x×*]\s?(?:(?P<by>[1-9]\d{{0,2}})\s?[x×*]?\s?)?"
     rf"(?i:{_MAKER}|\d{{2,3}}\s?GB\s){{0,2}}(?:{_NAMED}|(?i:{_GPU}){AFTER}|RTX|GTX|TITAN)"
@@ -53,7 +53,7 @@ _GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Ll
     r"(?P<v>[1-9](?<![A-Za-z0-9_.*]\d)(?<![A-Za-z]-\d)(?<![A-Za-z0-9]:\d)(?!(?<=[AHVahv]\d00\s\d)[024]\s)"
     rf"{FIGURES})(?<!{GPU_NUMBER})(?<!20[12]\d)(?=[ -]?[A-Za-z\d卡-])"
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
-    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
+    rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
 _TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
@@ -132,22 +132,23 @@ _SINGLE_GPU = re.compile(
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
-    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", "horovodrun"),
+    *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
     *CARD_NUMBERS,
 )
 
 
-def count_gpus(text: str, words: str, named: Sequence[int]) -> tuple[int | None, int | None]:
+def count_gpus(text: str, words: str, *, names_gpu: bool) -> tuple[int | None, int | None]:
     """The most GPUs that a text speaks of: in all, and on one node. None: it speaks of no such number.
 
     Args:
         words: The same text in lower case.
-        named: Where the name of a GPU may begin.
+        names_gpu: Whether it may hold the name of one.
     """
     per_node = [len(set(re.findall(r"\nGPU (\d+): ", f"\n{text}")))]
     total = [0]
-    if named or any_of(_COUNT_WORDS, words):
-        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *_in_words(words)):
+    if names_gpu or any_of(_COUNT_WORDS, words):
+        in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
+        for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             if not _counts_nodes(text, match) and not is_no_count(text, match.start("v")):
                 by = match.groupdict().get("by")
                 (per_node if by or _is_per_node(text, match) else total).append(int(by) if by else number_of(match))
@@ -202,10 +203,6 @@ def _times(text: str) -> Iterator[re.Match[str]]:
                 yield match
         elif _TIMES_BEHIND.search(text, max(0, start - _TIMES_BEHIND_CHARS), start) or _TIMES_BEFORE.match(text, end):
             yield match
-
-
-def _in_words(words: str) -> Iterator[re.Match[str]]:
-    return matches_at(_IN_WORDS, words, places(_WORDS, words))
 
 
 def _counts_nodes(text: str, match: re.Match[str]) -> bool:

@@ -15,7 +15,7 @@ from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
 from distriage.gpus import gpu_model, gpu_places
 from distriage.nodes import count_nodes, speaks_of_several_nodes
 from distriage.recipe.lines import folded
-from distriage.recipe.normalize import MAX_INPUT_CHARS
+from distriage.recipe.normalize import shortened
 from distriage.scanning import first_at, places
 from distriage.versions import differ, torch_versions, versions_of_packages
 
@@ -57,10 +57,11 @@ _OS_STARTS = (
 class EnvironmentFacts:
     """What the report states; None where it states nothing.
 
-    Versions are strings as written, the first that is named; of a commit `commit HASH`, of RCCL `RCCL VERSION`.
-    `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the nodes have them
-    together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each". `ambiguous` names the facts of which the report names
-    several releases, such as one that works and one that fails: which is in use is not known then.
+    Versions are strings as written, the first that is not said to work; of a commit `commit HASH`, of RCCL
+    `RCCL VERSION`. `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the
+    nodes have them together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each". `ambiguous`
+    names the facts of which the report names several releases and does not say which one works: it is not known then
+    which one is in use.
     """
 
     framework: str | None = None
@@ -85,7 +86,7 @@ class EnvironmentFacts:
 
 
 def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
-    """Read the facts that a report states. Never raises; time is linear in the input, of which the first 200,000 characters are read.
+    """Read the facts that a report states. Never raises; time is linear in the input, of which what is `shortened` is read.
 
     Args:
         identifier: The report's id; of `owner/repo#12` the repository tells the framework where it is a framework's own.
@@ -97,7 +98,8 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     versions = {"framework_version": _own_versions(framework, text, words, packages["torch"]), **packages}
     nodes = count_nodes(text, words)
     named = gpu_places(words)
-    gpus, gpus_per_node = count_gpus(text, words, named)
+    gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named))
+    # Of several nodes without a number, the sum is not known.
     if gpus_per_node is not None and (nodes or not speaks_of_several_nodes(words)):
         gpus = max(gpus or 0, gpus_per_node * (nodes or 1))
     first = {fact: next(iter(found), None) for fact, found in versions.items()}
@@ -120,13 +122,13 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     )
 
 
-def find_versions(title: str, body: str) -> dict[str, str]:
+def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
     """`framework`, `framework_version` and `torch` as `find_facts` reads them, in an eighth of its time; what is not
     stated is absent.
     """
     text = _readable(title, body)
     words = folded(text)
-    framework = framework_of(title, text, words)
+    framework = framework_of(title, text, words, identifier)
     found = {
         "framework": framework,
         "framework_version": next(iter(_own_versions(framework, text, words)), None),
@@ -142,8 +144,7 @@ def _own_versions(framework: str | None, text: str, words: str, torch: Sequence[
 
 
 def _readable(title: str, body: str) -> str:
-    text = f"{title}\n{body}"[:MAX_INPUT_CHARS]
-    return "\n".join(line[:2000] for line in text.split("\n"))
+    return "\n".join(line[:2000] for line in shortened(f"{title}\n{body}").split("\n"))
 
 
 def _value(match: re.Match[str] | None) -> str | None:

@@ -7,11 +7,13 @@ Neural Networks through Representation Erasure").
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from distriage.classifier import Classifier
 from distriage.reading import ReadReport
+from distriage.recipe.normalize import shortened
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 
 MIN_WEIGHT = 0.2  # nats; less is noise
@@ -47,7 +49,8 @@ def explain(
     """
     found = {}
     lines = lines_of(known.input)
-    long = [line for line in map(_collapsed, known.report.body.split("\n")) if len(line) > MAX_ERROR_LINE_CHARS]
+    body = dict.fromkeys(map(_collapsed, shortened(known.report.body).split("\n")))
+    long = [line for line in body if len(line) > MAX_ERROR_LINE_CHARS]
     for axis, weights in occlusion(classifier, known.input, axes or classifier.bundle.manifest.axes).items():
         evidence = sorted(
             (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
@@ -91,7 +94,7 @@ def _places(text: str, whole: str) -> Iterator[int]:
 
 def _same(one: str, other: str) -> int:
     """With how many characters two texts begin alike."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return bisect_left(range(1, len(one) + 1), True, key=lambda end: not other.startswith(one[:end]))
 
 
 def lines_of(whole: ModelInput) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
 
 from distriage.bundle import Bundle
 from distriage.explain import Evidence
@@ -22,6 +21,8 @@ from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
     CAUSE,
     LEAST_CAUSE,
+    STAGE,
+    SYMPTOM,
     AxisVerdict,
     Candidate,
     Differential,
@@ -32,8 +33,6 @@ from distriage.verdict import (
     SimilarIssue,
     Verdict,
 )
-
-STAGE: Final = "stage"  # the axis that tells training from inference
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class Findings:
         if not applies or not (in_domain or thin):
             return []  # not about a failure that we could help with
         sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
-        sure += HANGS & {_likely(decisions).get("symptom")}  # whatever else it may be, it waits
+        sure += HANGS & {_likely(decisions).get(SYMPTOM)}  # whatever else it may be, it waits
         questions = missing_facts(
             self.known.facts,
             has_error=self._has_error(hangs=not HANGS.isdisjoint(sure)),
@@ -152,7 +151,7 @@ def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy, situation: Si
 def _differential(
     bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision], situation: Situation
 ) -> Differential | None:
-    cause, symptom = decisions.get(CAUSE), decisions.get("symptom")
+    cause, symptom = decisions.get(CAUSE), decisions.get(SYMPTOM)
     if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.reason in SILENCES:
         return None  # `right_among` was measured on reports that say enough
     sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from distriage.references import RENAMED
 from distriage.scanning import any_of, matches_at, places
 from distriage.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
 
@@ -39,7 +40,6 @@ FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we 
 PYTORCH = "PyTorch"
 _REPOSITORIES: Mapping[str, str] = {  # in lower case
     "deepspeedai/deepspeed": "DeepSpeed",
-    "microsoft/deepspeed": "DeepSpeed",
     "nvidia/megatron-lm": "Megatron-LM",
     "hpcaitech/colossalai": "Colossal-AI",
     "horovod/horovod": "Horovod",
@@ -58,6 +58,7 @@ _STARTS = tuple(
     word for word in FRAMEWORKS if not word.startswith(tuple(other for other in FRAMEWORKS if other != word))
 )
 _PARTS = frozenset({"PyTorch FSDP", "PyTorch DDP"})
+PYTORCH_AND_PARTS = _PARTS | {PYTORCH}
 _WRAPPERS = frozenset({"Accelerate", "Lightning", "TRL", "verl"})
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
@@ -95,7 +96,8 @@ def framework_of(title: str, text: str, words: str, identifier: str = "") -> str
         identifier: The report's id; the repository is known where it is `owner/repo#12`.
     """
     repository, is_issue, _ = identifier.partition("#")
-    own = _REPOSITORIES.get(repository.lower()) if is_issue else None
+    repository = repository.lower()
+    own = _REPOSITORIES.get(RENAMED.get(repository, repository)) if is_issue else None
     if own and own != PYTORCH:
         return own
     in_words: list[tuple[int, str]] = []

@@ -15,7 +15,7 @@ from distriage.counts import (
     number_of,
     numbers_at,
 )
-from distriage.gpus import AFTER, GPU_NAME
+from distriage.gpus import AFTER, GPU_NAME, GPU_NUMBER
 from distriage.scanning import any_of, first_at, matches_at, places
 
 # "2 compute nodes", "16 A800 nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and "8 GPU node" count GPUs.
@@ -23,10 +23,10 @@ _KIND = (
     r"(?:(?i:compute|worker|DGX|HGX)\s"
     rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s(?=[a-z]{{4,7}}s\b))?"
 )
-# Not those of "aarch-64 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
+# Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = re.compile(
-    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d){FIGURES})(?:-| (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w)"
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d){FIGURES})(?<!{GPU_NUMBER})(?:-| (?=[A-Za-z\d]){_KIND})"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w|=)"
 )
 _IN_WORDS = re.compile(rf"{WORD}{_KIND}(?:nodes?|machines?|servers?|hosts?){AFTER}")
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"

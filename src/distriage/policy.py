@@ -113,20 +113,20 @@ def _decide_axis(
         outcome = Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN
         return decision(outcome, f"below the configured {mode:.2f}", sure_family)
     threshold = calibration.thresholds[target].get(label)
-    if threshold is not None and probability >= max(threshold, floor):
-        at_least = max(threshold, floor)
+    needed = None if threshold is None else max(threshold, floor)
+    if needed is not None and probability >= needed:
         return decision(
             Outcome.APPLY,
-            f"at least {at_least:.2f}: from there on, at least {float(target):.0%} were right on held-out reports",
+            f"at least {needed:.2f}: from there on, at least {float(target):.0%} were right on held-out reports",
         )
     reason = (
-        f"{mode} needs {max(threshold, floor):.2f} for this label"
-        if threshold is not None
+        f"{mode} needs {needed:.2f} for this label"
+        if needed is not None
         else f"on held-out reports this label was never right often enough for {mode}"
     )
     suggestion = calibration.thresholds[SUGGESTION_PRECISION].get(label)
     if suggestion is not None and probability >= suggestion:
-        if probability > 0.5:
+        if probability > SUGGESTED_FROM:
             reason += "; still more likely right than not"
         return decision(Outcome.SUGGEST, reason, sure_family)
     return decision(Outcome.ABSTAIN, reason, sure_family)

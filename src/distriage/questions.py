@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distriage.environment import EnvironmentFacts
+from distriage.frameworks import PYTORCH_AND_PARTS
 from distriage.situation import ORDINARY, Platform, Situation
 
 
@@ -115,7 +116,7 @@ def missing_facts(
     needed: Iterable[str] = next((_NEEDED[label] for label in labels if label in _NEEDED), _ALWAYS)
     stated = facts.stated().keys() | situation.stated
     missing = [name for name in needed if name not in stated]
-    if facts.framework in {"PyTorch", "PyTorch FSDP", "PyTorch DDP"}:
+    if facts.framework in PYTORCH_AND_PARTS:  # its version is torch's
         missing = [name for name in missing if name != "framework_version"]
     if facts.rocm is not None:
         missing = [name for name in missing if name != "cuda"]

@@ -14,7 +14,7 @@ from distriage.environment import EnvironmentFacts, find_facts
 from distriage.errors import InputError
 from distriage.recipe.features import WORD
 from distriage.recipe.lines import frame_of, names_exception, names_failure, quotes_exception, without_prefixes
-from distriage.recipe.normalize import MAX_INPUT_CHARS
+from distriage.recipe.normalize import shortened
 from distriage.recipe.text import ModelInput, prepare
 from distriage.situation import Situation, situation_of
 from distriage.types import IssueReport
@@ -128,7 +128,7 @@ class ReadReport:
 
         `engine.py:366] ValueError: ...`, `shmutils.cc:72 NCCL WARN ... failed`. They are not in `input.errors`.
         """
-        lines = (line[:2000] for line in self.report.body[:MAX_INPUT_CHARS].split("\n") if ":" in line)
+        lines = (line[:2000] for line in shortened(self.report.body).split("\n") if ":" in line)
         framed = (rest for line in lines if frame_of(rest := without_prefixes(line)) is not None)
         return [line for line in framed if names_exception(line) or ("NCCL WARN" in line and names_failure(line))]
 

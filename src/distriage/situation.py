@@ -10,10 +10,10 @@ from typing import Final
 
 from distriage.environment import EnvironmentFacts
 from distriage.recipe.lines import folded
-from distriage.recipe.normalize import MAX_INPUT_CHARS
+from distriage.recipe.normalize import shortened
 from distriage.scanning import any_of
 
-_SERVERS = frozenset({"vLLM", "SGLang"})
+_SERVERS = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
 INFERENCE, TRAINING = "inference", "training-evaluation"  # stages of the packaged taxonomy
 
 
@@ -39,12 +39,12 @@ _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
-    Platform.ROCM: ("MI", "RADEON"),
+    Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
     Platform.TPU: ("TPU",),
     Platform.HPU: ("GAUDI",),
     Platform.XPU: ("MAX",),
-    Platform.MACOS: ("APPLE",),
+    Platform.MACOS: ("APPLE", *(f"M{generation} " for generation in range(1, 6))),
 }
 # Facts under names of their own, and on which platform.
 _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
@@ -90,14 +90,14 @@ ORDINARY: Final = Situation()
 
 
 def situation_of(facts: EnvironmentFacts, title: str, body: str) -> Situation:
-    """What a report's facts and words say. Never raises; linear in the first 200,000 characters.
+    """What a report's facts and words say. Never raises; linear in the input.
 
     A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
     """
-    words = folded(f"{title}\n{body}"[:MAX_INPUT_CHARS])
+    words = folded(shortened(f"{title}\n{body}"))
     platform = _platform(facts, words)
-    named = [name for name, (pattern, _) in _WITHOUT_TORCH.items() if "torch" not in words and pattern.search(words)]
-    library = named[0] if named else None
+    libraries = (name for name, (pattern, _) in _WITHOUT_TORCH.items() if pattern.search(words))
+    library = None if "torch" in words else next(libraries, None)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     if library is not None and _WITHOUT_TORCH[library][1].search(words):
         stated.add("torch")
@@ -116,6 +116,6 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
         for platform, names in _WORDS.items():
             if any_of(names, words):
                 return platform
-    if system.startswith("windows"):
+    if system.startswith("windows") and "wsl" not in words:
         return Platform.WINDOWS
     return Platform.MACOS if system.startswith("mac") and not nvidia else Platform.NVIDIA

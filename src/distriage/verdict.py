@@ -17,6 +17,8 @@ from distriage.types import Mode, Outcome
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
 CAUSE: Final = "cause"  # the axis of the differential diagnosis
+STAGE: Final = "stage"  # the axis that tells training from inference
+SYMPTOM: Final = "symptom"
 LEAST_CAUSE: Final = 0.03  # probability below which a cause is not worth a check
 
 # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
@@ -170,7 +172,7 @@ class Verdict(_Model):
 
     @property
     def silence(self) -> str:
-        """Why only the kind is answered, one sentence; empty: all axes are."""
+        """Why a report that may be of another field gets no label but its kind, in one sentence; else empty."""
         if self.in_domain:
             return ""
         return f"{(TOO_THIN if self.is_thin else OUT_OF_DOMAIN).capitalize()}."

@@ -61,8 +61,9 @@ _WORKS_BEHIND = re.compile(
     r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)",
     re.I,
 )
+# Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works?|worked|fine|ok)\s(?:fine\s|well\s)?(?:with|on|in|under)\s\Z",
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok)\s(?:fine\s|well\s)?(?:with|on|in|under)\s\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 30  # at most
@@ -123,8 +124,8 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> l
             continue
         found.append((version, _works(text, match.start(), match.end())))
         other = _OTHER_VERSION.match(text, match.end())
-        if other and other["v"].partition(".")[0] == version.partition(".")[0]:
-            found.append((_written(other), _works(text, other.start("v"), other.end())))
+        if other and other["v"].partition(".")[0] == version.partition(".")[0] and (written := _written(other)):
+            found.append((written, _works(text, other.start("v"), other.end())))
     versions = [version for version, _ in found]
     working = {version for version, works in found if works}
     return [version for version in versions if version not in working] or versions
@@ -148,7 +149,7 @@ def _written(match: re.Match[str]) -> str:
     parts = match.groupdict()
     if tag := parts.get("tag"):
         return f"{tag[:2]}.{tag[2]}"
-    if checkout := _UNTAGGED.match(match.string, match.start("v")):
+    if parts["v"] and (checkout := _UNTAGGED.match(match.string, match.start("v"))):
         return f"commit {checkout['commit']}" if checkout["commit"] else ""
     version = (parts["v"] or parts["wheel"]).rstrip(".,")
     return f"RCCL {version}" if parts.get("rccl") else version

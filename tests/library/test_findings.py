@@ -145,3 +145,8 @@ definition = "The fan is full of it."
 id = "age"
 definition = "It is old."
 """
+
+
+def test_an_error_at_the_end_of_a_long_log_is_found() -> None:
+    body = "step 1 done\n" * 20_000 + "ERROR 01-09 03:11:18 engine.py:366] ValueError: No room for a cache block"
+    assert len(read(IssueReport("It stops", body)).framed_errors()) == 1

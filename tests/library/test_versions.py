@@ -57,6 +57,7 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
     [
         ("vllm-project/vllm#12", "Ray 2.9 and Ray again, vllm 0.8.5", "vLLM", "0.8.5"),
         ("Microsoft/DeepSpeed#12", "It hangs with accelerate 0.33", "DeepSpeed", None),
+        ("uber/horovod#12", "It hangs with ray 2.9", "Horovod", None),
         ("deepspeedai/DeepSpeed#12", "accelerate 0.33, deepspeed 0.14.2", "DeepSpeed", "0.14.2"),
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs with torch 2.6.0", "PyTorch", "2.6.0"),
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs, and FSDP with torch 2.6.0", "PyTorch FSDP", None),
@@ -121,6 +122,10 @@ def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
         ("torch 2.7.0 正常，torch 2.8.0 卡住", "torch", "2.8.0"),
         ("torch 2.7.0 works only on one GPU, torch 2.8.0 not at all", "torch", "2.7.0"),
         ("torch 2.7.0 works on one GPU", "torch", "2.7.0"),
+        ("I can't get it to work with torch 2.4.0. Tried torch 2.3.1 too", "torch", "2.4.0"),
+        ("It doesn’t work with torch 2.4.0, nor with 2.3.1", "torch", "2.4.0"),
+        ("vLLM 0.8.5 works, but 0.1.dev7393 hangs", "framework_version", "0.8.5"),
+        ("0.1.dev7393+gb1c1fe3 fails with torch+rocm6.2", "rocm", "6.2"),
         ("A100x8", "gpu_model", "A100"),
         ("sliding windows", "os", None),
         ("larger windows of 4096", "os", None),

@@ -44,8 +44,8 @@ def normalize(text: str) -> str:
 
     Idempotent, never raises, linear in the length of the input; the result has at most `MAX_INPUT_CHARS` characters.
     """
-    text = _cut(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
-    text = _cut(_compose(text))  # some characters are threefold after it
+    text = shortened(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
+    text = shortened(_compose(text))  # some characters are threefold after it
     for _ in range(4):
         before = text
         text = _normalize_once(text)
@@ -55,7 +55,8 @@ def normalize(text: str) -> str:
     return _normalize_once(_SPECIAL.sub(" ", text))
 
 
-def _cut(text: str) -> str:
+def shortened(text: str) -> str:
+    """What is read of a text: all, or of a long one its beginning and its end, at most `MAX_INPUT_CHARS` characters."""
     if len(text) <= MAX_INPUT_CHARS:
         return text
     return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # a long log's middle matters least

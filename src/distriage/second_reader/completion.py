@@ -19,6 +19,8 @@ from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (
     CAUSE,
     LEAST_CAUSE,
+    STAGE,
+    SYMPTOM,
     AxisVerdict,
     Candidate,
     Differential,
@@ -82,7 +84,7 @@ def complete(
         # The check of a cause that is not sure is in the differential diagnosis, as in the first verdict.
         if said.outcome is Outcome.APPLY or (said.outcome is Outcome.SUGGEST and axis != CAUSE)
     }
-    situation = situation.at(likely.get("stage"))
+    situation = situation.at(likely.get(STAGE))
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
@@ -177,7 +179,7 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
 
 def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation) -> Differential | None:
     """The causes as both readers rank them; how often the right one is among these was not measured."""
-    cause, symptom = axes.get(CAUSE), axes.get("symptom")
+    cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
     if cause is None or cause.outcome in {Outcome.APPLY, Outcome.NOT_APPLICABLE}:
         return None
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None

@@ -86,7 +86,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
             annotation.framework,
             (annotation.created or "")[:10],
             {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None},
-            release_of(annotation.framework, find_versions(*written.get(annotation.id, ("", "")))),
+            release_of(annotation.framework, find_versions(*written.get(annotation.id, ("", "")), annotation.id)),
         )
         for _, annotation in annotations
         if annotation.origin not in {"generated", *PARTIAL} and split in {None, annotation.split}
