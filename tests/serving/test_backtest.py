@@ -229,7 +229,7 @@ def test_issues_that_the_model_was_trained_on_are_left_out(
         "--output",
         output,
     )
-    assert done.out.startswith("left out: 1 issues that the model was trained on\nsymptom: labels 4 of 5 issues")
+    assert done.out.startswith("left out, because the model was trained on them: 1\nsymptom: labels 4 of 5 issues")
     assert "Left out, because the model was trained on them: 1." in Page(output.read_text(encoding="utf-8")).text
 
 

@@ -83,8 +83,20 @@ def test_only_what_distriage_set_is_taken_off() -> None:
 
 
 def test_an_issue_that_is_ignored_gets_no_own_labels() -> None:
-    before = make_plan(make_verdict(), state(author_is_bot=True), resolve(config(), default_taxonomy()))
-    assert planned(True, before) == before and before.left_out == (LeftOut("issue", "a bot wrote it"),)
+    own = [OwnLabel(label="docs", probability=0.9, applied=True)]
+    known = state(author_is_bot=True, repository_labels=frozenset({"docs"}))
+    verdict = make_verdict().model_copy(update={"own": own})
+    made = make_plan(verdict, known, resolve(config(), default_taxonomy()))
+    assert made.labels == () and made.left_out == (LeftOut("issue", "a bot wrote it"),)
+
+
+def test_the_comment_names_own_labels_at_once() -> None:
+    own = [OwnLabel(label="docs", probability=0.9, applied=True)]
+    verdict = make_verdict().model_copy(update={"own": own})
+    known = state(repository_labels=frozenset({"docs"}))
+    settings = config("axes: {symptom: false}\ncomment: 'Labels: {{ labels }}'")
+    made = make_plan(verdict, known, resolve(settings, default_taxonomy())).comment
+    assert made is not None and made.body.endswith("Labels: `docs`")
 
 
 def test_a_label_of_any_name_that_was_taken_off_holds_back_no_own_labels() -> None:

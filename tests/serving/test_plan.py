@@ -47,6 +47,14 @@ def test_a_person_s_decision_replaces_our_label_and_nobody_else_s() -> None:
     assert ours in plan(decided={"symptom": "runtime-hang"}, removed=frozenset({ours})).labels  # the decision is newer
 
 
+def test_a_kind_that_a_person_decided_takes_the_labels_of_a_bug_along() -> None:
+    ours = frozenset({"symptom: runtime-hang"})
+    made = plan(decided={"kind": "question"}, labels=ours, labels_by_us=ours)
+    assert made.take_off == ("symptom: runtime-hang",) and not any("hang" in name for name in made.labels)
+    assert why(made, "symptom") == "a person decided that it does not apply"
+    assert plan(decided={"kind": "question"}, labels=ours).take_off == ()  # somebody else set it
+
+
 def test_a_decision_that_no_longer_holds_takes_its_label_along() -> None:
     was = frozenset({"symptom: device-out-of-memory"})
     withdrawn = {"symptom": frozenset({"device-out-of-memory"})}

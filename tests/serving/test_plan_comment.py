@@ -70,13 +70,31 @@ def test_a_comment_that_has_nothing_left_to_say_is_taken_back() -> None:
     assert gone is not None and gone.replaces == 5 and "no longer holds" in gone.body
 
 
+def test_a_comment_is_taken_back_where_the_report_turns_out_foreign_or_nothing_is_sure_any_more() -> None:
+    first = plan(make_verdict(), "comment: true").comment
+    assert first is not None
+    own = OwnComment(5, first.digest)
+    foreign = make_verdict().model_copy(update={"in_domain": False})
+    for verdict in (foreign, make_verdict(**NOTHING_SURE)):
+        gone = plan(verdict, "comment: true\nask-for-environment: true", own_comment=own).comment
+        assert gone is not None and "no longer holds" in gone.body
+
+
+def test_the_comment_does_not_state_what_a_person_rejected() -> None:
+    first = plan(make_verdict(), "comment: true").comment
+    assert first is not None and "Symptom: `runtime-hang`" in first.body
+    said = plan(make_verdict(), "comment: true", decided={"symptom": "setup-hang"}).comment
+    assert said is not None and "Symptom" not in said.body and "Stage" in said.body
+    assert plan(make_verdict(), "comment: true", decided={"kind": "question"}).comment is None
+
+
 def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_reported() -> None:
     page = "https://github.com/acme/train/issues/7"
     problem = KnownProblem(problem="Train 1 needs `torch` 2.", remedy="Upgrade.", source=page)
     verdict = make_verdict(**NOTHING_SURE).model_copy(update={"known_problems": [problem]})
     made = plan(verdict, "comment: true").comment
     shown = "- Train 1 needs `torch` 2. Upgrade. ([source](https://redirect.github.com/acme/train/issues/7))"
-    assert made is not None and made.body.endswith(f"this is known:\n\n{shown}")
+    assert made is not None and made.body.endswith(f"of the versions in this report:\n\n{shown}")
     assert plan(verdict, "comment: 'Known: {{ questions }}'").comment is None  # it was not asked for
     assert shown in summary_of(plan(verdict), verdict, state(), TAXONOMY)
 

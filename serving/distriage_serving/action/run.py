@@ -33,7 +33,6 @@ from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConf
 from distriage_serving.planning.judging import doubt, judge, required
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.names import resolve
-from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 
@@ -125,7 +124,7 @@ def _run(inputs: Inputs) -> list[str]:
         verdict = verdict.model_copy(update={"duplicates": same})
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
-    plan = with_own_labels(make_plan(verdict, issue.state, names), verdict, issue.state, names)
+    plan = make_plan(verdict, issue.state, names)
     done = Execution()
     failure: DistriageError | None = None
     try:

@@ -22,7 +22,6 @@ from distriage_serving.past.keeping import keep_issue
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
-from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.second_reading import TwoReaders, is_awaited
@@ -90,7 +89,7 @@ def triage(
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
-        plan = with_own_labels(make_plan(verdict, state, names), verdict, state, names)
+        plan = make_plan(verdict, state, names)
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))

@@ -57,7 +57,7 @@ def backtest(
         client = Client(token_of_environment(), max_wait_s=math.inf)
         result = run(client, Classifier(model), repository, options, console)
         if result.replay.trained_on:
-            typer.echo(f"left out: {result.replay.trained_on} issues that the model was trained on")
+            typer.echo(f"left out, because the model was trained on them: {result.replay.trained_on}")
         for axis in result.axes:
             tally = measure(axis, result.replay.items).modes[Mode.BALANCED]
             right = (

@@ -14,8 +14,8 @@ from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState, LeftOut, PlannedComment
 
 _ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
-_ASK_MORE: Final = "So far this says too little for anybody to know what is wrong. Please add to the description:"
-_KNOWN: Final = "Of the versions that it names, this is known:"
+_ASK_MORE: Final = "This report says too little to tell what is wrong. Please add to the description:"
+_KNOWN: Final = "Known problems of the versions in this report:"
 _SAME: Final = "This may have been reported before. It reads like:"
 _ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank you."
 _NO_MORE: Final = "What stood here no longer holds."
@@ -32,15 +32,13 @@ def plan_comment(
     Returns:
         None: there is nothing to say.
     """
-    if not verdict.in_domain and not verdict.is_thin:
-        return None
-    text = _text(verdict, names, ours)
+    text = _text(verdict, state, names, ours) if verdict.in_domain or verdict.is_thin else ""
     own, config = state.own_comment, names.config
     if not text and own is not None:
-        if config.ask_for_environment:
-            text = _ANSWERED  # what was asked for is there by now
-        elif config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):
+        if config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):
             text = _NO_MORE
+        elif config.ask_for_environment:
+            text = _ANSWERED  # nothing but questions stood there, and what they asked for is there by now
     if not text:
         return None
     if state.locked or not state.is_open:
@@ -57,7 +55,7 @@ def plan_comment(
     return PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None)
 
 
-def _text(verdict: Verdict, names: Names, ours: Collection[str]) -> str:
+def _text(verdict: Verdict, state: IssueState, names: Names, ours: Collection[str]) -> str:
     """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
     config = names.config
     asked = (
@@ -72,7 +70,10 @@ def _text(verdict: Verdict, names: Names, ours: Collection[str]) -> str:
         "axes": "\n".join(
             f"- {names.axes[axis_id].title}: {markdown.code(said.label)} ({said.probability:.0%})"
             for axis_id, said in verdict.axes.items()
-            if said.outcome == "apply" and config.axis(axis_id) is not None
+            if said.outcome == "apply"
+            and config.axis(axis_id) is not None
+            and axis_id not in state.decided
+            and not names.is_ruled_out(axis_id, state.decided)
         ),
         "checks": markdown.checklist(verdict.checks),
         "duplicates": same,

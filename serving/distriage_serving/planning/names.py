@@ -84,6 +84,11 @@ class Names:
         """The axes that are labelled here."""
         return (axis for axis in self.axes.values() if axis.enabled)
 
+    def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
+        """Whether people gave the axis that this one requires another label than it needs."""
+        requires = self.taxonomy.axes[axis].requires
+        return requires is not None and decided.get(requires[0]) not in {None, requires[1]}
+
     def describe(self) -> Iterator[str]:
         """A line for each axis: how many labels the repository may get."""
         for axis in self.labelled():

@@ -16,9 +16,7 @@ from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 
 def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Names) -> Plan:
-    """Add the own labels that reach their thresholds, unless the issue is left alone or a person says otherwise."""
-    if plan.ignored is not None:
-        return plan
+    """Add the own labels that reach their thresholds, unless a person says otherwise."""
     there = {name.casefold() for name in (*plan.labels, *state.labels)}
     known = {name.casefold() for name in state.repository_labels}
     removed = {name.casefold() for name in state.removed}

@@ -14,7 +14,7 @@ none and nobody else ever touched it. There is at most one comment.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -23,6 +23,7 @@ from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
 from distriage_serving.planning.configuration import IgnoreConfig
 from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
+from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
@@ -35,30 +36,27 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
     Args:
         verdict: What is said of the report; see `judging.judge`.
     """
-    planner = _Planner(verdict, state, names)
-    comment = None
     ignored = _why_ignored(state, names.config.ignore)
-    if ignored is None:
-        planner.plan_labels()
-        ours = {*planner.labels, *state.labels_by_us} - set(planner.take_off)
-        found = plan_comment(verdict, state, names, ours)
-        if isinstance(found, LeftOut):
-            planner.left_out.append(found)
-        else:
-            comment = found
-    else:
-        planner.leave("issue", ignored)
-    return Plan(
+    if ignored is not None:
+        left_out = (LeftOut("issue", ignored),)
+        return Plan(state.issue, left_out=left_out, ignored=ignored, dry_run=names.config.dry_run)
+    planner = _Planner(verdict, state, names)
+    planner.plan_labels()
+    plan = Plan(
         issue=state.issue,
         labels=tuple(planner.labels),
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
         issue_type=planner.issue_type,
-        comment=comment,
         left_out=tuple(planner.left_out),
-        ignored=ignored,
         dry_run=names.config.dry_run,
     )
+    plan = with_own_labels(plan, verdict, state, names)
+    ours = {*plan.labels, *state.labels_by_us} - set(plan.take_off)
+    comment = plan_comment(verdict, state, names, ours)
+    if isinstance(comment, LeftOut):
+        return replace(plan, left_out=(*plan.left_out, comment))
+    return replace(plan, comment=comment)
 
 
 def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
@@ -112,6 +110,10 @@ class _Planner:
                 continue
             unsure = unsure or (axis.id not in self.state.decided and said.outcome in _UNSURE)
             has_label = has_label or not _folded(self.state.labels).isdisjoint(axis.folded)
+            if self.names.is_ruled_out(axis.id, self.state.decided):
+                self.take_off.extend(sorted(self._ours(axis.folded)))
+                self.leave(axis.id, "a person decided that it does not apply")
+                continue
             before = len(self.labels)
             self._plan_axis(axis, said)
             self._plan_type(axis, said)
@@ -206,7 +208,11 @@ class _Planner:
                     if label in axis.labels and (said.outcome, said.label) != ("apply", label)
                 ]
             )
-        return frozenset(label for label in self.state.labels & self.state.labels_by_us if label.casefold() in wrong)
+        return self._ours(wrong)
+
+    def _ours(self, names: Collection[str]) -> frozenset[str]:
+        """Of some names, case-folded, the labels on the issue that Distriage set."""
+        return frozenset(label for label in self.state.labels & self.state.labels_by_us if label.casefold() in names)
 
     def _plan_decided(self, axis: AxisNames, decided: str | None) -> None:
         label = axis.labels.get(decided) if decided is not None else None
