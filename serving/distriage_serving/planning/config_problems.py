@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
 from distriage.errors import ConfigError
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.validation import suggestion
+from distriage.validation import known_keys, suggestion
 from distriage_serving.planning.configuration import (
     MAX_NAME_CHARS,
     PLACEHOLDER,
@@ -76,7 +76,7 @@ def structure_problems(error: ValidationError, document: Document, file: str) ->
         loc = item["loc"]
         name = ".".join(map(str, loc))
         if item["type"] == "extra_forbidden":
-            message = f"unknown key `{name}`; {suggestion(str(loc[-1]), _known_keys(loc[:-1]), '`')}"
+            message = f"unknown key `{name}`; {suggestion(str(loc[-1]), known_keys(RepositoryConfig, loc[:-1]), '`')}"
         elif not loc:
             message = f"expected a table of settings, found {_kind(document.value)}"
         else:
@@ -112,32 +112,6 @@ def _kind(value: object) -> str:
         case None:
             return "nothing"
     return f"{value!r:.60}"
-
-
-def _known_keys(loc: tuple[str | int, ...]) -> list[str]:
-    model: type[BaseModel] = RepositoryConfig
-    steps = iter(loc)
-    for step in steps:
-        inner, is_table = _inner_model(
-            next(field.annotation for field in model.model_fields.values() if field.alias == step)
-        )
-        if inner is None:
-            return []
-        model = inner
-        if is_table:
-            next(steps, None)
-    return [field.alias or "" for field in model.model_fields.values()]
-
-
-def _inner_model(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The model inside an annotation, and whether it is the value of a table with free keys."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation, False
-    for argument in get_args(annotation):
-        model, _ = _inner_model(argument)
-        if model is not None:
-            return model, get_origin(annotation) is dict
-    return None, False
 
 
 # ---------------------------------------------------------------- what it says
