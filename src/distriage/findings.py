@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 
 from distriage.bundle import Bundle
 from distriage.explain import Evidence
-from distriage.known_bad import known_bad
+from distriage.facts.known_bad import known_bad
+from distriage.facts.situation import Situation
 from distriage.own.answer import OwnLabel
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import SILENCES, decide
@@ -15,7 +16,6 @@ from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
 from distriage.recipe.lines import names_exception
 from distriage.similar import Neighbour
-from distriage.situation import Situation
 from distriage.taxonomy import Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (

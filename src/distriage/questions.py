@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from distriage.environment import EnvironmentFacts
-from distriage.frameworks import PYTORCH_AND_PARTS
-from distriage.situation import ORDINARY, Platform, Situation
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.frameworks import PYTORCH_AND_PARTS
+from distriage.facts.situation import ORDINARY, Platform, Situation
 
 
 @dataclass(frozen=True, slots=True)

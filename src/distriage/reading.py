@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from distriage.environment import EnvironmentFacts, find_facts
 from distriage.errors import InputError
+from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
 from distriage.recipe.lines import frame_of, names_exception, names_failure, quotes_exception, without_prefixes
 from distriage.recipe.normalize import shortened
 from distriage.recipe.text import ModelInput, prepare
-from distriage.situation import Situation, situation_of
 from distriage.types import IssueReport
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body

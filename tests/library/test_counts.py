@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from distriage.environment import find_facts
+from distriage.facts.environment import find_facts
 
 
 def test_the_largest_count_is_taken() -> None:

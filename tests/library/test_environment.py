@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.environment import EnvironmentFacts, find_facts
+from distriage.facts.environment import EnvironmentFacts, find_facts
 from distriage.recipe.lines import folded
 
 COLLECT_ENV = """Collecting environment information...

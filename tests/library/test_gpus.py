@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.environment import find_facts
+from distriage.facts.environment import find_facts
 
 
 @pytest.mark.parametrize(

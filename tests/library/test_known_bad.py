@@ -7,9 +7,9 @@ from packaging.specifiers import SpecifierSet
 from pydantic import ValidationError
 
 from distriage.classifier import Classifier
-from distriage.environment import EnvironmentFacts, find_facts
-from distriage.frameworks import FRAMEWORKS
-from distriage.known_bad import Combination, combinations, known_bad
+from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.frameworks import FRAMEWORKS
+from distriage.facts.known_bad import Combination, combinations, known_bad
 from distriage.types import IssueReport, Mode
 
 EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])

@@ -6,8 +6,8 @@ from importlib import resources
 
 import pytest
 
+from distriage.facts.situation import Platform, Situation
 from distriage.playbooks import AXES, MAX_CHECKS, Playbook, _tables, checks_for, commands_of, playbook_of
-from distriage.situation import Platform, Situation
 from distriage.taxonomy import default_taxonomy
 
 TAXONOMY = default_taxonomy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.environment import EnvironmentFacts, find_facts, find_versions
+from distriage.facts.environment import EnvironmentFacts, find_facts, find_versions
 from distriage.questions import missing_facts
 from distriage.taxonomy import default_taxonomy
 

@@ -44,7 +44,7 @@ def test_the_wheel_built_from_the_source_holds_model_taxonomy_and_playbooks(dist
     model = (REPOSITORY / "models" / "DEFAULT").read_text(encoding="utf-8").strip()
     assert {
         "distriage/taxonomy.toml",
-        "distriage/known_bad.toml",
+        "distriage/facts/known_bad.toml",
         "distriage/playbooks/symptom.toml",
         f"distriage/models/{model}/model.onnx",
         "distriage_serving/queue/templates/issue.html",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from distriage.facts.situation import Platform, Situation
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import PERHAPS_OUT_OF_DOMAIN
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
-from distriage.situation import Platform, Situation
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Mode, Prediction
 from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict

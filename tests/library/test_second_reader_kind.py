@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from distriage.errors import ConfigError
+from distriage.facts.situation import ORDINARY
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, load_calibration
 from distriage.second_reader.completion import complete
 from distriage.second_reader.reader import question
-from distriage.situation import ORDINARY
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Prediction
 from distriage.verdict import Candidate, Differential, Verdict

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from distriage.environment import find_facts
+from distriage.facts.environment import find_facts
+from distriage.facts.situation import Platform, Situation
 from distriage.playbooks import AXES, check_for, checks_for
 from distriage.questions import missing_facts
 from distriage.reading import read
-from distriage.situation import Platform, Situation
 from distriage.taxonomy import default_taxonomy
 from distriage.types import IssueReport
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distriage.bundle import Bundle
-from distriage.environment import find_facts
+from distriage.facts.environment import find_facts
 from distriage.findings import Findings
 from distriage.reading import read
 from distriage.recipe.boilerplate import is_environment_line, is_template_line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.environment import find_facts
-from distriage.frameworks import FRAMEWORKS
+from distriage.facts.environment import find_facts
+from distriage.facts.frameworks import FRAMEWORKS
 from distriage.reading import read
 from distriage.types import IssueReport
 

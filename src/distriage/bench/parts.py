@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from distriage.bench.inputs import milliseconds, summary
 from distriage.classifier import Classifier
-from distriage.environment import find_facts
+from distriage.facts.environment import find_facts
 from distriage.findings import Findings
 from distriage.graph import open_session
 from distriage.reading import read

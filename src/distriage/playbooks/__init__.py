@@ -15,8 +15,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.playbooks.wording import worded
-from distriage.situation import ORDINARY, Platform, Situation
 from distriage.taxonomy import Taxonomy, default_taxonomy
 
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from distriage.situation import Platform, Situation
+from distriage.facts.situation import Platform, Situation
 
 
 def worded(text: str, situation: Situation) -> str | None:

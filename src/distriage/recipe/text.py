@@ -5,7 +5,7 @@ The encoder sees a few hundred tokens, while a report may hold megabytes of log.
 1. puts Chinese words of the field into English (`chinese.py`) and normalizes: HTML comments, tags, badges, control
    characters, long hashes and addresses go (`normalize.py`);
 2. sorts lines into prose, code, log, environment and template, and drops the last two (`lines.py`, `boilerplate.py`;
-   `environment.py` reads the facts in them);
+   `distriage.facts` reads what they state);
 3. folds logs: repeated lines, ranks and timestamps collapse, a traceback keeps its last frames (`folding.py`);
 4. puts the decisive error lines right behind the title, before the prose, so that truncation takes the least useful end.
 

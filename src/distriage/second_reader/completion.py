@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from distriage.facts.situation import ORDINARY, Situation
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
-from distriage.situation import ORDINARY, Situation
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (

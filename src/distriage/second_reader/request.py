@@ -18,9 +18,9 @@ from importlib import resources
 from itertools import accumulate
 from typing import Any, Final
 
+from distriage.facts.situation import ORDINARY, Situation
 from distriage.second_reader.masking import mask
 from distriage.similar import Neighbour
-from distriage.situation import ORDINARY, Situation
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Outcome, Prediction
 from distriage.verdict import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from distriage.scanning import matches_at, places
+from distriage.facts.scanning import matches_at, places
 
 # Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"

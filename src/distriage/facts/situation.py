@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from distriage.environment import EnvironmentFacts
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.scanning import any_of
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
-from distriage.scanning import any_of
 
 _SERVERS = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
 INFERENCE, TRAINING = "inference", "training-evaluation"  # stages of the packaged taxonomy

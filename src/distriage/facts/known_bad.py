@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from distriage.environment import EnvironmentFacts
-from distriage.scanning import any_of
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.scanning import any_of
 from distriage.types import IssueReport
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def known_bad(facts: EnvironmentFacts, report: IssueReport) -> list[Combination]
 def combinations() -> Sequence[Combination]:
     """The packaged list."""
     data: Mapping[str, list[object]] = tomllib.loads(
-        resources.files("distriage").joinpath("known_bad.toml").read_text(encoding="utf-8")
+        resources.files("distriage.facts").joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
     return [Combination.model_validate(entry) for entry in data["combination"]]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from distriage.gpus import AFTER, CARD_NUMBERS, GPU_NAME, GPU_NUMBER
-from distriage.scanning import any_of, first_at, matches_at, places
+from distriage.facts.gpus import AFTER, CARD_NUMBERS, GPU_NAME, GPU_NUMBER
+from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from distriage.counts import count_gpus
-from distriage.frameworks import PYTORCH, framework_of, versions_of_framework
-from distriage.gpus import gpu_model, gpu_places
-from distriage.nodes import count_nodes, speaks_of_several_nodes
+from distriage.facts.counts import count_gpus
+from distriage.facts.frameworks import PYTORCH, framework_of, versions_of_framework
+from distriage.facts.gpus import gpu_model, gpu_places
+from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
+from distriage.facts.scanning import first_at, places
+from distriage.facts.versions import differ, torch_versions, versions_of_packages
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
-from distriage.scanning import first_at, places
-from distriage.versions import differ, torch_versions, versions_of_packages
 
 # Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(

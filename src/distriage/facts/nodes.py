@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distriage.counts import (
+from distriage.facts.counts import (
     FIGURES,
     MPI_LAUNCHERS,
     NUMBER_WORDS,
@@ -15,8 +15,8 @@ from distriage.counts import (
     number_of,
     numbers_at,
 )
-from distriage.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.scanning import any_of, first_at, matches_at, places
+from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
+from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # "2 compute nodes", "16 A800 nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and "8 GPU node" count GPUs.
 _KIND = (
