@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -10,7 +10,9 @@ import httpx
 import pytest
 
 from distriage.classifier import Classifier
+from distriage.references import IssueReference
 from distriage_serving.administrators import make_entry
+from distriage_serving.queue.decisions import Decision, Decisions
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile
 from distriage_serving.store import Review
 
@@ -117,6 +119,37 @@ def test_of_two_people_who_decide_at_once_one_does(site: Queue, ann: httpx.Clien
         with ThreadPoolExecutor() as pool:
             sent = [pool.submit(send, client, data=each) for client, each in zip((ann, bob), data, strict=True)]
             assert sorted(answer.result().status_code for answer in sent) == [303, 409]
+
+
+def reclassify(site: Queue) -> None:
+    for number in (7, 8):
+        site.add(number, f"exhausted timeout marker{number}")
+
+
+def remove(site: Queue) -> None:
+    for number in (7, 8):
+        site.store.set_state(IssueReference("owner/repo", number), "deleted", 1.0)
+    site.store.purge(-1e9)
+    assert site.store.get_issue("owner/repo", 7) is None
+
+
+@pytest.mark.parametrize("happens", [reclassify, remove])
+def test_a_verdict_that_comes_while_a_form_is_read_is_not_the_one_decided_on(
+    site: Queue, bob: httpx.Client, monkeypatch: pytest.MonkeyPatch, happens: Callable[[Queue], None]
+) -> None:
+    reclassify(site)
+    decide = Decisions.decide
+
+    def decide_late(decisions: Decisions, made: Sequence[Decision]) -> list[Decision]:
+        happens(site)
+        return decide(decisions, made)
+
+    box, fields = keys(bob, 8), {**opened(bob, 7), "action": "accept"}
+    monkeypatch.setattr(Decisions, "decide", decide_late)
+    refused = bob.post("/queue/owner/repo/7", data={**fields, "axis.symptom": "oom"})
+    assert refused.status_code == 409 and "classified anew meanwhile" in refused.text
+    assert bob.post("/queue/bulk", data={**fields, "issue": box}).headers["location"] == "/queue?left=1"
+    assert site.standing(7) == site.standing(8) == {}
 
 
 def test_hostile_names_and_states_are_shown_or_refused(site: Queue, bob: httpx.Client) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fastapi import APIRouter
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -18,7 +20,7 @@ from distriage_serving.queue.decisions import (
     read_choices,
     read_target,
 )
-from distriage_serving.queue.history import NOBODY, meanwhile, standing_of
+from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.login.sessions import Fields, read_form
 from distriage_serving.queue.notices import NOTHING_UNDONE
@@ -27,6 +29,8 @@ from distriage_serving.queue.visit import Visit
 from distriage_serving.store import StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
+
+_ANEW: Final = "The issue was classified anew meanwhile."
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 
@@ -90,7 +94,7 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     stored = visit.decisions.current(target)
     again = issue_href(repository, number, query)
     if stored is None:
-        raise StaleError("The issue was classified anew meanwhile.", again)
+        raise StaleError(_ANEW, again)
     action = fields.get("action", [""])[0]
     if action == "accept":
         standing = standing_of(visit.store.reviews(issue=IssueReference(repository, number)))
@@ -106,6 +110,8 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
     if visit.decisions.decide([Decision(target, stored, choices)]):
         reviews = visit.store.reviews(issue=IssueReference(repository, number), undone=True)
+        if decided_so_far(reviews) == target.decided:
+            raise StaleError(_ANEW, again)
         seen_review = read_number(target.decided.partition(".")[0]) or 0
         raise StaleError(meanwhile(reviews, seen_review, visit.taxonomy, visit.session.who), again)
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))

@@ -188,7 +188,8 @@ class Decisions:
         A transaction holds `PIECE` issues, so that deliveries get in between.
 
         Returns:
-            Those that were not stored: since the person's page was made, somebody decided about the issue.
+            Those that were not stored: since the person's page was made, somebody decided about the issue, or it was
+            classified anew, or is gone.
         """
         now = self._store.clock()
         left: list[Decision] = []
@@ -198,10 +199,11 @@ class Decisions:
                 rows: list[Review] = []
                 for decision in piece:
                     stored = decision.stored
-                    self._store.get_issue(stored.repository, stored.number, lock=True)
+                    issue = self._store.get_issue(stored.repository, stored.number, lock=True)
                     reviews = self._store.reviews(issue=IssueReference(stored.repository, stored.number), undone=True)
                     new = self._unsaid(self._reviews(decision, now), reviews)
-                    if new and decision.target.decided != decided_so_far(reviews):
+                    same = issue is not None and issue.verdict_id == stored.id
+                    if new and not (same and decision.target.decided == decided_so_far(reviews)):
                         left.append(decision)
                     else:
                         rows += new
