@@ -155,6 +155,8 @@ def test_a_verdict_that_comes_while_a_form_is_read_is_not_the_one_decided_on(
 def test_hostile_names_and_states_are_shown_or_refused(site: Queue, bob: httpx.Client) -> None:
     site.add(6, "exhausted timeout marker6")
     fields = {**opened(bob, 6), "action": "accept", "axis.symptom": "oom"}
+    unknown = bob.post("/queue/owner/repo/6", data={**fields, "decided": "7.0"})
+    assert unknown.status_code == 409 and "classified anew or changed meanwhile" in unknown.text
     site.store.add_reviews(
         Review(
             repository="owner/repo", number=6, axis="own:<b>\u202e", label="<b>\u202e", who="eve", how="label", at=1.0

@@ -76,10 +76,13 @@ def meanwhile(reviews: Sequence[Review], seen_id: int, taxonomy: Taxonomy, who: 
     """What was decided, or taken back, last, as a sentence for a person whose page is older.
 
     Args:
-        reviews: All of the issue, undone ones too; since the page was made, there is one more, or one more is undone.
+        reviews: All of the issue, undone ones too. Since the page was made, there is one more, or one more is undone;
+            none: the page named a decision that nobody made.
         seen_id: The newest review on the page.
         who: That person.
     """
+    if not reviews:
+        return "The issue was classified anew or changed meanwhile."
     new = [item for item in reviews if item.id > seen_id]
     last = max(new or reviews, key=lambda item: item.undone_at or item.at)
     one = [item for item in reviews if (item.at, item.who, item.how) == (last.at, last.who, last.how)]
