@@ -23,10 +23,13 @@ NOBODY: Final = "0.0"  # decided anything so far
 def decided_so_far(reviews: Sequence[Review]) -> str:
     """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
 
+    PostgreSQL may show a review after one with a higher id, so the highest id alone does not tell.
+
     Args:
         reviews: All of the issue, undone ones too.
     """
-    return f"{max((row.id for row in reviews), default=0)}.{sum(row.undone_at is not None for row in reviews)}"
+    changes = len(reviews) + sum(row.undone_at is not None for row in reviews)
+    return f"{max((row.id for row in reviews), default=0)}.{changes}"
 
 
 def standing_of(reviews: Sequence[Review]) -> dict[str, Review]:
