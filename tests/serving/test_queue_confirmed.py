@@ -100,3 +100,23 @@ def test_what_a_person_decided_before_is_confirmed_though_the_model_was_unsure(
     assert save(admin, 11, **{"axis.fix": "patch", "touched": "symptom"}) == 303
     assert save(admin, 11, **{"axis.kind": "bug", "axis.fix": "tuning"}) == 303
     assert site.standing(11) == {"kind": "bug", "symptom": "oom", "fix": "tuning"}
+
+
+@pytest.mark.parametrize("in_list", [True, False])
+def test_dismissing_takes_back_what_a_person_decided_where_the_model_says_that_it_does_not_apply(
+    site: Queue, admin: httpx.Client, in_list: bool
+) -> None:
+    number = 20 + in_list
+    unfit = ("not-applicable", 0.2)
+    key = add(site, number, symptom=unfit, fix=unfit)
+    said = {"repository": "owner/repo", "number": number, "who": "mara", "how": "command", "at": 1.0}
+    site.store.add_reviews(Review(axis="symptom", label="crash", **said))
+    page = admin.get(f"/queue/owner/repo/{number}")
+    names = ("csrf", "verdict", "decided")
+    fields = {name: field(page, name) for name in names} | {"action": "dismiss"}
+    if in_list:
+        admin.post("/queue/bulk", data={**fields, "issue": f"{key}@{fields['decided']}"})
+    else:
+        admin.post(f"/queue/owner/repo/{number}", data=fields)
+    assert site.standing(number) == {"kind": None, "symptom": None}  # of the fix nobody said anything
+    assert site.status(number) == "dismissed"

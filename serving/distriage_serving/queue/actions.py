@@ -55,7 +55,7 @@ def _decide_many(request: Request, fields: Fields) -> Response:
 
     def choices(stored: StoredVerdict) -> dict[str, str | None]:
         standing = standing_of(reviews.get((stored.repository, stored.number), ()))
-        return accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored)
+        return accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored, standing)
 
     decisions = [Decision(target, stored, said) for target, stored in current if (said := choices(stored))]
     left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
@@ -96,11 +96,11 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     if stored is None:
         raise StaleError(_ANEW, again)
     action = fields.get("action", [""])[0]
+    standing = standing_of(visit.store.reviews(issue=IssueReference(repository, number)))
     if action == "accept":
-        standing = standing_of(visit.store.reviews(issue=IssueReference(repository, number)))
         choices = read_choices(fields, stored, visit.taxonomy, standing)
     elif action == "dismiss":
-        choices = dismissed(stored)
+        choices = dismissed(stored, standing)
     else:
         raise ProblemError(400, "bad-request", f"action: {action[:80]!r}; expected accept or dismiss")
     if not choices:

@@ -142,9 +142,14 @@ def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, R
     return {axis: None if label == NONE else label for axis, label in labels.items() if label != OPEN}
 
 
-def dismissed(stored: StoredVerdict) -> dict[str, str | None]:
-    """What dismissing says: no label of any axis fits."""
-    return {axis: None for axis, said in stored.verdict.axes.items() if said.outcome != "not-applicable"}
+def dismissed(stored: StoredVerdict, standing: Mapping[str, Review]) -> dict[str, str | None]:
+    """What dismissing says: no label fits, of any axis that applies or that a person decided before.
+
+    Args:
+        standing: Axis -> what a person decided before.
+    """
+    axes = stored.verdict.axes.items()
+    return {axis: None for axis, said in axes if said.outcome != "not-applicable" or axis in standing}
 
 
 def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
