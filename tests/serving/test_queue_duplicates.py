@@ -12,6 +12,7 @@ from distriage.references import IssueReference
 from distriage_serving.github.app_auth import App
 from distriage_serving.queue.duplicates import open_app
 from distriage_serving.settings import load_settings
+from distriage_serving.store import Lifecycle
 
 from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
@@ -59,6 +60,16 @@ def test_github_is_not_asked_about_what_is_known_nor_by_strangers(
     fields = {"csrf": "x", "what": "duplicate", "of": "#99"}
     assert admin.post("/queue/owner/repo/3/act", data=fields).status_code == 403
     assert len(github.troubles) == 1 and not github.written
+
+
+@pytest.mark.parametrize(("state", "status"), [("deleted", 400), ("transferred", 400), ("closed", 303)])
+def test_github_is_asked_about_an_issue_that_went(
+    site: Queue, admin: httpx.Client, github: GitHub, state: Lifecycle, status: int
+) -> None:
+    site.add(6, "hangs")
+    site.add(7, "hangs", state=state)
+    assert mark(admin, 6, 7).status_code == status
+    assert any(request.path.endswith("/issues/7") for request in github.requests) == (status == 400)
 
 
 def test_where_github_cannot_say_nothing_is_closed(site: Queue, admin: httpx.Client, github: GitHub) -> None:

@@ -60,7 +60,8 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
     known = visit.store.get_repository(repository)
     if app is None or known is None or known.installation_id is None or not known.enabled:
         return  # nobody could ask; where nobody could close the issue either, that is said later
-    if visit.store.get_issue(repository, other) is not None:
+    stored = visit.store.get_issue(repository, other)
+    if stored is not None and stored.state in {"open", "closed"}:
         return
     name = visit.spelled(repository, other)
     try:
