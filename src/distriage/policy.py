@@ -49,13 +49,16 @@ def decide(
         Axis id -> decision, in the taxonomy's order.
     """
     decisions = {}
-    too_thin = thin and all(_unmet(axis, prediction) is None for axis in taxonomy.axes.values())
+    likeliest = {axis_id: scores.ranked()[0][0] for axis_id, scores in prediction.scores.items()}
+    too_thin = thin and all(axis.unmet(likeliest) is None for axis in taxonomy.axes.values())
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
         if too_thin and (silence == OUT_OF_DOMAIN or (silence is None and axis.needs_detail)):
             silence = TOO_THIN  # of which field it is nobody can know either
-        decisions[axis.id] = _decide_axis(axis, prediction, calibration[axis.id], own_mode, silence)
+        decisions[axis.id] = _decide_axis(
+            axis, prediction.scores[axis.id], calibration[axis.id], own_mode, axis.unmet(likeliest), silence
+        )
     return decisions
 
 
@@ -73,19 +76,14 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
     return {family: sum(scores.probabilities[label] for label in labels) for family, labels in axis.families.items()}
 
 
-def _unmet(axis: Axis, prediction: Prediction) -> str | None:
-    """Why an axis does not apply: the axis that it requires has another label; None: it applies."""
-    if axis.requires is None:
-        return None
-    other, wanted = axis.requires
-    given = prediction.scores[other].ranked()[0][0]
-    return None if given == wanted else f"{other} is {given}"
-
-
 def _decide_axis(
-    axis: Axis, prediction: Prediction, calibration: AxisCalibration, mode: Mode | float, silence: str | None
+    axis: Axis,
+    scores: AxisScores,
+    calibration: AxisCalibration,
+    mode: Mode | float,
+    unmet: str | None,
+    silence: str | None,
 ) -> Decision:
-    scores = prediction.scores[axis.id]
     (label, probability), runner_up = scores.ranked()[:2]
     families = family_scores(axis, scores)
     family = axis.label(label).family
@@ -95,7 +93,7 @@ def _decide_axis(
             axis.id, outcome, label, probability, runner_up, sure_family, families.get(family or ""), reason
         )
 
-    if (unmet := _unmet(axis, prediction)) is not None:
+    if unmet is not None:
         return decision(Outcome.NOT_APPLICABLE, unmet)
     if silence is not None:
         return decision(Outcome.ABSTAIN, silence)

@@ -106,6 +106,18 @@ class Axis(_Model):
         """Ids of the labels in use, in the order of the model's outputs."""
         return tuple(label.id for label in self.labels if label.retired is None)
 
+    def unmet(self, labels: Mapping[str, str | None]) -> str | None:
+        """Why it does not apply, such as `kind is question`; None: it does.
+
+        Args:
+            labels: Axis -> label. An axis that is absent says nothing against it.
+        """
+        if self.requires is None:
+            return None
+        other, wanted = self.requires
+        given = labels.get(other, wanted)
+        return None if given == wanted else f"{other} is {given}"
+
     def shown(self, label: str) -> str:
         """A label's id as people read it: on an axis of `true` and `false` it is `yes` or `no`."""
         return YES_NO.get(label, label) if set(self.label_ids) == set(YES_NO) else label

@@ -50,6 +50,12 @@ def test_only_bugs_have_stage_symptom_cause_and_fix() -> None:
     }
 
 
+def test_an_axis_applies_unless_the_axis_that_it_requires_has_another_label() -> None:
+    kind, symptom = (default_taxonomy().axis(axis) for axis in ("kind", "symptom"))
+    assert symptom.unmet({"kind": "question"}) == "kind is question" and symptom.unmet({"kind": None}) is not None
+    assert symptom.unmet({"kind": "bug"}) is symptom.unmet({}) is kind.unmet({"kind": "question"}) is None
+
+
 def test_every_fix_gives_advice_and_no_other_axis_does() -> None:
     advice = {axis.id: [bool(label.advice) for label in axis.labels] for axis in default_taxonomy().axes.values()}
     assert all(advice.pop("fix"))

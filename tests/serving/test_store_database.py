@@ -133,8 +133,8 @@ def test_migrations_make_the_tables_of_the_schema_and_run_once(database_url: str
         assert [repository.name for repository in second.list_repositories()] == ["o/r"]
 
 
-def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: str) -> None:
-    """Written at revision 0001, read with the tables of today."""
+def write_first(database_url: str, *more: tuple[str, dict[str, object]]) -> Verdict:
+    """`FIRST_ROWS` and more rows, written at revision 0001; the verdict among them."""
     address = make_url(database_url)
     if address.get_backend_name() == "postgresql":
         address = address.set(drivername="postgresql+psycopg")
@@ -142,13 +142,28 @@ def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: st
     verdict = make_verdict(axis_verdict("symptom", "runtime-hang"))
     with engine.begin() as connection:
         upgrade(connection, "0001")
-        for table, values in FIRST_ROWS.items():
+        for table, values in (*FIRST_ROWS.items(), *more):
             names = ", ".join(values)
             connection.execute(
                 text(f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{name}' for name in values)})"),
                 {name: first_verdict(verdict) if value == "VERDICT" else value for name, value in values.items()},
             )
     engine.dispose()
+    return verdict
+
+
+def test_the_filters_of_an_older_database_follow_the_kind_that_a_person_chose(database_url: str) -> None:
+    kind = ("verdicts", {**FIRST_ROWS["verdicts"], "axis": "kind", "label": "question"})
+    write_first(database_url, ("prediction_axes", {**FIRST_ROWS["prediction_axes"], "axis": "kind"}), kind)
+    with Store.open(database_url) as store:
+        for symptom, count in (("setup-hang", 0), ("", 1)):
+            assert store.count_issues(IssueFilter(status=None, labels={"symptom": symptom})) == count
+        assert not store.count_issues(IssueFilter(status=None, outcome="apply"))
+
+
+def test_a_database_of_the_first_tables_keeps_all_that_is_in_it(database_url: str) -> None:
+    """Written at revision 0001, read with the tables of today."""
+    verdict = write_first(database_url)
     with Store.open(database_url, lambda: NOW) as store:
         repository = store.get_repository("o/r")
         assert repository is not None and (repository.display_name, repository.installation_id) == ("O/R", 7)

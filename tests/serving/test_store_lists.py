@@ -100,6 +100,28 @@ def test_filters_follow_the_decision_that_stands(store: Store) -> None:
     assert (counted.label, counted.outcome) == ("runtime-hang", "suggest")  # charts are of the model
 
 
+def test_a_kind_that_a_person_chose_leaves_out_the_axes_that_do_not_apply_to_it(store: Store) -> None:
+    store.save_issue(issue())
+    axes = ("distributed", "stage", "cause", "fix")
+    store.save_verdict(prediction(**dict.fromkeys(axes, "abstain")), TAXONOMY)
+
+    def found(**wanted: object) -> int:
+        return store.count_issues(IssueFilter(status=None, **wanted))  # type: ignore[arg-type]
+
+    hangs = {"symptom": "runtime-hang"}
+    (kind,) = store.add_reviews(person("kind", "question"))
+    assert not found(labels=hangs) and found(labels={"kind": "question", "symptom": ""})
+    assert not found(outcome="apply") and found(outcome="abstain")  # nobody decided whether it is distributed
+    store.add_reviews(person(label="setup-hang", how="label"))  # of another person, or before
+    assert found(labels={"symptom": ""})
+    store.save_verdict(prediction(), TAXONOMY)
+    assert not found(labels=hangs) and found(labels={"distributed": "true", "symptom": ""})
+    store.undo_reviews(kind)
+    assert found(labels={"symptom": "setup-hang", "stage": "training-evaluation"}) and found(outcome="apply")
+    store.add_reviews(person("kind", "bug", at=NOW + 1))
+    assert found(labels={"symptom": "setup-hang", "stage": "training-evaluation"})
+
+
 def test_counts_by_week_take_the_latest_prediction_only(store: Store) -> None:
     for number in (1, 2):
         store.save_issue(issue(number))

@@ -100,15 +100,8 @@ def read_choices(
         for axis_id in choices.keys() - changed - standing.keys() - set(fields.get("touched", ())):
             if is_perhaps(stored.verdict.axes[axis_id]):
                 del choices[axis_id]
-    choices |= own
-
-    def applies(axis_id: str) -> bool:
-        axis = taxonomy.axes.get(axis_id)
-        other, wanted = (axis.requires if axis is not None else None) or ("", None)
-        said = stored.verdict.axes.get(other)
-        return wanted is None or choices.get(other, said.label if said is not None else wanted) == wanted
-
-    return {axis_id: label for axis_id, label in choices.items() if applies(axis_id)}
+    labels = {axis_id: said.label for axis_id, said in stored.verdict.axes.items()} | choices
+    return {axis_id: label for axis_id, label in choices.items() if taxonomy.axes[axis_id].unmet(labels) is None} | own
 
 
 def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standing: Mapping[str, Review]) -> set[str]:

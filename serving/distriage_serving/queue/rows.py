@@ -93,16 +93,14 @@ def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing:
     Args:
         standing: Axis -> what a person decided.
     """
-
-    def label(axis: str) -> str | None:
-        return standing[axis].label if axis in standing else verdict[axis].label if axis in verdict else None
-
-    def applies(axis: Axis) -> bool:
-        if axis.id not in verdict or (axis.requires is not None and label(axis.requires[0]) != axis.requires[1]):
-            return False
-        return axis.id in standing or verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE
-
-    applicable = [axis for axis in taxonomy.axes.values() if applies(axis)]
+    labels: dict[str, str | None] = {axis: said.label for axis, said in verdict.items()}
+    labels |= {axis: review.label for axis, review in standing.items()}
+    applicable = [
+        axis
+        for axis in taxonomy.axes.values()
+        if axis.id in verdict and axis.unmet(labels) is None
+        if axis.id in standing or verdict[axis.id].outcome is not Outcome.NOT_APPLICABLE
+    ]
     return [axis for axis in applicable if axis in filter_axes(taxonomy)] or applicable[:1]
 
 

@@ -152,6 +152,8 @@ class Issues(Database):
             session.add(stored)
             session.flush()
             for axis, said in stored.verdict.axes.items():
+                known = taxonomy.axes.get(axis)
+                requires_axis, requires_label = (known.requires if known is not None else None) or ("", "")
                 session.add(
                     VerdictAxis(
                         verdict_id=stored.id,
@@ -161,6 +163,8 @@ class Issues(Database):
                         outcome=said.outcome,
                         labelled=labelled is None or axis in labelled,
                         standing="" if said.outcome == "not-applicable" else said.label,
+                        requires_axis=requires_axis,
+                        requires_label=requires_label,
                     )
                 )
             session.execute(

@@ -161,14 +161,27 @@ def _note_decided(session: Session, latest: Mapping[Key, Mapping[str, Review]]) 
     known = axes.c.verdict_id.in_(list(of_issue.values())), axes.c.decided
     said = case((axes.c.outcome == "not-applicable", ""), else_=axes.c.label)
     session.execute(update(axes).where(*known).values(decided=False, standing=said))
-    decided = [
-        {"of_verdict": verdict_id, "of_axis": review.axis, "standing": review.label or "", "decided": True}
+    decided = {
+        (verdict_id, review.axis): review.label or ""
         for key, verdict_id in of_issue.items()
         for review in latest[key].values()
+    }
+    if not decided:
+        return
+    requires = select(axes.c.verdict_id, axes.c.axis, axes.c.requires_axis, axes.c.requires_label).where(
+        axes.c.verdict_id.in_({verdict_id for verdict_id, _ in decided}), axes.c.requires_axis != ""
+    )
+    unmet = {
+        (verdict_id, axis): ""
+        for verdict_id, axis, other, wanted in session.execute(requires)
+        if decided.get((verdict_id, other), wanted) != wanted
+    }
+    rows = [
+        {"of_verdict": verdict_id, "of_axis": axis, "standing": label, "decided": True}
+        for (verdict_id, axis), label in (decided | unmet).items()
     ]
-    if decided:
-        this = axes.c.verdict_id == bindparam("of_verdict"), axes.c.axis == bindparam("of_axis")
-        session.execute(update(axes).where(*this), decided)
+    this = axes.c.verdict_id == bindparam("of_verdict"), axes.c.axis == bindparam("of_axis")
+    session.execute(update(axes).where(*this), rows)
 
 
 def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, frozenset[str]]:

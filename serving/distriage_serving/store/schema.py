@@ -235,7 +235,9 @@ class VerdictAxis(Base):
         labelled: The repository labels this axis.
         standing: The label that stands, a column of its own so that databases know how often each occurs: what
             people decided, else `label`; empty: none of them fits, or the axis does not apply.
-        decided: A person did. `update_status` keeps both.
+        decided: A person did, or chose a label of another axis with which this one does not apply. `update_status`
+            keeps both.
+        requires_axis, requires_label: `Axis.requires`; empty: it always applies.
     """
 
     __tablename__ = "verdict_axes"
@@ -249,6 +251,8 @@ class VerdictAxis(Base):
     labelled: Mapped[bool] = mapped_column(default=True)
     standing: Mapped[str] = mapped_column(default="")
     decided: Mapped[bool] = mapped_column(default=False)
+    requires_axis: Mapped[str] = mapped_column(default="")
+    requires_label: Mapped[str] = mapped_column(default="")
 
 
 class Review(Base):
