@@ -51,10 +51,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says of an issue: axis -> label, None: none of them."""
+    """What a person says of an issue.
 
-    target: Target
+    Attributes:
+        stored: The verdict that the person saw.
+        decided: As `Target` has it.
+        choices: Axis -> label, None: none of them.
+    """
+
     stored: StoredVerdict
+    decided: str
     choices: Mapping[str, str | None]
 
 
@@ -106,11 +112,11 @@ def read_choices(
 
 def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standing: Mapping[str, Review]) -> set[str]:
     """The axes whose choice is not what the page showed at first."""
-    axes = {
-        axis
-        for axis, said in stored.verdict.axes.items()
-        if fields.get(f"axis.{axis}", [shown := shown_choice(said, standing.get(axis))])[0] != shown
-    }
+    axes = set()
+    for axis, said in stored.verdict.axes.items():
+        shown = shown_choice(said, standing.get(axis))
+        if fields.get(f"axis.{axis}", [shown])[0] != shown:
+            axes.add(axis)
     return axes | {own_axis(label) for label in set(fields.get("own", ())) ^ set(fields.get("own-before", ()))}
 
 
@@ -201,7 +207,7 @@ class Decisions:
                     reviews = self._store.reviews(issue=IssueReference(stored.repository, stored.number), undone=True)
                     new = self._unsaid(self._reviews(decision, now), reviews)
                     same = issue is not None and issue.verdict_id == stored.id
-                    if new and not (same and decision.target.decided == decided_so_far(reviews)):
+                    if new and not (same and decision.decided == decided_so_far(reviews)):
                         left.append(decision)
                     else:
                         rows += new
