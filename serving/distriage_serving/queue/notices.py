@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import QueryParams
 
 from distriage_serving.queue import closing
-from distriage_serving.queue.visit import NOTICE_S, Notice, Visit
+from distriage_serving.queue.visit import Visit
 
+NOTICE_S: Final = 120  # so long a page offers to undo the last decision
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a person did just now.
+
+    Attributes:
+        at: When; names it to whoever takes it back.
+        undoable: False: it was an undo, or nothing.
+    """
+
+    text: str
+    at: float
+    undoable: bool = True
 
 
 def notice(visit: Visit, query: QueryParams) -> Notice | None:
@@ -27,8 +43,20 @@ def notice(visit: Visit, query: QueryParams) -> Notice | None:
 def _done(visit: Visit) -> Notice | None:
     act = closing.newest_act(visit)
     if act is None or act.at < visit.store.clock() - NOTICE_S:
-        return visit.notice()
+        return _decided(visit)
     return Notice(f"{closing.describe(act)}: {visit.spelled(act.repository, act.number)}", act.at)
+
+
+def _decided(visit: Visit) -> Notice | None:
+    rows = visit.decisions.last()
+    if not rows or rows[0].at < visit.store.clock() - NOTICE_S:
+        return None
+    issues = sorted({(row.repository, row.number) for row in rows})
+    if len(issues) > 1:
+        return Notice(f"Decided {len(issues)} issues.", rows[0].at)
+    issue = visit.store.get_issue(*issues[0])
+    status = issue.status.capitalize() if issue is not None else "Decided"
+    return Notice(f"{status}: {visit.spelled(*issues[0])}", rows[0].at)
 
 
 def _undone(visit: Visit) -> Notice | None:

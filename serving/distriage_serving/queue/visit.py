@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
-
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
@@ -16,22 +13,6 @@ from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.store import Issue, Store, StoredVerdict
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError
-
-NOTICE_S: Final = 120  # so long a page offers to undo the last decision
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """What a person did just now.
-
-    Attributes:
-        at: When; names it to whoever takes it back.
-        undoable: False: it was an undo, or nothing.
-    """
-
-    text: str
-    at: float
-    undoable: bool = True
 
 
 class Visit:
@@ -64,18 +45,6 @@ class Visit:
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
         return read_filters(query, self.taxonomy, self.repositories())
-
-    def notice(self) -> Notice | None:
-        """What this person decided just now."""
-        rows = self.decisions.last()
-        if not rows or rows[0].at < self.store.clock() - NOTICE_S:
-            return None
-        issues = sorted({(row.repository, row.number) for row in rows})
-        if len(issues) > 1:
-            return Notice(f"Decided {len(issues)} issues.", rows[0].at)
-        issue = self.store.get_issue(*issues[0])
-        status = issue.status.capitalize() if issue is not None else "Decided"
-        return Notice(f"{status}: {self.spelled(*issues[0])}", rows[0].at)
 
     def spelled(self, repository: str, number: int) -> str:
         """An issue's name, as GitHub writes it."""
