@@ -167,6 +167,8 @@ class PageRoute(APIRoute):
 async def _to_login(request: Request) -> Response:
     """To the login, and from there back to the page: for a form, which is not stored, the one that it stands on."""
     if request.method != "GET":
+        if not request.url.path.startswith("/queue/"):  # whoever logs out has lost nothing
+            return go_to("/login")
         try:
             query = (await read_form(request)).get("query", [""])[0]
         except ProblemError:
