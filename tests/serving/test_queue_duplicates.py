@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from distriage.references import IssueReference
-from distriage_serving.github.app_auth import App
-from distriage_serving.queue.duplicates import open_app
+from distriage_serving.github.app_auth import App, open_app
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Lifecycle
 

@@ -11,7 +11,7 @@ from distriage.errors import ConfigError
 from distriage.http_client import connections
 from distriage.shipped import find_bundle
 from distriage_serving.bot.worker import Timing, Worker
-from distriage_serving.github.app_auth import App, load_key, private_key
+from distriage_serving.github.app_auth import open_app
 from distriage_serving.logs import configure_logging
 from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.planning.judging import Judge
@@ -32,11 +32,12 @@ class Workers:
     """
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        assert settings.github_app_id is not None
+        app = open_app(settings)
+        assert app is not None
         connections()
         self._settings = settings
         self._store = store
-        self._app = App(settings.github_app_id, load_key(private_key(settings)))
+        self._app = app
         self._reader = open_reader(settings, store) if settings.second_reader is not None else None
         self._threads: list[threading.Thread] = []
         self.stop = threading.Event()

@@ -172,6 +172,17 @@ class App:
             self._tokens.pop(installation_id, None)
 
 
+def open_app(settings: Settings) -> App | None:
+    """The App of the settings; None: they have none.
+
+    Raises:
+        ConfigError: its private key cannot be read.
+    """
+    if settings.github_app_id is None:
+        return None
+    return App(settings.github_app_id, load_key(private_key(settings)))
+
+
 def _read_token(answer: object, now: float) -> _Token:
     match answer:
         case {"token": str(text), "expires_at": str(ends)}:

@@ -7,25 +7,13 @@ from starlette.requests import Request
 from distriage.errors import GitHubError, NotFoundError
 from distriage.github import Client
 from distriage.references import IssueReference
-from distriage_serving.github.app_auth import App, load_key, private_key
+from distriage_serving.github.app_auth import App
 from distriage_serving.queue.listing import read_number
 from distriage_serving.queue.login.sessions import Fields
 from distriage_serving.queue.visit import Visit
-from distriage_serving.settings import Settings
 from distriage_serving.web.problem import ProblemError, unavailable
 
 RETRY_AFTER_S = 30
-
-
-def open_app(settings: Settings) -> App | None:
-    """The App that can be asked; None: the settings have none.
-
-    Raises:
-        ConfigError: its private key cannot be read.
-    """
-    if not settings.has_bot or settings.github_app_id is None:
-        return None
-    return App(settings.github_app_id, load_key(private_key(settings)))
 
 
 def read_other(fields: Fields, number: int) -> int:

@@ -16,9 +16,9 @@ from distriage.references import IssueReference, web_link
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
+from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
-from distriage_serving.queue.duplicates import open_app
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history
 from distriage_serving.queue.issue_view import (
     OTHER,
