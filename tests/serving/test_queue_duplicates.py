@@ -13,9 +13,8 @@ from distriage_serving.github.app_auth import App, open_app
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Lifecycle
 
-from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
-from support.github import INSTALLATION, GitHub, Trouble
+from support.github import INSTALLATION, GitHub
 from support.queue_server import Queue, csrf
 from support.queue_site import admin, site, stranger
 
@@ -54,11 +53,10 @@ def test_github_is_not_asked_about_what_is_known_nor_by_strangers(
 ) -> None:
     site.add(2, "hangs")
     site.add(3, "hangs")
-    github.troubles.append(Trouble(".", faults.status(500), times=100))
     assert mark(admin, 2, 3).status_code == 303 and acts(site, 2) == 1
     fields = {"csrf": "x", "what": "duplicate", "of": "#99"}
     assert admin.post("/queue/owner/repo/3/act", data=fields).status_code == 403
-    assert len(github.troubles) == 1 and not github.written
+    assert github.requests == []
 
 
 @pytest.mark.parametrize(("state", "status"), [("deleted", 400), ("transferred", 400), ("closed", 303)])
