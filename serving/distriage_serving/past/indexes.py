@@ -53,10 +53,9 @@ class PastIndexes:
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
         self._folder = folder
         self._store = store
-        self._lock = (
-            threading.Lock()
-        )  # around the next; an index takes seconds to make, and holds up its own repository
-        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()  # only those that are in use
+        # Each repository has a lock of its own, while it is in use: making an index takes seconds.
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._lock = threading.Lock()  # of `_locks`
         self._read: dict[Path, tuple[int, PastIndex | None]] = {}
         self._made: dict[str, _Made] = {}
 
