@@ -86,8 +86,8 @@ class Names:
 
     def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
         """Whether people gave the axis that this one requires another label than it needs."""
-        requires = self.taxonomy.axes[axis].requires
-        return requires is not None and decided.get(requires[0]) not in {None, requires[1]}
+        chosen = {other: label for other, label in decided.items() if label is not None}
+        return self.taxonomy.axes[axis].unmet(chosen) is not None
 
     def describe(self) -> Iterator[str]:
         """A line for each axis: how many labels the repository may get."""

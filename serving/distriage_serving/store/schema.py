@@ -135,8 +135,7 @@ class Repository(Base):
         display_name: The name as GitHub writes it.
         enabled: False once the App was taken off it.
         config: The merged configuration as JSON; None: the default one.
-        config_error: One line: why `.github/distriage.yml` cannot be read, with file and line; None: it can. `config`
-            is then the last one that could.
+        config_error: Why `.github/distriage.yml` cannot be read; None: it can. Else `config` is the last that could.
         reconciled_at: When its issues were last compared with GitHub; None: never.
         reconcile_refused_at: When GitHub last refused that; None: never.
     """
@@ -233,10 +232,8 @@ class VerdictAxis(Base):
 
     Attributes:
         labelled: The repository labels this axis.
-        standing: The label that stands, a column of its own so that databases know how often each occurs: what
-            people decided, else `label`; empty: none of them fits, or the axis does not apply.
-        decided: A person did, or chose a label of another axis with which this one does not apply. `update_status`
-            keeps both.
+        standing: What people decided, else `label`; empty: none fits, or the axis does not apply.
+        decided: By a person, on this axis or the one that it requires. `update_status` keeps it and `standing`.
         requires_axis, requires_label: `Axis.requires`; empty: it always applies.
     """
 
