@@ -105,15 +105,12 @@ def _applicable(axes: Mapping[str, AxisVerdict]) -> set[str]:
 
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
     """An axis in the light of the axis that it requires, which both readers have decided."""
-    if axis.requires is None:
-        return said
-    other = axes[axis.requires.axis].label
-    if other != axis.requires.label:
-        reason = f"{axis.requires.axis} is {other}"
+    reason = axis.unmet({name: one.label for name, one in axes.items()})
+    if reason is not None:
         return said.model_copy(
             update={"outcome": Outcome.NOT_APPLICABLE, "reason": reason, "family": None, "evidence": None}
         )
-    if said.outcome is Outcome.NOT_APPLICABLE:
+    if axis.requires is not None and said.outcome is Outcome.NOT_APPLICABLE:
         return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader did not answer"})
     return said
 
