@@ -1,4 +1,4 @@
-"""What a plan says in its comment and in its summary."""
+"""What a plan says in its comment, and the Markdown of both comment and summary."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from hypothesis import strategies as st
 
 from distriage.past.answer import LikelyDuplicate
 from distriage.policy import TOO_THIN
-from distriage.verdict import Candidate, Differential, KnownProblem
+from distriage.verdict import KnownProblem
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
-from distriage_serving.planning.types import LabelDefinition, OwnComment, Plan, PlannedComment
+from distriage_serving.planning.types import OwnComment
 
-from support.plans import TAXONOMY, config, plan, state, why
+from support.plans import TAXONOMY, config, plan, state, summary, why
 from support.verdicts import axis_verdict, make_verdict
-
-
-def summary(made: Plan, **changes: Any) -> str:
-    return summary_of(made, make_verdict(), state(**changes), TAXONOMY)
 
 
 def test_the_comment_has_its_marker_first_and_asks_what_is_missing() -> None:
@@ -258,54 +254,6 @@ def test_nothing_of_others_stands_outside_of_code(title: str, author: str, label
             [re.sub(r"`[^`\n|]*`|–", "CODE", text) for text in (summary, made.comment.body.partition("\n")[2])]
         )
     assert shapes[0] == shapes[1], "the text changed more than the inside of a code span"
-
-
-def test_the_title_of_the_summary_is_the_report_s_as_text() -> None:
-    title = "<b>@octocat</b> | ` [x](y)"
-    shown = summary(plan(title=title), title=title)
-    assert "`<b>@octocat</b> ¦ ˋ [x](y)`" in shown
-    assert "| Symptom | `runtime-hang` | 0.90 |" in shown and "| Distributed | `yes` | 0.90 | `no` | 0.10 |" in shown
-
-
-def test_the_summary_shows_the_causes_to_tell_apart() -> None:
-    causes = [Candidate(label="deadlock", probability=0.4, check="Compare the stacks of `a | b`.")]
-    unsure = make_verdict(cause="abstain").model_copy(
-        update={"differential": Differential(causes=causes, right_among=0.7)}
-    )
-    shown = summary_of(plan(unsure), unsure, state(), TAXONOMY)
-    assert "**Which cause** (the right one was among the three likeliest in 70% of held-out reports)" in shown
-    assert "- `deadlock` 0.40: Compare the stacks of `a | b`." in shown
-    assert "Which cause" not in summary(plan())
-
-
-def test_the_summary_says_what_is_done_and_what_was_found() -> None:
-    found = [SAME, SAME.model_copy(update={"probability": 0.8, "state": ""})]
-    verdict = make_verdict(stage="not-applicable", environment={"torch": "2.1"}, missing=("nccl",)).model_copy(
-        update={"duplicates": found}
-    )
-    made = Plan(
-        state().issue,
-        labels=("a", "b"),
-        create=(LabelDefinition("b", "ededed", ""),),
-        take_off=("c",),
-        comment=PlannedComment("x", "d", replaces=5),
-    )
-    text = summary_of(made, verdict, state(), TAXONOMY)
-    for part in (
-        "**Labels** to add: `a`, `b` (new)\n",
-        "**Labels** to take off: `c`\n",
-        "**Comment**: edited\n",
-        "| Stage | does not apply |",
-        "**Likely the same issue** (91%)",
-        "(closed: `completed`)\n",
-        "| torch | `2.1` |",
-        "**Missing**\n\n- Which nccl?\n",
-    ):
-        assert part in text
-    assert markdown.duplicates(found[1:]).endswith("`")  # nothing is known of its state
-    nothing = summary(Plan(state().issue))
-    assert "**Labels**: none to add\n" in nothing
-    assert not any(word in nothing for word in ("take off", "Comment", "Likely", "Environment", "Missing"))
 
 
 def test_a_text_of_just_the_limit_is_not_cut() -> None:

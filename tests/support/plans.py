@@ -11,6 +11,7 @@ from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import IssueState, Plan
 
 from support.verdicts import make_verdict
@@ -36,3 +37,8 @@ def plan(verdict: Verdict | None = None, text: str = "", **changes: Any) -> Plan
 def why(made: Plan, what: str) -> str:
     """Why something was left out."""
     return "; ".join(item.why for item in made.left_out if item.what == what)
+
+
+def summary(made: Plan, **changes: Any) -> str:
+    """The step summary of a plan for an issue that is so."""
+    return summary_of(made, make_verdict(), state(**changes), TAXONOMY)
