@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.past.answer import LikelyDuplicate
 from distriage.policy import TOO_THIN
 from distriage.verdict import KnownProblem
 from distriage_serving.planning import markdown
@@ -19,7 +18,7 @@ from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import OwnComment
 
-from support.plans import TAXONOMY, config, plan, state, summary, why
+from support.plans import SAME, TAXONOMY, config, plan, state, summary, why
 from support.verdicts import axis_verdict, make_verdict
 
 
@@ -145,14 +144,6 @@ def test_a_second_run_after_the_first_changes_nothing() -> None:
     assert (second.labels, second.create, second.comment) == ((), (), None)
 
 
-SAME = LikelyDuplicate(
-    id="owner/repo#7",
-    title="Hang @octocat #9 `x` <b> closes #3 [a](b)\nnext",
-    url="https://github.com/owner/repo/issues/7",
-    state="closed",
-    closed_by="completed",
-    probability=0.91,
-)
 REPEATED = make_verdict().model_copy(update={"duplicates": [SAME]})
 
 

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from distriage.past.answer import LikelyDuplicate
 from distriage.verdict import Candidate, Differential
 from distriage_serving.planning import markdown
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
 
-from support.plans import TAXONOMY, plan, state, summary
+from support.plans import SAME, TAXONOMY, plan, state, summary
 from support.verdicts import make_verdict
-
-SAME = LikelyDuplicate(
-    id="owner/repo#7",
-    title="Hang @octocat #9 `x` <b> closes #3 [a](b)\nnext",
-    url="https://github.com/owner/repo/issues/7",
-    state="closed",
-    closed_by="completed",
-    probability=0.91,
-)
 
 
 def test_the_title_of_the_summary_is_the_report_s_as_text() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 import stat
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, make_url, text
 
-from distriage.classifier import Classifier
 from distriage.errors import ConfigError
 from distriage.taxonomy import default_taxonomy
 from distriage.verdict import Verdict
@@ -25,7 +22,6 @@ from distriage_serving.store.schema import Base
 from support import store_worker
 from support.crash_worker import forkserver
 from support.databases import NOW, fresh_postgresql
-from support.server import running
 from support.verdicts import axis_verdict, make_verdict
 
 FIRST_ROWS: dict[str, dict[str, object]] = {
@@ -287,24 +283,3 @@ def test_a_database_that_goes_away_is_said_to_be_unavailable_and_used_again_when
                 )
             store.put_job(NewJob("check:b", "check", "o/r"))
         assert store.counts()["jobs"]["waiting"] == 0
-
-
-# ---------------------------------------------------------------- over HTTP
-
-
-def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle: Path, postgresql_server: str) -> None:
-    with ExitStack() as database:
-        url = database.enter_context(fresh_postgresql(postgresql_server))
-        with Store.open(url) as store, running(partial(Classifier, keyword_bundle, threads=1), store=store) as server:
-            store.put_job(NewJob("check:a", "check", "o/r"))
-            counters = server.client.get("/metrics").text
-            assert (
-                'distriage_jobs{state="waiting"} 1.0' in counters
-                and 'distriage_deliveries{state="dead"} 0.0' in counters
-            )
-            assert server.client.get("/readyz").status_code == 200
-            database.close()
-            answer = server.client.get("/readyz")
-            assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "not-ready", "5")
-            assert "distriage_jobs{" not in server.client.get("/metrics").text
-            assert server.client.get("/livez").status_code == 200

@@ -1,4 +1,4 @@
-"""A database that is locked, or whose disk is full: what still works, and what says so in time."""
+"""A database that is locked, gone, or whose disk is full: what still works, and what says so in time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
 from distriage.classifier import Classifier
-from distriage_serving.store import IssueFilter, IssueStatus, Store, UnavailableError, database
+from distriage_serving.store import IssueFilter, IssueStatus, NewJob, Store, UnavailableError, database
 
+from support.databases import fresh_postgresql
 from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.server import running
 from support.waiting import until
 from support.webhook import BOT, post
 
@@ -146,3 +149,21 @@ def test_probes_that_come_often_write_seldom(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert store.shared_value("probe", str) == first
+
+
+def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle: Path, postgresql_server: str) -> None:
+    with ExitStack() as database:
+        url = database.enter_context(fresh_postgresql(postgresql_server))
+        with Store.open(url) as store, running(partial(Classifier, keyword_bundle, threads=1), store=store) as server:
+            store.put_job(NewJob("check:a", "check", "o/r"))
+            counters = server.client.get("/metrics").text
+            assert (
+                'distriage_jobs{state="waiting"} 1.0' in counters
+                and 'distriage_deliveries{state="dead"} 0.0' in counters
+            )
+            assert server.client.get("/readyz").status_code == 200
+            database.close()
+            answer = server.client.get("/readyz")
+            assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "not-ready", "5")
+            assert "distriage_jobs{" not in server.client.get("/metrics").text
+            assert server.client.get("/livez").status_code == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from distriage.past.answer import LikelyDuplicate
 from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
 from distriage.verdict import Verdict
@@ -17,6 +18,14 @@ from distriage_serving.planning.types import IssueState, Plan
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
+SAME = LikelyDuplicate(
+    id="owner/repo#7",
+    title="Hang @octocat #9 `x` <b> closes #3 [a](b)\nnext",
+    url="https://github.com/owner/repo/issues/7",
+    state="closed",
+    closed_by="completed",
+    probability=0.91,
+)
 
 
 def config(text: str = "") -> RepositoryConfig:

@@ -47,19 +47,8 @@ _LETTERS = re.compile("[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word
     for word in (
-        "Ti",
-        "Xp",
-        "PCIe",
-        "Ada",
-        "Ascend",
-        "Radeon",
-        "Gaudi",
-        "Trainium",
-        "Apple",
-        "Max",
-        "Pro",
-        "Ultra",
-        "e",
+        *("Ti", "Xp", "PCIe", "Ada", "Ascend", "Radeon", "Gaudi", "Trainium"),
+        *("Apple", "Max", "Pro", "Ultra", "e"),
     )
 }
 
