@@ -110,7 +110,7 @@ def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: 
         return said.model_copy(
             update={"outcome": Outcome.NOT_APPLICABLE, "reason": reason, "family": None, "evidence": None}
         )
-    if axis.requires is not None and said.outcome is Outcome.NOT_APPLICABLE:
+    if said.outcome is Outcome.NOT_APPLICABLE:
         return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader did not answer"})
     return said
 
