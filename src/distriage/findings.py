@@ -81,7 +81,10 @@ class Findings:
             ],
             checks=_checks(decisions, taxonomy, situation),
             differential=_differential(self.bundle, prediction, decisions, situation),
-            similar=None if self.similar is None else [_similar_issue(neighbour) for neighbour in self.similar],
+            # They are bugs, with what mended them.
+            similar=None
+            if self.similar is None
+            else [_similar_issue(neighbour) for neighbour in self.similar if _applies(decisions)],
             own=None if self.own is None else list(self.own),
         )
 
@@ -107,8 +110,7 @@ class Findings:
 
     def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
         thin, in_domain = self.known.is_thin, self.prediction.in_domain
-        applies = all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())
-        if not applies or not (in_domain or thin):
+        if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
         sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
         sure += HANGS & {_likely(decisions).get(SYMPTOM)}  # whatever else it may be, it waits
@@ -129,6 +131,11 @@ class Findings:
         # Of a hang the line "it hangs" says nothing.
         errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
         return any(errors) or bool(known.framed_errors())
+
+
+def _applies(decisions: Mapping[str, Decision]) -> bool:
+    """Whether it is about a failure."""
+    return all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())
 
 
 def _likely(decisions: Mapping[str, Decision]) -> dict[str, str]:

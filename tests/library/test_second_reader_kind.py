@@ -15,7 +15,7 @@ from distriage.second_reader.completion import complete
 from distriage.second_reader.reader import question
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Prediction
-from distriage.verdict import Candidate, Differential, Verdict
+from distriage.verdict import Candidate, Differential, SimilarIssue, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
 
@@ -83,12 +83,13 @@ def test_a_report_that_the_second_reader_calls_a_question_loses_them() -> None:
         update={
             "differential": Differential(
                 causes=[Candidate(label="api-misuse", probability=0.4, check="Look.")], right_among=None
-            )
+            ),
+            "similar": [SimilarIssue(id="own/ring#1", url="", title="The ring waits", labels={}, similarity=0.9)],
         }
     )
     both = complete(verdict, prediction("bug"), {"kind": {"question": 1.0}}, TAXONOMY, "m")
     assert both.axes["kind"].label == "question" and both.differential is None
-    assert (both.checks, both.missing) == ([], [])
+    assert (both.checks, both.missing, both.similar) == ([], [], [])
     for axis in BUG_AXES:
         assert (both.axes[axis].outcome, both.axes[axis].reason) == ("not-applicable", "kind is question")
 

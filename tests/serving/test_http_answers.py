@@ -61,7 +61,9 @@ def test_similar_names_known_issues(indexed_bundle: Path) -> None:
         assert [item["id"] for item in post(server.client, known).json()["similar"]] == [item.id for item in nearest]
         assert post(server.client, REPORTS[0]).json()["similar"] is None
         batch = post(server.client, {"reports": REPORTS, "similar": True}).json()["verdicts"]
-        assert all(len(verdict["similar"]) == len(nearest) for verdict in batch)
+        bugs = [verdict["axes"]["kind"]["label"] == "bug" for verdict in batch]
+        assert [len(verdict["similar"]) for verdict in batch] == [len(nearest) * bug for bug in bugs]
+        assert len(set(bugs)) == 2
 
 
 def test_own_labels_are_named(keyword_bundle: Path, own_labels: Path) -> None:

@@ -90,6 +90,7 @@ def complete(
         update={
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
+            "similar": [] if another_kind and verdict.similar else verdict.similar,
             "checks": checks_for(taxonomy, likely, situation) or ([] if another_kind else verdict.checks),
             "differential": _differential(axes, taxonomy, situation)
             if CAUSE in answered or another_kind
