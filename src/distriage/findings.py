@@ -20,6 +20,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
     CAUSE,
+    DISTRIBUTED,
     LEAST_CAUSE,
     STAGE,
     SYMPTOM,
@@ -64,7 +65,7 @@ class Findings:
         prediction, domain = self.prediction, self.prediction.domain_probability
         decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
         report, facts = self.known.report, self.known.facts
-        situation = self.known.situation.at(_likely(decisions).get(STAGE))
+        situation = self.known.situation.at(_likely(decisions).get(STAGE), _given(decisions).get(DISTRIBUTED))
         return Verdict(
             id=report.id,
             title=" ".join(report.title.split()),
@@ -142,6 +143,11 @@ def _likely(decisions: Mapping[str, Decision]) -> dict[str, str]:
     """Axis -> its label, where that is at least a suggestion."""
     enough = {Outcome.APPLY, Outcome.SUGGEST}
     return {axis: decision.label for axis, decision in decisions.items() if decision.outcome in enough}
+
+
+def _given(decisions: Mapping[str, Decision]) -> dict[str, str]:
+    """Axis -> its label, where that is given."""
+    return {axis: decision.label for axis, decision in decisions.items() if decision.outcome is Outcome.APPLY}
 
 
 def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy, situation: Situation) -> list[str]:

@@ -17,6 +17,7 @@ from distriage.types import Mode, Outcome
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
 CAUSE: Final = "cause"  # the axis of the differential diagnosis
+DISTRIBUTED: Final = "distributed"  # the axis that tells one process from several
 STAGE: Final = "stage"  # the axis that tells training from inference
 SYMPTOM: Final = "symptom"
 LEAST_CAUSE: Final = 0.03  # probability below which a cause is not worth a check

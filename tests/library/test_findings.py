@@ -11,6 +11,7 @@ from distriage.classifier import Classifier
 from distriage.findings import Findings
 from distriage.playbooks import check_for
 from distriage.reading import read
+from distriage.similar import Neighbour
 from distriage.taxonomy import default_taxonomy, parse_taxonomy
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
 
@@ -80,6 +81,23 @@ def test_a_question_has_no_differential(bundle: Bundle) -> None:
     prediction = hang(0.4)
     asked = Prediction("shipped", {**prediction.scores, "kind": scores_of("kind", question=0.9)})
     assert Findings(bundle, read(make_report()), asked).verdict(Mode.PRECISE).differential is None
+
+
+def test_bugs_and_what_mended_them_are_named_under_bugs_alone(bundle: Bundle) -> None:
+    known = [Neighbour("own/ring#1", "", "The ring waits", {"symptom": "runtime-hang"}, 0.9)]
+    for likely, named in (("bug", 1), ("question", 0), ("feature", 0), ("other", 0)):
+        prediction = Prediction("shipped", {**hang(0.4).scores, "kind": scores_of("kind", **{likely: 0.95})})
+        similar = Findings(bundle, read(make_report()), prediction, similar=known).verdict().similar
+        assert similar is not None and len(similar) == named, likely
+
+
+@pytest.mark.parametrize(("distributed", "ranks"), [({"false": 0.99}, False), ({"true": 0.99}, True), ({}, True)])
+def test_checks_are_those_of_one_process_where_the_model_is_sure_of_one(
+    bundle: Bundle, distributed: dict[str, float], ranks: bool
+) -> None:
+    scores = {**hang(0.4).scores, "distributed": scores_of("distributed", **distributed)}
+    checks = Findings(bundle, read(make_report()), Prediction("shipped", scores)).verdict().checks
+    assert ("every rank" in checks[0]) is ranks and "`py-spy dump" in checks[0]
 
 
 def test_each_cause_has_a_check_and_its_definition_stands_in_for_it() -> None:

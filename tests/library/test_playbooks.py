@@ -83,7 +83,9 @@ def test_any_other_pair_is_served_by_its_two_playbooks_and_the_fix() -> None:
     assert checks_for(TAXONOMY, {"kind": "question"}) == []
 
 
-@pytest.mark.parametrize("situation", [Situation(), Situation(serving=True), Situation(Platform.ROCM)])
+@pytest.mark.parametrize(
+    "situation", [Situation(), Situation(serving=True), Situation(Platform.ROCM), Situation(one_process=True)]
+)
 def test_no_two_checks_of_a_verdict_do_the_same(situation: Situation) -> None:
     """Of each symptom with each cause and fix; a program may come back with another sub-command."""
     tools = re.compile(r"`(py-spy|nc\b|nvcc|dmesg|[A-Z]+_[A-Z_]+|torch(?:\.\w+)+)|(micro batch|pin\b)", re.I)

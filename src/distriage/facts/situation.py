@@ -1,4 +1,4 @@
-"""On what a report's job ran, as far as advice depends on it: the device or system, and training or inference. Pure."""
+"""On what a report's job ran, as far as advice depends on it: device or system, training or inference. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.scanning import any_of
+from distriage.facts.traits import SERVERS, names_server, traits_of
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
 
-_SERVERS = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
 INFERENCE, TRAINING = "inference", "training-evaluation"  # stages of the packaged taxonomy
+ONE_PROCESS = "false"  # of its axis `distributed`
 
 
 class Platform(StrEnum):
@@ -74,16 +75,28 @@ class Situation:
         library: What it is trained with, where PyTorch is not spoken of; None: PyTorch, or not told.
         serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
         stated: Facts that the report states under another name: CANN's version as `cuda`, the library's as `torch`.
+        server: The report is about a server of language models.
+        one_process: A single process on a single device shows it.
+        traits: What else decides which checks make sense, as `traits_of` says.
     """
 
     platform: Platform = Platform.NVIDIA
     library: str | None = None
     serving: bool = False
     stated: frozenset[str] = frozenset()
+    server: bool = False
+    one_process: bool = False
+    traits: frozenset[str] = frozenset()
 
-    def at(self, stage: str | None) -> Situation:
-        """The situation where the stage is sure enough to act on; None: it is not."""
-        return replace(self, serving=stage == INFERENCE or (self.serving and stage != TRAINING))
+    def at(self, stage: str | None, distributed: str | None = None) -> Situation:
+        """The situation with what is sure enough to act on; None: it is not.
+
+        Args:
+            stage: The label of that axis; a suggestion will do.
+            distributed: The label of that axis, given.
+        """
+        serving = stage == INFERENCE or (self.serving and stage != TRAINING)
+        return replace(self, serving=serving, one_process=distributed == ONE_PROCESS)
 
 
 ORDINARY: Final = Situation()
@@ -101,7 +114,14 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str) -> Situation:
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     if library is not None and _WITHOUT_TORCH[library][1].search(words):
         stated.add("torch")
-    return Situation(platform, library, facts.framework in _SERVERS, frozenset(stated))
+    return Situation(
+        platform,
+        library,
+        facts.framework in SERVERS,
+        frozenset(stated),
+        server=names_server(facts.framework, words),
+        traits=traits_of(facts.framework, words),
+    )
 
 
 def _platform(facts: EnvironmentFacts, words: str) -> Platform:

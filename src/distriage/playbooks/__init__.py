@@ -1,7 +1,8 @@
 """Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
 
 The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
-They are written for NVIDIA's cards and Linux; `wording` and `elsewhere.toml` say what holds elsewhere.
+They are written for training on several of NVIDIA's cards under Linux; `wording` and `elsewhere.toml` say what holds
+elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from distriage.taxonomy import Taxonomy, default_taxonomy
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
 MAX_CHECKS: Final = 3
 
-_ACTS = re.compile(r"micro batch|\bworld\b|\bpin\b|fresh environment")  # that several checks share and no command names
+_ACTS = re.compile(  # that several checks share and no command names
+    r"micro batch|\bworld\b|\bpin\b|fresh environment|\bkeys\b|\bprofile\b|two features|last good release|in fp32"
+    r"|the option\b|reproduce(?= (?:on|with) the )"
+)
 _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 _HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
 
@@ -103,8 +107,8 @@ def _check_of(book: Playbook, situation: Situation) -> str | None:
     """The check of a playbook as it holds in a situation, else the first step of the confirmation that does."""
     if situation.platform in book.on:
         return book.on[situation.platform]
-    check = book.serving if situation.serving and book.serving else book.check
-    return next((text for step in (check, *book.confirm) if (text := worded(step, situation))), None)
+    steps = (*([book.serving] if situation.serving and book.serving else []), book.check, *book.confirm)
+    return next((text for step in steps if (text := worded(step, situation))), None)
 
 
 def _together(symptom: str | None, cause: str | None, situation: Situation) -> str | None:

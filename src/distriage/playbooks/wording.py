@@ -1,4 +1,4 @@
-"""A sentence of a playbook as it holds without NVIDIA's cards, Linux, PyTorch or training. Pure, but for its data."""
+"""A sentence of a playbook as it holds in another situation than the one it is written for. Pure, but for its data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from distriage.facts.situation import Platform, Situation
+from distriage.facts.situation import Situation
 
 
 def worded(text: str, situation: Situation) -> str | None:
-    """The sentence with the commands that there are in a situation; None: it needs one that there is not."""
+    """The sentence with what there is in a situation; None: it needs something that there is not."""
     for name in _tables_of(situation):
         words, pattern = _table(name)
         if any(not words[found] for found in pattern.findall(text)):
@@ -22,13 +22,19 @@ def worded(text: str, situation: Situation) -> str | None:
 
 
 def _tables_of(situation: Situation) -> list[str]:
-    held = {"without-torch": situation.library is not None, "serving": situation.serving}
-    platform = [] if situation.platform is Platform.NVIDIA else [str(situation.platform)]
-    return [*platform, *(name for name, holds in held.items() if holds)]
+    """The last of the file first: what it puts in is called by its name on the platform too."""
+    held = {
+        "serving": situation.serving,
+        "without-server": not (situation.serving and situation.server),
+        "without-torch": situation.library is not None,
+        "one-process": situation.one_process,
+    }
+    names = {situation.platform, *situation.traits, *(name for name, holds in held.items() if holds)}
+    return [name for name in reversed(_data()) if name in names]
 
 
 @cache
-def _data() -> Mapping[str, Mapping[str, str]]:
+def _data() -> dict[str, dict[str, str]]:
     return tomllib.loads((resources.files("distriage.playbooks") / "elsewhere.toml").read_text(encoding="utf-8"))
 
 

@@ -18,6 +18,7 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Mode, Outcome, Prediction
 from distriage.verdict import (
     CAUSE,
+    DISTRIBUTED,
     LEAST_CAUSE,
     STAGE,
     SYMPTOM,
@@ -84,7 +85,8 @@ def complete(
         # The check of a cause that is not sure is in the differential diagnosis, as in the first verdict.
         if said.outcome is Outcome.APPLY or (said.outcome is Outcome.SUGGEST and axis != CAUSE)
     }
-    situation = situation.at(likely.get(STAGE))
+    applied = {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
+    situation = situation.at(likely.get(STAGE), applied.get(DISTRIBUTED))
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
