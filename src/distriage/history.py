@@ -19,7 +19,7 @@ from distriage.times import LAST_S, epoch_s
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
-# The last two are for `distriage similar index`, which reads the file too.
+# The last is for `distriage similar index`, which reads the file too.
 _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
 
 
@@ -30,6 +30,7 @@ class PastIssue:
     Attributes:
         created_at: When it was filed, Unix time in seconds; 0 where unknown.
         labels: Names.
+        is_open: As far as is known.
     """
 
     number: int
@@ -39,6 +40,7 @@ class PastIssue:
     created_at: float
     labels: tuple[str, ...]
     by_bot: bool
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,5 +202,6 @@ def _collect(found: dict[int, PastIssue], items: Iterable[Mapping[str, Any]]) ->
                     created_at=epoch_s(kept["created_at"]),
                     labels=tuple(label for label in kept["labels"] if isinstance(label, str)),
                     by_bot=kept["user"]["type"] == "Bot",
+                    is_open=kept["state"] == "open",
                 ),
             )

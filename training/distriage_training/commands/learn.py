@@ -97,7 +97,8 @@ def learn(
             before = _previous(previous, name, classifier.bundle) if previous is not None else None
             newest = history.issues[-limit:] if limit is not None else history.issues
             reviewed = with_reviews(newest, read_own_reviews(reviews, name) if reviews is not None else ())
-            past, wishes = usable(reviewed.issues), Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
+            past = usable(reviewed.issues, reviewed.numbers)
+            wishes = Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
             check_wishes(past.kept, wishes)
             readings = readings_of(classifier, past.kept, progress)
             result = learn_and_measure(past, wishes, readings, promise, progress)
@@ -179,10 +180,14 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
 
 
 def _say(result: Result) -> None:
-    from distriage.terminal import printable
+    from distriage.terminal import counted, printable
 
     later = result.figures[0].issues
     typer.echo(f"learned {len(result.labels.names)} labels, left out {len(result.labels.left_out)}")
+    if result.issues.unjudged:
+        typer.echo(
+            f"left out {counted(result.issues.unjudged, 'open issue')} without a label, not judged by anybody yet"
+        )
     typer.echo(
         f"measured on the newest {later} issues, learned from the {len(result.issues.kept) - later} before them:"
     )

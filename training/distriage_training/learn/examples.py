@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.errors import InputError
@@ -51,12 +51,13 @@ class Issues:
     """The issues that something can be learned from, by date.
 
     Attributes:
-        by_bots, unreadable: How many were left out.
+        by_bots, unreadable, unjudged: How many were left out.
     """
 
     kept: tuple[PastIssue, ...]
     by_bots: int
     unreadable: int
+    unjudged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +92,28 @@ def is_afterwards(label: str) -> bool:
     return _AFTERWARDS.search(" ".join(re.findall(r"[^\W_]+", label.casefold()))) is not None
 
 
-def usable(issues: Sequence[PastIssue]) -> Issues:
-    """Those that people wrote and that can be read.
+def usable(issues: Sequence[PastIssue], reviewed: Collection[int] = ()) -> Issues:
+    """Those that people wrote, that can be read and that people judged.
+
+    An open issue without a label is one that nobody has come to yet: it says of no label that it is wrong.
+
+    Args:
+        reviewed: Numbers of the issues that people judged in the queue, whatever labels they have.
 
     Raises:
         InputError: too few to learn and to measure.
     """
     people = [issue for issue in issues if not issue.by_bot]
-    kept = sorted(filter(_readable, people), key=lambda issue: (issue.created_at, issue.number))
+    readable = sorted(filter(_readable, people), key=lambda issue: (issue.created_at, issue.number))
+    kept = [issue for issue in readable if issue.labels or not issue.is_open or issue.number in reviewed]
+    unjudged = len(readable) - len(kept)
     if len(kept) < LEAST_ISSUES:
         raise InputError(
-            f"{len(kept)} issues of people can be read; expected at least {LEAST_ISSUES} to learn and to measure"
+            f"{len(kept)} issues of people can be read"
+            + (f" and are judged, {unjudged} are open and have no label" if unjudged else "")
+            + f"; expected at least {LEAST_ISSUES} to learn and to measure"
         )
-    return Issues(tuple(kept), len(issues) - len(people), len(people) - len(kept))
+    return Issues(tuple(kept), len(issues) - len(people), len(people) - len(readable), unjudged)
 
 
 def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:

@@ -22,12 +22,14 @@ class Reviewed:
     """Issues with the labels that people said are right.
 
     Attributes:
+        numbers: Of those of these issues that have reviews.
         reviews: Of own labels of these issues.
         changed: Issues whose labels are others now.
         unknown: Reviews of own labels of issues that are not among these.
     """
 
     issues: tuple[PastIssue, ...]
+    numbers: frozenset[int]
     reviews: int
     changed: int
     unknown: int
@@ -63,10 +65,11 @@ def with_reviews(issues: Sequence[PastIssue], reviews: Iterable[ReviewRecord]) -
         label = own_label(review.axis)
         if label is not None:
             said.setdefault(int(review.id.partition("#")[2]), {})[label] = review.label is not None
-    known = {issue.number for issue in issues}
+    known = frozenset(issue.number for issue in issues)
     after = tuple(_judged(issue, said.get(issue.number, {})) for issue in issues)
     return Reviewed(
         after,
+        known & said.keys(),
         sum(len(labels) for number, labels in said.items() if number in known),
         sum(one != other for one, other in zip(issues, after, strict=True)),
         sum(len(labels) for number, labels in said.items() if number not in known),
