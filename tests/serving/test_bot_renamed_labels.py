@@ -58,10 +58,15 @@ def test_a_label_whose_description_was_changed_too_is_created_anew(bot: Bot) -> 
 
 
 RUNTIME, SETUP = ("symptom: runtime-hang", "symptom: setup-hang")
+HANGS = {RUNTIME: "hang"}
 
 
 def description(label: str) -> str:
     return resolve(config(), TAXONOMY).axes["symptom"].labels[label].description
+
+
+FAMILY = resolve(config(), TAXONOMY).axes["symptom"].families["memory"].description
+NEEDED = "Distriage is not sure; a person has to look."
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,13 @@ def description(label: str) -> str:
         ("", {"hang": "runtime-hang", RUNTIME.upper(): "x"}, {}),  # it is there
         ("", {"hang": "runtime-hang", "hung": "runtime-hang"}, {}),  # which of the two?
         ("", {SETUP: "runtime-hang"}, {}),  # another one of ours
-        ("axes: {symptom: {labels: {runtime-hang: hang}}}", {"hangs": "runtime-hang"}, {"hang": "hangs"}),
+        # A name that the file gives is the one that is meant, whatever the label was called under an earlier file.
+        ("axes: {symptom: {labels: {runtime-hang: hang}}}", {RUNTIME: "runtime-hang"}, {}),
+        ("axes: {symptom: {prefix: 'S/'}}", {RUNTIME: "runtime-hang"}, {}),
+        ("axes: {symptom: {families: {prefix: 'S/'}}}", {"symptom: memory": FAMILY, "hang": "runtime-hang"}, HANGS),
+        ("needs-triage: 'status: triage'", {"triage": NEEDED}, {}),
+        ("needs-triage: true", {"triage": NEEDED}, {"needs-triage": "triage"}),
+        ("axes: {symptom: {labels: {runtime-hang: {mode: precise}}}}", {"hang": "runtime-hang"}, HANGS),
         ("axes: {symptom: {labels: {runtime-hang: {description: ''}}}}", {"hang": ""}, {}),
         (
             "axes: {symptom: {labels: {runtime-hang: {description: same}, setup-hang: {description: same}}}}",

@@ -22,7 +22,8 @@ class RepositoryLabel:
 
     Attributes:
         color, description: For when it is created.
-        listed: The configuration names it.
+        listed: The configuration has a line for it.
+        given: Its name, or what stands before its id, is the configuration's and not the default.
         off: Why it is never set; None: it may be.
         issue_type: The issue type that goes with it; None: none.
     """
@@ -31,6 +32,7 @@ class RepositoryLabel:
     color: str
     description: str
     listed: bool = False
+    given: bool = False
     off: str | None = None
     issue_type: str | None = None
 
@@ -70,7 +72,7 @@ class Names:
     Attributes:
         axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
         needs_triage: None: there is no such label.
-        renamed: Name that the configuration gives, in lower case -> what somebody on GitHub made of it.
+        renamed: Default name, in lower case -> what somebody on GitHub made of it.
     """
 
     config: RepositoryConfig
@@ -122,6 +124,7 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, st
         color=own.color or OTHER_COLOUR,
         description=_or(own.description, "Distriage is not sure; a person has to look."),
         listed=True,
+        given=own.name is not None,
     )
     renamed = _renamed([needs_triage, *(label for axis in axes.values() for label in axis.all_labels())], there or {})
     if renamed:
@@ -151,7 +154,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
     color = settings.color or axis.colour or OTHER_COLOUR
     only_listed = config.only_listed if settings.only_listed is None else settings.only_listed
 
-    def label(own: LabelConfig | None, name: str, description: str) -> RepositoryLabel:
+    def label(own: LabelConfig | None, name: str, description: str, *, given: bool) -> RepositoryLabel:
         off = "not listed in the configuration, which says `only-listed`" if only_listed and own is None else None
         listed, own = own is not None, own or LabelConfig()
         return RepositoryLabel(
@@ -159,18 +162,24 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
             color=own.color or color,
             description=_shorten(_or(own.description, description)),
             listed=listed,
+            given=given or own.name is not None,
             off=off if own.enabled else "switched off in the configuration",
             issue_type=own.type,
         )
 
     labels = {
-        item.id: label(settings.labels.get(item.id), f"{prefix}{item.id}", item.definition)
+        item.id: label(
+            settings.labels.get(item.id), f"{prefix}{item.id}", item.definition, given=settings.prefix is not None
+        )
         for item in axis.labels
         if item.id in axis.label_ids
     }
     families = {
         family: label(
-            settings.families.labels.get(family), f"{family_prefix}{family}", f"{axis.name}: {', '.join(members)}"
+            settings.families.labels.get(family),
+            f"{family_prefix}{family}",
+            f"{axis.name}: {', '.join(members)}",
+            given=(settings.prefix, settings.families.prefix) != (None, None),
         )
         for family, members in axis.families.items()
     }
@@ -189,14 +198,15 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
 def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
     """Labels that the repository has under other names: what we create has a description that no other label has.
 
-    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing.
+    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing. A name that the
+    configuration gives is obeyed: the label under another name may be one that an earlier configuration named.
     """
     known = {name.casefold() for name in there}
     names = {label.name.casefold() for label in ours}
     given = Counter(label.description for label in ours)
     found: dict[str, str] = {}
     for label in ours:
-        if label.name.casefold() in known or not label.description or given[label.description] > 1:
+        if label.given or label.name.casefold() in known or not label.description or given[label.description] > 1:
             continue
         likely = [name for name, said in there.items() if said == label.description and name.casefold() not in names]
         if len(likely) == 1:
