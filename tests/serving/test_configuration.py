@@ -182,7 +182,7 @@ def test_reading_yaml_ends_in_data_or_in_an_error_with_a_line(text: str) -> None
 
 def test_the_repository_wins_over_the_organization_key_by_key() -> None:
     organization = written(
-        "mode: precise\naxes:\n  symptom: {prefix: x/, labels: {runtime-hang: hang, native-crash: no}}\n  "
+        "mode: precise\naxes:\n  symptom: {prefix: x/, labels: {runtime-hang: hang, native-crash: crash}}\n  "
         "stage: true\ndry-run: true\nignore: {titles: [a]}\n"
     )
     repository = written(
@@ -270,9 +270,9 @@ def test_what_is_valid_alone_and_not_together_is_refused() -> None:
         merge_configs(named, unnamed, TAXONOMY)
 
 
-def test_words_of_yaml_are_truth_values_in_both_spellings() -> None:
-    assert read_yaml("[true, True, false, False, null, Null, ~, '', 'true', TRUE]").value == [
-        *(True, True, False, False, None, None, None),
-        *("", "true", "TRUE"),
+def test_words_of_yaml_are_truth_values_in_all_their_spellings() -> None:
+    assert read_yaml("[true, True, TRUE, false, False, FALSE, null, Null, NULL, ~, '', 'true', tRUE]").value == [
+        *(True, True, True, False, False, False, None, None, None, None),
+        *("", "true", "tRUE"),
     ]
     assert not parse("axes: {stage: {families: {enabled: False}}}").axes["stage"].families.enabled

@@ -19,6 +19,7 @@ from distriage_serving.planning.config_problems import (
     structure_problems,
 )
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig, merge
+from distriage_serving.planning.yaml_lines import Path as ValuePath
 from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
 
 
@@ -45,13 +46,17 @@ def parse_document(text: str, file: str, taxonomy: Taxonomy) -> dict[str, Any]:
     except YamlLineError as error:
         raise RepositoryConfigError([ConfigProblem(file, error.line, error.message)]) from None
     value: Any = {} if document.value is None else document.value
-    problems = [ConfigProblem(file, document.line(path), why) for path, why in meaning_problems(value, taxonomy)]
+    problems: list[tuple[ValuePath, str]] = []
     try:
         RepositoryConfig.model_validate(value)
     except ValidationError as error:
-        raise RepositoryConfigError([*structure_problems(error, document, file), *problems]) from None
+        problems += structure_problems(error, value)
+    told = {path for path, _ in problems}
+    doubtful = {path: why for path, why in document.doubtful.items() if path not in told}
+    problems += [(path, f"`{'.'.join(map(str, path))}`: {why}") for path, why in doubtful.items()]
+    problems += meaning_problems(value, taxonomy)
     if problems:
-        raise RepositoryConfigError(problems)
+        raise RepositoryConfigError(ConfigProblem(file, document.line(path), why) for path, why in problems)
     return dict(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,16 +14,15 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.validation import known_keys, suggestion
 from distriage_serving.planning.configuration import (
     MAX_NAME_CHARS,
-    PLACEHOLDER,
     PLACEHOLDERS,
     AxisConfig,
     RepositoryConfig,
 )
 from distriage_serving.planning.names import resolve
-from distriage_serving.planning.yaml_lines import Document
 from distriage_serving.planning.yaml_lines import Path as ValuePath
 
 MAX_SHOWN: Final = 10
+_BRACES: Final = re.compile(r"(?<!\$)\{\{([^{}]{0,100})\}\}")  # `${{ }}` is GitHub's, as text
 _EXPECTED: Final[Mapping[str, str]] = {
     "bool_type": "expected true or false",
     "string_type": "expected text",
@@ -70,21 +70,25 @@ class RepositoryConfigError(ConfigError):
         super().__init__("; ".join([*shown, *([f"and {more:,} more"] if more else [])]))
 
 
-def structure_problems(error: ValidationError, document: Document, file: str) -> Iterator[ConfigProblem]:
-    """What does not fit the form of a configuration."""
+def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[ValuePath, str]]:
+    """What does not fit the form of a configuration.
+
+    Args:
+        value: The document as read.
+    """
     for item in error.errors(include_url=False):
         loc = item["loc"]
         name = ".".join(map(str, loc))
         if item["type"] == "extra_forbidden":
             message = f"unknown key `{name}`; {suggestion(str(loc[-1]), known_keys(RepositoryConfig, loc[:-1]), '`')}"
         elif not loc:
-            message = f"expected a table of settings, found {_kind(document.value)}"
+            message = f"expected a table of settings, found {_kind(value)}"
         else:
             found = item["input"] if not isinstance(item["input"], BaseModel) else None
             message = (
                 f"`{name}`: {_expected(item['type'], loc, item.get('ctx', {}), item['msg'])}, found {_kind(found)}"
             )
-        yield ConfigProblem(file, document.line(loc), message)
+        yield loc, message
 
 
 def _expected(kind: str, loc: ValuePath, context: Mapping[str, Any], message: str) -> str:
@@ -124,6 +128,7 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
         value: The document as read, whether or not its form is right.
     """
     config = _table(value)
+    yield from _same_name(config, taxonomy)
     for axis_id, settings in _table(config.get("axes")).items():
         path: ValuePath = ("axes", axis_id)
         if axis_id not in taxonomy.axes:
@@ -132,9 +137,21 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
         yield from _axis_problems(path, taxonomy.axes[axis_id], _table(settings))
         yield from _name_problems(path, axis_id, settings, taxonomy)
     comment = config.get("comment")
-    for name in PLACEHOLDER.findall(comment if isinstance(comment, str) else ""):
+    for name in map(str.strip, _BRACES.findall(comment if isinstance(comment, str) else "")):
         if name not in PLACEHOLDERS:
             yield ("comment",), f"unknown placeholder `{{{{ {name} }}}}`; {suggestion(name, PLACEHOLDERS, '`')}"
+
+
+def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
+    """Of `needs-triage` and a label of an axis: the one would be taken off whenever the other is set."""
+    try:
+        names = resolve(RepositoryConfig.model_validate(config), taxonomy)
+    except ValidationError:  # reported by itself
+        return
+    name = names.needs_triage.name if names.needs_triage is not None else ""
+    for axis, label in sorted(names.meanings(name), key=str):
+        yield ("needs-triage",), f"`{name}` is also the name of {label or 'a family'} of axis {axis}; expected another"
+        return
 
 
 def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:

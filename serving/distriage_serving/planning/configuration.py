@@ -82,6 +82,7 @@ LabelName = Annotated[
 Description = Annotated[str, Field(max_length=MAX_DESCRIPTION_CHARS, pattern=r"^[^\n\r]*$"), AfterValidator(_visible)]
 Prefix = Annotated[str, AfterValidator(_visible)]
 Pattern = Annotated[str, Field(min_length=1, max_length=MAX_PATTERN_CHARS)]
+Login = Annotated[Pattern, AfterValidator(lambda text: text.removeprefix("@"))]
 Threshold = Annotated[
     float | None,
     BeforeValidator(_threshold, json_schema_input_type=Annotated[float, Field(ge=LEAST_THRESHOLD, le=1)]),
@@ -155,7 +156,7 @@ class AxisConfig(_Strict):
 class IgnoreConfig(_Strict):
     """Issues to leave alone. In a pattern, `*` is any text and `?` one character; upper and lower case are alike."""
 
-    authors: list[Pattern] = Field(default=[], description="Issues by these authors.")
+    authors: list[Login] = Field(default=[], description="Issues by these authors.")
     labels: list[Pattern] = Field(default=[], description="Issues that carry such a label.")
     titles: list[Pattern] = Field(default=[], description="Issues with such a title.")
 

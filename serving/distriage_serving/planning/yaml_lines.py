@@ -23,13 +23,17 @@ Path = tuple[str | int, ...]
 _PLAIN: Mapping[str, bool | None] = {
     "true": True,
     "True": True,
+    "TRUE": True,
     "false": False,
     "False": False,
+    "FALSE": False,
     "null": None,
     "Null": None,
+    "NULL": None,
     "~": None,
     "": None,
 }
+_SWITCHES: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # in YAML 1.1, not in 1.2
 
 
 class YamlLineError(ValueError):
@@ -52,10 +56,12 @@ class Document:
 
     Attributes:
         lines: Path of keys and indices -> line, counted from 1, of the key (of the item in a list).
+        doubtful: Path -> why a value that is read so is hardly meant so.
     """
 
     value: Value
     lines: Mapping[Path, int]
+    doubtful: Mapping[Path, str] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
         """Line of the value at `path`, or of the nearest that holds it."""
@@ -93,6 +99,7 @@ def read_yaml(text: str) -> Document:
 def _build(text: str) -> Document:
     root: list[Value] = []
     lines: dict[Path, int] = {}
+    doubtful: dict[Path, str] = {}
     stack: list[_Open] = []
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         line = event.start_mark.line + 1 if event.start_mark else 1
@@ -112,11 +119,13 @@ def _build(text: str) -> Document:
                 continue
             path = _place(holder, value, root)
             lines.setdefault(path, line)
+            if path and (doubt := _doubt(event)) is not None:
+                doubtful[path] = doubt
             if isinstance(value, (dict, list)):
                 if len(stack) >= MAX_DEPTH:
                     raise YamlLineError(line, f"nested deeper than {MAX_DEPTH}")
                 stack.append(_Open(path, value))
-    return Document(root[0] if root else None, lines)
+    return Document(root[0] if root else None, lines, doubtful)
 
 
 def _refuse_extras(event: yaml.NodeEvent, line: int) -> None:
@@ -134,6 +143,15 @@ def _value(event: yaml.Event) -> Value:
     assert isinstance(event, yaml.ScalarEvent)
     text: str = event.value
     return _PLAIN.get(text, text) if event.style is None else text
+
+
+def _doubt(event: yaml.Event) -> str | None:
+    if not isinstance(event, yaml.ScalarEvent) or event.style is not None:
+        return None
+    if not event.value:
+        return "expected a value; what stands behind `#` is a comment unless it is quoted"
+    switch = _SWITCHES.get(event.value.lower())
+    return f"`{event.value}` is text here; write {switch}, or quote it" if switch is not None else None
 
 
 def _key(event: yaml.Event, holder: _Open, line: int) -> str:

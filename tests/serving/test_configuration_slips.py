@@ -1,0 +1,83 @@
+"""Slips in `.github/distriage.yml` that YAML accepts and that mean something else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from distriage_serving.planning.config_file import merge_configs, parse_document
+from distriage_serving.planning.config_problems import RepositoryConfigError
+from distriage_serving.planning.plan import matches
+
+from support.configurations import TAXONOMY, parse, problems
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("comment: no\n", 1, "`comment`: `no` is text here; write false, or quote it"),
+        ("comment: On\n", 1, "`comment`: `On` is text here; write true, or quote it"),
+        ("\nneeds-triage: OFF\n", 2, "`needs-triage`: `OFF` is text here; write false, or quote it"),
+        (
+            "axes:\n  symptom:\n    labels:\n      runtime-hang: no\n",
+            4,
+            "`axes.symptom.labels.runtime-hang`: `no` is text here; write false, or quote it",
+        ),
+        (
+            "axes:\n  symptom:\n    color: #ff0000\n",
+            3,
+            "`axes.symptom.color`: expected a value; what stands behind `#` is a comment unless it is quoted",
+        ),
+        (
+            "axes:\n  symptom:\n    prefix: #area/\n",
+            3,
+            "`axes.symptom.prefix`: expected a value; what stands behind `#` is a comment unless it is quoted",
+        ),
+        ("comment: 'By {{ issue.title }}'\n", 1, "unknown placeholder `{{ issue.title }}`; known: "),
+        ("comment: 'By {{ }}'\n", 1, "unknown placeholder `{{  }}`; known: "),
+        (
+            "axes: {kind: {labels: {bug: Bug}}}\nneeds-triage: bug\n",
+            2,
+            "`bug` is also the name of bug of axis kind; expected another",
+        ),
+        (
+            "axes: {symptom: {families: true}}\nneeds-triage: 'symptom: memory'\n",
+            2,
+            "`symptom: memory` is also the name of a family of axis symptom; expected another",
+        ),
+    ],
+)
+def test_a_slip_that_yaml_accepts_is_a_mistake(text: str, line: int, message: str) -> None:
+    (problem,) = problems(text)
+    assert problem.startswith(f"distriage.yml:{line}: {message}"), problem
+
+
+def test_what_is_quoted_or_plainly_meant_is_none() -> None:
+    config = parse("comment: 'no'\nneeds-triage: \"off\"\n")
+    assert (config.comment, config.needs_triage.name) == ("no", "off")
+    assert parse("comment: FALSE\n").comment is None and parse("comment: TRUE\n").comment is not None
+    assert parse("axes: {symptom: {color: ~, prefix: ''}}\n").axes["symptom"].prefix == ""
+    assert parse("comment: 'Run ${{ github.run_id }}: {{axes}}'").comment is not None
+    assert (
+        parse("axes: {symptom: true}\nneeds-triage: bug\n").needs_triage.name == "bug"
+    )  # no label of ours is called so
+
+
+def test_an_author_may_have_an_at_sign() -> None:
+    assert parse('ignore: {authors: ["@octocat", "*[bot]"]}').ignore.authors == ["octocat", "*[bot]"]
+    assert matches("octocat", "Octocat")
+
+
+def test_one_name_for_two_is_found_where_it_comes_from_two_files() -> None:
+    organization = parse_document("axes: {kind: {labels: {bug: bug}}}", "distriage.yml", TAXONOMY)
+    repository = parse_document("needs-triage: bug", "distriage.yml", TAXONOMY)
+    with pytest.raises(RepositoryConfigError, match=r"merged over the organization's:1: `bug` is also the name"):
+        merge_configs(organization, repository, TAXONOMY)
+
+
+def test_braces_without_end_take_no_time() -> None:
+    start = time.monotonic()
+    problems("comment: '" + "{{ " * 20_000 + "'")
+    problems("comment: '" + "{{" + "x" * 60_000 + "'")
+    assert time.monotonic() - start < 2
