@@ -62,11 +62,27 @@ def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
     assert "docs" not in double.labels("owner/repo#1") and "somebody took it off" in summary(runner)
 
 
-def test_a_folder_that_holds_no_own_labels_is_a_warning(
-    act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+UNUSABLE = {
+    "own_labels": "own.json",
+    "past_issues": "none: missing",
+    "reader_calibration": "none: cannot be read",
+}
+
+
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_what_cannot_be_used_is_left_out_and_the_axes_are_labelled(
+    double: GitHub, runner: Path, act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
 ) -> None:
-    assert act(own_labels=str(tmp_path / "none")) == 0
-    assert "own.json" in capsys.readouterr().out
+    double.open("owner/repo#2", "Training hangs", "It hangs and hangs after a timeout.")
+    for number, strict, code, kind in (("1", "", 0, "warning"), ("2", "true", 2, "error")):
+        given = {what: str(tmp_path / "none"), "second_reader": "http://127.0.0.1:9", "reader_model": "m"}
+        if what != "reader_calibration":
+            del given["second_reader"]
+        assert act(strict, issue_number=number, **given) == code
+        assert double.labels(f"owner/repo#{number}") == ["symptom: hang"]
+        (said,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+        assert said.startswith(f"::{kind} ") and UNUSABLE[what] in said and said.endswith("; left out")
+        assert "**Warning**: `" in summary(runner) and UNUSABLE[what] in summary(runner)
 
 
 def test_the_summary_names_the_past_issue_that_is_likely_the_same(
@@ -85,11 +101,9 @@ def test_the_summary_names_the_past_issue_that_is_likely_the_same(
     assert "redirect.github.com/Owner/Repo/issues/1" in str(comment.body)
 
 
-def test_an_index_of_past_issues_that_is_none_or_another_model_s_is_refused(
+def test_an_index_of_past_issues_of_another_model_is_left_out(
     act: Act, shipped_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert act("true", past_issues=str(tmp_path / "none.npz")) == 2
-    assert "none.npz: missing" in capsys.readouterr().out
     file = past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
     assert act("true", past_issues=str(file)) == 2
     assert "input past-issues: " in (said := capsys.readouterr().out) and "expected toy" in said

@@ -8,17 +8,18 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
 from distriage.classifier import Classifier
-from distriage.errors import DistriageError, InputError
+from distriage.errors import BundleError, ConfigError, DistriageError, InputError
 from distriage.github import Client
+from distriage.own.labels import OwnLabels
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import PastIndex, load_index
@@ -36,6 +37,10 @@ from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 
+if TYPE_CHECKING:
+    from distriage.second_reader.reader import SecondReader
+
+_Extra = TypeVar("_Extra")
 MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
 _NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
@@ -80,33 +85,38 @@ def run_action(inputs: Inputs, *, strict: str) -> int:
     """
     is_strict = strict.strip().lower() in _TRUE
     say = workflow_commands.error if is_strict else workflow_commands.warning
+    warnings: list[str] = []
+    code = 0
     try:
         _flag("strict", strict)
-        refused = _run(inputs)
+        _run(inputs, warnings)
     except (DistriageError, httpx.HTTPError, OSError) as error:
-        say(" ".join(str(error).split()))
-        return 2 if is_strict else 0
+        warnings.append(" ".join(str(error).split()))
     except Exception as error:
         # Neither message nor source line: they may hold the report's text, and with it workflow commands.
         place = traceback.extract_tb(error.__traceback__)[-1]
-        say(f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; please report it")
-        return 1 if is_strict else 0
-    for message in refused:
+        code = 1
+        warnings.append(
+            f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; please report it"
+        )
+    for message in warnings:
         say(message)
-    return 2 if is_strict and refused else 0
+    return (code or 2) if is_strict and warnings else 0
 
 
-def _run(inputs: Inputs) -> list[str]:
+def _run(inputs: Inputs, warnings: list[str]) -> None:
     """Do it.
 
-    Returns:
-        What GitHub refused, a sentence each.
+    Args:
+        warnings: Filled with what GitHub refused and what could not be used, a sentence each.
     """
     event = _read_event(inputs.event_path)
     reference = _target(inputs, event)
     dry_run = _flag("dry-run", inputs.dry_run)
-    classifier = Classifier(inputs.model or None, own=inputs.own_labels or None)
-    past = _past(inputs.past_issues, classifier)
+    classifier = Classifier(inputs.model or None)
+    if inputs.own_labels:
+        classifier.own = _extra(lambda: OwnLabels(Path(inputs.own_labels), classifier.bundle), warnings)
+    past = _extra(lambda: _past(inputs.past_issues, classifier), warnings) if inputs.past_issues else None
     taxonomy = classifier.bundle.taxonomy
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
@@ -118,7 +128,7 @@ def _run(inputs: Inputs) -> list[str]:
     )
     sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
-    verdict = _judged(classifier, issue.report, config, inputs)
+    verdict = _judged(classifier, issue.report, config, inputs, warnings)
     if past is not None:
         same = likely_duplicates(past, known(classifier, issue.report, issue.created_at))
         verdict = verdict.model_copy(update={"duplicates": same})
@@ -131,7 +141,9 @@ def _run(inputs: Inputs) -> list[str]:
         execute(plan, client, done)
     except DistriageError as error:  # what was done until then is reported all the same
         failure = error
-    workflow_commands.write_summary(summary_of(plan, verdict, issue.state, taxonomy) + _outcome(done, failure))
+    warnings += done.warnings
+    outcome = _outcome([*warnings, *([str(failure)] if failure is not None else [])])
+    workflow_commands.write_summary(summary_of(plan, verdict, issue.state, taxonomy) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )
@@ -141,28 +153,42 @@ def _run(inputs: Inputs) -> list[str]:
     workflow_commands.notice(f"{added}; see the step summary")
     if failure is not None:
         raise failure
-    return done.warnings
 
 
-def _judged(classifier: Classifier, report: IssueReport, config: RepositoryConfig, inputs: Inputs) -> Verdict:
+def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
+    """What an input adds to the axes; None, with a warning, where it cannot be used: they are labelled all the same."""
+    try:
+        return read()
+    except (BundleError, ConfigError, InputError) as error:
+        warnings.append(f"{error}; left out")
+        return None
+
+
+def _judged(
+    classifier: Classifier, report: IssueReport, config: RepositoryConfig, inputs: Inputs, warnings: list[str]
+) -> Verdict:
     """The verdict, by both readers where a second one is set; if that one fails, the first verdict with a note."""
-    if not inputs.second_reader:
-        return judge(classifier, report, config)
-    from distriage.second_reader.reader import reader_from_options
-
-    file = Path(inputs.reader_calibration) if inputs.reader_calibration else None
     bundle = classifier.bundle
-    reader = reader_from_options(inputs.second_reader, inputs.reader_model, file, bundle.manifest.name)
+    reader = _extra(lambda: _reader(inputs, bundle.manifest.name), warnings) if inputs.second_reader else None
+    if reader is None:
+        return judge(classifier, report, config)
     verdict, question = doubt(classifier, report, config, reader.axes)
     if question is None:
         return verdict
     return reader.put(verdict, question, bundle.taxonomy, partial(required, config))
 
 
-def _past(file: str, classifier: Classifier) -> PastIndex | None:
-    index = load_index(Path(file)) if file else None
+def _reader(inputs: Inputs, model: str) -> SecondReader:
+    from distriage.second_reader.reader import reader_from_options
+
+    file = Path(inputs.reader_calibration) if inputs.reader_calibration else None
+    return reader_from_options(inputs.second_reader, inputs.reader_model, file, model)
+
+
+def _past(file: str, classifier: Classifier) -> PastIndex:
+    index = load_index(Path(file))
     model = classifier.bundle.manifest.name
-    if index is not None and index.model != model:
+    if index.model != model:
         raise InputError(f"input past-issues: {file}: made with the model {index.model}; expected {model}")
     return index
 
@@ -174,8 +200,7 @@ def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> Repository
     return config.model_copy(update={"dry_run": config.dry_run or dry_run, **({"mode": Mode(mode)} if mode else {})})
 
 
-def _outcome(done: Execution, failure: DistriageError | None) -> str:
-    messages = [*done.warnings, *([str(failure)] if failure is not None else [])]
+def _outcome(messages: Iterable[str]) -> str:
     return "".join(f"\n**Warning**: {code(message, 400)}\n" for message in messages)
 
 
