@@ -103,12 +103,6 @@ def test_an_axis_that_a_person_labelled_is_left_alone(present: str) -> None:
     assert "set by someone else" in why(made, "symptom")
 
 
-def test_a_label_of_ours_is_not_replaced_by_another() -> None:
-    made = plan(labels=frozenset({"symptom: native-crash"}), labels_by_us=frozenset({"symptom: native-crash"}))
-    assert made.labels == ("stage: training-evaluation",)
-    assert "kept while the report is the same" in why(made, "symptom")
-
-
 def test_our_own_family_label_gets_the_label_beside_it() -> None:
     both = {"labels": frozenset({"symptom: execution"}), "labels_by_us": frozenset({"symptom: execution"})}
     assert "symptom: runtime-hang" in plan(text="axes: {symptom: {families: true}}", **both).labels

@@ -83,6 +83,30 @@ def test_the_comment_does_not_state_what_a_person_rejected() -> None:
     assert plan(make_verdict(), "comment: true", decided={"kind": "question"}).comment is None
 
 
+HANG, OTHER = "symptom: runtime-hang", "symptom: low-throughput"
+
+
+@pytest.mark.parametrize(
+    ("stated", "issue"),
+    [
+        (True, {}),
+        (True, {"labels": frozenset({HANG.upper()})}),  # a person set it: she agrees
+        (True, {"labels": frozenset({"symptom: execution"}), "labels_by_us": frozenset({"symptom: execution"})}),
+        (True, {"labels": frozenset({HANG}), "removed": frozenset({HANG})}),  # and it was set again
+        (False, {"removed": frozenset({HANG})}),
+        (False, {"removed": frozenset({"symptom: execution"})}),  # the family that it is of
+        (False, {"labels": frozenset({OTHER})}),
+        (False, {"labels": frozenset({HANG, OTHER}), "labels_by_us": frozenset({HANG})}),
+        (False, {"labels": frozenset({OTHER}), "labels_by_us": frozenset({OTHER})}),  # for the report as it was
+        (True, {"labels": frozenset({OTHER}), "labels_by_us": frozenset({OTHER}), "rewritten": True}),  # replaced
+    ],
+)
+def test_the_comment_and_the_labels_do_not_contradict_each_other(stated: bool, issue: dict[str, Any]) -> None:
+    made = plan(text="comment: true", **issue).comment
+    assert made is not None and "Stage" in made.body
+    assert ("Symptom: `runtime-hang`" in made.body) is stated
+
+
 def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_reported() -> None:
     page = "https://github.com/acme/train/issues/7"
     problem = KnownProblem(problem="Train 1 needs `torch` 2.", remedy="Upgrade.", source=page)

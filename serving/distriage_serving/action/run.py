@@ -9,7 +9,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -134,7 +134,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         verdict = verdict.model_copy(update={"duplicates": same})
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
-    plan = make_plan(verdict, issue.state, names)
+    state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
+    plan = make_plan(verdict, state, names)
     done = Execution()
     failure: DistriageError | None = None
     try:
@@ -143,7 +144,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         failure = error
     warnings += done.warnings
     outcome = _outcome([*warnings, *([str(failure)] if failure is not None else [])])
-    workflow_commands.write_summary(summary_of(plan, verdict, issue.state, taxonomy) + outcome)
+    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )

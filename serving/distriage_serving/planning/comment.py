@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from typing import Final
 
 from distriage.verdict import Verdict
 from distriage_serving.planning import markdown
 from distriage_serving.planning.configuration import PLACEHOLDER, render_template
 from distriage_serving.planning.marker import Marker
-from distriage_serving.planning.names import Names
-from distriage_serving.planning.types import IssueState, LeftOut, PlannedComment
+from distriage_serving.planning.names import AxisNames, Names
+from distriage_serving.planning.types import IssueState, LeftOut, Plan, PlannedComment
 
 _ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
 _ASK_MORE: Final = "This report says too little to tell what is wrong. Please add to the description:"
@@ -21,18 +20,16 @@ _ANSWERED: Final = "Nothing that was asked for here is missing any more. Thank y
 _NO_MORE: Final = "What stood here no longer holds."
 
 
-def plan_comment(
-    verdict: Verdict, state: IssueState, names: Names, ours: Collection[str]
-) -> PlannedComment | LeftOut | None:
+def plan_comment(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> PlannedComment | LeftOut | None:
     """Decide on the comment.
 
     Args:
-        ours: The labels of the issue that Distriage set or is about to set.
+        plan: What else is to be done.
 
     Returns:
         None: there is nothing to say.
     """
-    text = _text(verdict, state, names, ours) if verdict.in_domain or verdict.is_thin else ""
+    text = _text(verdict, state, names, plan) if verdict.in_domain or verdict.is_thin else ""
     own, config = state.own_comment, names.config
     if not text and own is not None:
         if config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):
@@ -55,9 +52,9 @@ def plan_comment(
     return PlannedComment(marker.write(text), marker.digest, own.id if own is not None else None)
 
 
-def _text(verdict: Verdict, state: IssueState, names: Names, ours: Collection[str]) -> str:
+def _text(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> str:
     """The comment without its marker; it holds the maintainers' words and ours; of reporters, titles of past issues."""
-    config = names.config
+    config, ours = names.config, {*plan.labels, *state.labels_by_us} - set(plan.take_off)
     asked = (
         "\n".join([_ASK_MORE if verdict.is_thin else _ASK, "", *(f"- {item.question}" for item in verdict.missing)])
         if verdict.missing and config.ask_for_environment
@@ -74,6 +71,7 @@ def _text(verdict: Verdict, state: IssueState, names: Names, ours: Collection[st
             and config.axis(axis_id) is not None
             and axis_id not in state.decided
             and not names.is_ruled_out(axis_id, state.decided)
+            and not _is_contradicted(names.axes[axis_id], said.label, state, plan)
         ),
         "checks": markdown.checklist(verdict.checks),
         "duplicates": same,
@@ -93,3 +91,12 @@ def _text(verdict: Verdict, state: IssueState, names: Names, ours: Collection[st
         return ""  # a greeting and nothing behind it
     values = {**found, "model": markdown.code(verdict.model)}
     return re.sub(r"\n{3,}", "\n\n", render_template(template, values)).strip()
+
+
+def _is_contradicted(axis: AxisNames, said: str, state: IssueState, plan: Plan) -> bool:
+    """Whether the labels that the issue has then, or somebody who took one off, say something else than the verdict."""
+    on_it = {name.casefold() for name in {*state.labels, *plan.labels} - set(plan.take_off)}
+    label, family = axis.labels.get(said), axis.families.get(axis.family_of.get(said, ""))
+    agreeing = {known.name.casefold() for known in (label, family) if known is not None}
+    rejected = agreeing & {name.casefold() for name in state.removed} - on_it
+    return bool(rejected or on_it & axis.folded - agreeing)

@@ -72,6 +72,7 @@ class Names:
     Attributes:
         axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
         needs_triage: None: there is no such label.
+        there: Name -> description of the labels that the repository has, where they are known.
         renamed: Default name, in lower case -> what somebody on GitHub made of it.
     """
 
@@ -79,6 +80,7 @@ class Names:
     taxonomy: Taxonomy
     axes: Mapping[str, AxisNames]
     needs_triage: RepositoryLabel | None
+    there: Mapping[str, str]
     renamed: Mapping[str, str]
     _meanings: Mapping[str, frozenset[tuple[str, str | None]]]
 
@@ -115,7 +117,7 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, st
     """Work out all names once.
 
     Args:
-        there: Name -> description of the labels that the repository has, where they are known.
+        there: See `Names`.
     """
     axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
     own = config.needs_triage
@@ -142,6 +144,7 @@ def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, st
         taxonomy=taxonomy,
         axes=axes,
         needs_triage=needs_triage if own.enabled else None,
+        there=there or {},
         renamed=renamed,
         _meanings={name: frozenset(pairs) for name, pairs in meanings.items()},
     )

@@ -4,7 +4,7 @@ Labels are added. A label is taken off only if Distriage set it, and
 
 - a person decided otherwise by a command or in the queue, or took such a decision back;
 - the report was rewritten, only Distriage ever labelled the axis, and the label no longer holds;
-- it is `needs-triage`, and the need is over.
+- it is `needs-triage`, and the need is over; where others use the same account, only if its description is ours.
 
 A label that somebody else took off is not set again. Nothing is added on an axis that has a label already, whoever
 set it, except the label itself beside its own family that Distriage set before. An issue type is set where there is
@@ -52,8 +52,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         dry_run=names.config.dry_run,
     )
     plan = with_own_labels(plan, verdict, state, names)
-    ours = {*plan.labels, *state.labels_by_us} - set(plan.take_off)
-    comment = plan_comment(verdict, state, names, ours)
+    comment = plan_comment(verdict, state, names, plan)
     if isinstance(comment, LeftOut):
         return replace(plan, left_out=(*plan.left_out, comment))
     return replace(plan, comment=comment)
@@ -128,9 +127,12 @@ class _Planner:
         if label is None:
             return
         on_it = next((name for name in self.state.labels if name.casefold() == label.name.casefold()), None)
-        if needed and on_it is None:
-            self._add(label)
-        elif not needed and on_it is not None and on_it in self.state.labels_by_us:
+        if on_it is None:
+            if needed:
+                self._add(label)
+            return
+        is_ours = not self.state.shared_account or self.names.there.get(on_it) == label.description
+        if not needed and is_ours and on_it in self.state.labels_by_us:
             self.take_off.append(on_it)
 
     def _plan_axis(self, axis: AxisNames, said: AxisVerdict) -> None:
@@ -153,9 +155,7 @@ class _Planner:
         if in_the_way and self._is_outdated(axis):
             self._replace(axis, said, label, in_the_way)
         elif in_the_way:
-            self.leave(
-                axis.id, f"{markdown.code(in_the_way[0])} was set before; it is kept while the report is the same"
-            )
+            self.leave(axis.id, f"{markdown.code(in_the_way[0])} was set before; it is kept{self._why_kept()}")
         elif label is not None:
             self._add(label)
         else:
@@ -183,7 +183,12 @@ class _Planner:
         return None
 
     def _is_outdated(self, axis: AxisNames) -> bool:
-        return self.state.rewritten and _folded(self.state.touched).isdisjoint(axis.folded)
+        return bool(self.state.rewritten) and _folded(self.state.touched).isdisjoint(axis.folded)
+
+    def _why_kept(self) -> str:
+        if self.state.rewritten is None:
+            return ""
+        return ", since others labelled this axis too" if self.state.rewritten else " while the report is the same"
 
     def _replace(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel | None, old: list[str]) -> None:
         """Put the new report's label in the place of the old one's."""

@@ -32,10 +32,11 @@ class IssueState:
         sender_is_bot: A bot or an App caused the event that is being answered.
         labels: Names of the labels on the issue.
         labels_by_us: Those of them that Distriage's own account set.
+        shared_account: Others use that account too, so they may have set them.
         removed: Names that a person or another bot took off the issue at any time.
         repository_labels: Names of all labels of the repository.
         touched: Names that anybody but Distriage ever put on the issue or took off.
-        rewritten: The report is another one than that which Distriage labelled.
+        rewritten: The report is another one than that which Distriage labelled; None: the Action cannot know.
         comment_deleted: Some comment on the issue was deleted.
         converted: It was converted to a discussion; GitHub leaves it closed.
         issue_type: Its issue type; None: it has none.
@@ -55,10 +56,11 @@ class IssueState:
     locked: bool = False
     labels: frozenset[str] = frozenset()
     labels_by_us: frozenset[str] = frozenset()
+    shared_account: bool = False
     removed: frozenset[str] = frozenset()
     repository_labels: frozenset[str] = frozenset()
     touched: frozenset[str] = frozenset()
-    rewritten: bool = False
+    rewritten: bool | None = None
     own_comment: OwnComment | None = None
     comment_deleted: bool = False
     converted: bool = False
