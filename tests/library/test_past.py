@@ -231,11 +231,13 @@ def test_an_index_is_made_and_asked_on_the_command_line(
     assert "owner/repo#1 (closed, completed)  NCCL timeout" in shown and "\x1b" not in shown
 
 
-@pytest.mark.parametrize("damage", ["missing", "not an index", "another format", "rows", "a byte", "encrypted"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "not an index", "another format", "rows", "a byte", "encrypted", "a history"]
+)
 def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) -> None:
     file = tmp_path / "index.npz"
-    if damage == "not an index":
-        file.write_bytes(b"PK\x03\x04")
+    if damage in {"not an index", "a history"}:
+        file.write_bytes(b"PK\x03\x04" if damage == "not an index" else b'{"format": 1}\n')
     elif damage != "missing":
         toy_index((1, 0)).save(file)
         with np.load(file) as arrays:
@@ -247,8 +249,9 @@ def test_an_index_that_cannot_be_read_is_refused(tmp_path: Path, damage: str) ->
             mark_encrypted(file)
         else:
             np.savez(file, **held)
-    with pytest.raises(InputError, match=r"index.npz: (missing|not an index)"):
+    with pytest.raises(InputError, match=r"index.npz: (missing|not an index)") as caught:
         load_index(file)
+    assert "pickle" not in str(caught.value)  # how to load one is numpy's advice
 
 
 def test_an_index_that_cannot_be_written_leaves_the_old_one(

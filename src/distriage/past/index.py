@@ -207,8 +207,12 @@ def load_index(file: Path) -> PastIndex:
         InputError: missing, damaged, or of another format.
     """
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return _read(arrays)
+        with file.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):  # numpy would take it for a pickle, and say how to load that
+                raise ValueError("no .npz file, or one that broke off")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as arrays:
+                return _read(arrays)
     except FileNotFoundError:
         raise InputError(f"{file}: missing; `distriage similar index` makes an index") from None
     except _DAMAGED as error:
