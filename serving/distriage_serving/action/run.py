@@ -28,7 +28,7 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.action import workflow_commands
 from distriage_serving.github.executor import Execution, execute
-from distriage_serving.github.files import read_config
+from distriage_serving.github.files import MISNAMED, find_config, is_there
 from distriage_serving.github.issue import read_issue, under_new_names
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge, required
@@ -121,11 +121,11 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     if not inputs.token:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s, login=inputs.login or None)
-    config = _config(
-        read_config(client, reference.repository, inputs.configuration_path or CONFIG_PATH, taxonomy),
-        inputs.mode,
-        dry_run=dry_run,
-    )
+    path = inputs.configuration_path or CONFIG_PATH
+    found = find_config(client, reference.repository, path, taxonomy)
+    if f"{reference.repository}/{path}" not in found.places and is_there(client, reference.repository, MISNAMED):
+        warnings.append(f"{reference.repository}: {MISNAMED} is not read; expected the name {CONFIG_PATH}")
+    config = _config(found.config, inputs.mode, dry_run=dry_run)
     sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
     verdict = _judged(classifier, issue.report, config, inputs, warnings)
@@ -144,7 +144,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         failure = error
     warnings += done.warnings
     outcome = _outcome([*warnings, *([str(failure)] if failure is not None else [])])
-    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy) + outcome)
+    workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,10 +13,28 @@ from distriage_serving.planning.config_file import merge_configs, parse_document
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.yaml_lines import MAX_BYTES
 
+MISNAMED: Final = ".github/distriage.yaml"  # a name that is not read
 _RAW: Final = "application/vnd.github.raw+json"
 
 
+@dataclass(frozen=True, slots=True)
+class FoundConfig:
+    """A configuration and the files that it comes from: none, the repository's own, the organization's, or both.
+
+    Attributes:
+        places: `OWNER/REPO/PATH` of each file.
+    """
+
+    config: RepositoryConfig
+    places: tuple[str, ...]
+
+
 def read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> RepositoryConfig:
+    """The configuration alone; see `find_config`."""
+    return find_config(client, repository, path, taxonomy).config
+
+
+def find_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> FoundConfig:
     """Read a repository's configuration on its default branch, merged over the organization's.
 
     The organization's is in the repository `.github` of the same owner.
@@ -29,7 +48,7 @@ def read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
     """
     if path.startswith("/") or ".." in path.split("/") or not path.isprintable() or not path.strip():
         raise ConfigError(f"configuration path {path!r}: expected a path inside the repository, such as {CONFIG_PATH}")
-    owner = repository.split("/")[0]
+    general_repository = f"{repository.split('/')[0]}/.github"
     own = _read_document(client, repository, path, taxonomy)
     if own is None and path != CONFIG_PATH:
         raise ConfigError(
@@ -37,11 +56,13 @@ def read_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
             "or the token may not read it (permission `contents: read`)"
         )
     general = (
-        _read_document(client, f"{owner}/.github", CONFIG_PATH, taxonomy)
-        if repository.casefold() != f"{owner}/.github".casefold()
+        _read_document(client, general_repository, CONFIG_PATH, taxonomy)
+        if repository.casefold() != general_repository.casefold()
         else None
     )
-    return merge_configs(general or {}, own or {}, taxonomy)
+    read = ((own, f"{repository}/{path}"), (general, f"{general_repository}/{CONFIG_PATH}"))
+    places = tuple(place for document, place in read if document is not None)
+    return FoundConfig(merge_configs(general or {}, own or {}, taxonomy), places)
 
 
 def _read_document(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> dict[str, Any] | None:
@@ -59,14 +80,8 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
         ConfigError: it is too large, or not UTF-8.
         GitHubError: GitHub cannot be reached or refuses.
     """
-    try:
-        content = client.get(
-            f"/repos/{repository}/contents/{quote(path)}",
-            {"ref": commit} if commit else None,
-            accept=_RAW,
-            remember=commit is None,
-        ).body
-    except NotFoundError:
+    content = _content(client, repository, path, commit)
+    if content is None:
         return None
     place = f"{repository}/{path}"
     if len(content) > MAX_BYTES:
@@ -75,3 +90,22 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place}: not valid UTF-8 at byte {error.start}") from None
+
+
+def is_there(client: Client, repository: str, path: str) -> bool:
+    """Whether the default branch has a file, whatever is in it.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    return _content(client, repository, path, None) is not None
+
+
+def _content(client: Client, repository: str, path: str, commit: str | None) -> bytes | None:
+    query = {"ref": commit} if commit else None
+    try:
+        return client.get(
+            f"/repos/{repository}/contents/{quote(path)}", query, accept=_RAW, remember=commit is None
+        ).body
+    except NotFoundError:
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.verdict import AxisVerdict, Differential, Verdict
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
@@ -10,8 +12,14 @@ from distriage_serving.planning.types import IssueState, Plan
 _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best guess {})"}
 
 
-def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy) -> str:
-    """What is done, what is not, and why: Markdown of one paragraph or table each."""
+def summary_of(
+    plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy, configurations: Sequence[str] = ()
+) -> str:
+    """What is done, what is not, and why: Markdown of one paragraph or table each.
+
+    Args:
+        configurations: Files that were read as the configuration.
+    """
     parts = [
         f"### Distriage: {code(str(state.issue))}",
         code(state.title, 256),
@@ -54,7 +62,10 @@ def summary_of(plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxono
         parts.append("**Known problems of these versions**\n\n" + known_problems(verdict.known_problems))
     if verdict.missing:
         parts.append("**Missing**\n\n" + "\n".join(f"- {item.question}" for item in verdict.missing))
-    parts.append(f"{code(verdict.model)}, taxonomy {code(verdict.taxonomy_version)}, mode {verdict.mode}")
+    parts.append(
+        f"{code(verdict.model)}, taxonomy {code(verdict.taxonomy_version)}, mode {verdict.mode}; "
+        f"configuration: {', '.join(map(code, configurations)) or 'none found, so the defaults'}"
+    )
     return "\n\n".join(parts) + "\n"
 
 
