@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from distriage.errors import GitHubError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
+from distriage.errors import GitHubError, InputError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
 from distriage.github_answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
 from distriage.github_limits import Limits, OwnLimits
 from distriage.http_client import connections
@@ -147,11 +147,13 @@ class Client:
         """Read a list, page by page.
 
         Raises:
-            GitHubError: as `get`, or there are more than `MAX_PAGES` pages: a decision must not rest on a part.
+            GitHubError: as `get`.
+            InputError: there are more than `MAX_PAGES` pages: a decision must not rest on a part, and asking again does
+                not help.
         """
         for number, (items, _) in enumerate(self.pages(path, {}, remember=remember)):
             if number == MAX_PAGES:
-                raise GitHubError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
+                raise InputError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
             yield from items
 
     def pages(

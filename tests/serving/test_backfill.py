@@ -169,7 +169,7 @@ def test_a_token_that_may_not_write_ends_the_run(double: GitHub, run: Backfill) 
     double.define(REPOSITORY, "symptom: hang", "symptom: oom")
     double.troubles.append(Trouble("POST .*/labels", faults.integration(), times=100))
     done = run()
-    assert done.code == 2 and "5 issues in a row were refused" in done.err
+    assert done.code == 2 and "5 issues in a row failed" in done.err
     assert done.out.count("failed: #") == 5
 
 
@@ -201,7 +201,8 @@ def test_a_dry_run_shows_the_plan_of_now_and_nothing_that_is_done(
 
     assert proposed() == ["symptom: hang", "symptom: oom", "symptom: hang"]
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: {labels: {hang: stuck}}}\n"
-    assert proposed("--again") == ["stuck", "symptom: oom", "stuck"]
+    for _ in range(2):  # without --again, as the run after it needs none
+        assert proposed() == ["stuck", "symptom: oom", "stuck"]
     run()
     assert labels(double)[0] == ["stuck"] and proposed() == []
 

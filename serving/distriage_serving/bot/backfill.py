@@ -16,7 +16,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from distriage.errors import GitHubError, InputError, TransferredError
+from distriage.errors import GitHubError, InputError, RateLimitError, RefusedError, TransferredError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage.terminal import printable
@@ -24,6 +24,7 @@ from distriage.times import epoch_s
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import own_login, read_labels
+from distriage_serving.planning.config_file import config_digest
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
@@ -31,7 +32,7 @@ from distriage_serving.store import Store, report_digest
 
 State = Literal["open", "closed", "all"]
 NO_INSTALLATION = 0  # the token is a person's
-MAX_REFUSALS = 5  # of labels, in a row: then it is the token, not the issue
+MAX_FAILURES = 5  # in a row: then it is the token or GitHub, not the issue
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,6 @@ class BackfillReport:
     known: int = 0
     failed: list[str] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
-
-    @property
-    def seen(self) -> int:
-        """Issues that the run came to."""
-        return self.labelled + self.nothing + self.known + len(self.failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +116,7 @@ class Backfill:
     judge: Judge
     console: Console
     report: BackfillReport = field(default_factory=BackfillReport)
+    _failures: int = 0
     _refusals: int = 0
 
     def run(self, repository: str, options: BackfillOptions) -> None:
@@ -127,7 +124,7 @@ class Backfill:
 
         Raises:
             ConfigError: the repository's configuration is not valid.
-            GitHubError: GitHub cannot be reached, or refuses one write after the other.
+            GitHubError: GitHub cannot be reached, or fails or refuses for one issue after the other.
         """
         config = read_config(self.client, repository, CONFIG_PATH, self.judge.bundle.taxonomy)
         no_comments = (
@@ -150,7 +147,7 @@ class Backfill:
                 progress.advance(task)
                 progress.update(task, description=f"#{item['number']}")
                 issue = IssueReference(repository, item["number"])
-                if not options.again and self._is_done(issue, item, own=options.own, dry_run=config.dry_run):
+                if not options.again and self._is_done(issue, item, config, own=options.own):
                     self.report.known += 1
                 else:
                     self._triage(issue, config)
@@ -164,14 +161,20 @@ class Backfill:
         except (InputError, TransferredError) as error:
             report.failed.append(f"#{number}: {error}")
             return
+        except (RateLimitError, RefusedError):
+            raise
+        except GitHubError as error:
+            report.failed.append(f"#{number}: {error}")  # the next run comes to it again
+            self._failures += 1
+            self._stop_after(self._failures, issue)
+            return
+        self._failures = 0
         failed = bool(done.note) and not done.nothing_to_do
         if failed:
             report.failed.append(f"#{number}: {done.note}")
         if done.refused:
             self._refusals += 1
-            if self._refusals == MAX_REFUSALS:
-                last = report.failed[-1]
-                raise GitHubError(f"{issue.repository}: {MAX_REFUSALS} issues in a row were refused, last {last}")
+            self._stop_after(self._refusals, issue)
         elif done.labels:
             self._refusals = 0
             report.labelled += 1
@@ -179,6 +182,11 @@ class Backfill:
             self.console.print(f"#{number}  {printable(', '.join(done.labels))}", markup=False)
         elif not failed:
             report.nothing += 1
+
+    def _stop_after(self, in_a_row: int, issue: IssueReference) -> None:
+        if in_a_row == MAX_FAILURES:
+            last = self.report.failed[-1]
+            raise GitHubError(f"{issue.repository}: {MAX_FAILURES} issues in a row failed, last {last}")
 
     def _proposed(self, reference: IssueReference, names: Names) -> Iterator[Proposal]:
         stored = self.store.latest_verdict(reference.repository, reference.number)
@@ -196,13 +204,16 @@ class Backfill:
             title = " ".join(issue.title.split())
             yield Proposal(issue.number, title, issue.url, label, max((p for p in said if p is not None), default=None))
 
-    def _is_done(self, issue: IssueReference, item: dict[str, Any], *, own: bool, dry_run: bool) -> bool:
+    def _is_done(self, issue: IssueReference, item: dict[str, Any], config: RepositoryConfig, *, own: bool) -> bool:
         last = self.store.latest_verdict(issue.repository, issue.number)
         if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
             return False
         if last.digest != report_digest(str(item.get("title") or ""), str(item.get("body") or "")):
             return False
-        return dry_run or last.carried_out_at is not None
+        if last.carried_out_at is not None:
+            return True
+        # A dry run shows what the run after it does, which is by the configuration of then.
+        return config.dry_run and (last.plan or {}).get("configuration") == config_digest(config)
 
 
 def list_issues(client: Client, repository: str, options: BackfillOptions) -> Iterator[dict[str, Any]]:

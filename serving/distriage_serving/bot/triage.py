@@ -19,6 +19,7 @@ from distriage_serving.bot.repositories import CurrentConfig, current_config, fo
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.past.keeping import keep_issue
+from distriage_serving.planning.config_file import config_digest
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
@@ -191,6 +192,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
         "labels": list(plan.labels),
         "left_out": [{"what": item.what, "why": item.why} for item in plan.left_out],
         "dry_run": plan.dry_run,
+        "configuration": config_digest(names.config),
     }
     if (
         before is not None

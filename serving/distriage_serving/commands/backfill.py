@@ -107,8 +107,9 @@ def backfill(
             try:
                 work.run(repository, options)
             except BaseException:  # Ctrl-C too
-                if work.report.seen:
-                    _print_report(work.console, work.report)
+                report = work.report
+                if report.labelled or report.nothing or report.known or report.failed:
+                    _print_report(work.console, report)
                 raise
             _print_report(work.console, work.report)
             if work.report.dry_run:

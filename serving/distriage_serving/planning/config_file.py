@@ -4,6 +4,8 @@ Pure, but for `load_config`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -100,3 +102,8 @@ def merge_configs(
 def dump_config(config: RepositoryConfig) -> dict[str, object]:
     """What a configuration sets, as JSON values; `RepositoryConfig.model_validate` reads them."""
     return config.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def config_digest(config: RepositoryConfig) -> str:
+    """Tells whether two configurations set the same."""
+    return hashlib.sha256(json.dumps(dump_config(config), sort_keys=True).encode()).hexdigest()[:16]

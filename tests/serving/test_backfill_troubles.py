@@ -1,0 +1,64 @@
+"""An issue that cannot be read does not keep `distriage backfill` from those after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from distriage import github as distriage_github
+from distriage.github import Client
+
+from support import faults
+from support.command_line import Command, Finished
+from support.databases import new_sqlite
+from support.faults import Trouble
+from support.github import PERSON, GitHub
+
+REPOSITORY, HANG = "owner/repo", "symptom: hang"
+Backfill = Callable[..., Finished]
+
+
+@pytest.fixture
+def run(
+    command: Command, keyword_bundle: Path, tmp_path: Path, github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> Backfill:
+    """`distriage backfill` on a repository of eight issues, with a client that does not wait between attempts."""
+    monkeypatch.setenv("GITHUB_TOKEN", github.token)
+    monkeypatch.setattr(Client, "pause", lambda *_: True)
+    for number in range(1, 9):
+        github.open(f"{REPOSITORY}#{number}", "Training hangs", "It hangs.", created_at=f"2024-01-0{number}T00:00:00Z")
+    github.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\n"
+    database = new_sqlite(tmp_path / "a.db")
+    return lambda *options: command("backfill", REPOSITORY, "--database", database, "--model", keyword_bundle, *options)
+
+
+def labelled(double: GitHub) -> list[int]:
+    return [number for number in range(1, 9) if double.labels(f"{REPOSITORY}#{number}") == [HANG]]
+
+
+def test_one_with_more_events_than_are_read(github: GitHub, run: Backfill, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distriage_github, "MAX_PAGES", 2)
+    github.page_items = 10
+    for number in range(31):
+        github.comment(f"{REPOSITORY}#2", f"Same here, {number}", PERSON)
+    done = run()
+    assert done.code == 0 and "7 issues got labels, 0 none; 0 were done before, 1 failed" in done.out
+    assert "failed: #2: GET /repos/owner/repo/issues/2/timeline: more than 200 entries" in done.out
+    assert labelled(github) == [1, 3, 4, 5, 6, 7, 8]
+    assert "0 issues got labels, 0 none; 7 were done before, 1 failed" in run().out
+
+
+def test_one_for_which_github_fails_time_and_again(github: GitHub, run: Backfill) -> None:
+    github.troubles.append(Trouble("GET .*/issues/2/timeline", faults.status(502), times=5))
+    done = run()
+    assert done.code == 0 and "failed: #2: " in done.out and labelled(github) == [1, 3, 4, 5, 6, 7, 8]
+    assert run().code == 0 and labelled(github) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_github_that_fails_for_all_ends_the_run(github: GitHub, run: Backfill) -> None:
+    github.troubles.append(Trouble("GET .*/timeline", faults.status(502), times=99))
+    done = run()
+    assert done.code == 2 and "owner/repo: 5 issues in a row failed, last #5: " in done.err
+    assert done.out.count("failed: #") == 5 and labelled(github) == []
