@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
 from distriage.references import RENAMED
+from distriage_serving.backtest import measure
 from distriage_serving.backtest.mapping import make_mapping, truth_of
 from distriage_serving.backtest.replay import replay
 from distriage_serving.planning.config_file import parse_config
@@ -168,6 +169,19 @@ def test_without_any_mapped_label_it_says_what_it_would_have_said(
     assert "No label of this repository is known to stand for one of the model's." in page.text
     assert "--map 'deadlock=symptom:runtime-hang'" in page.text
     assert "Labels it would have given" in page.text
+
+
+def test_each_axis_is_measured_once(run: Backtest, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[int] = []
+    by_period = measure.by_period
+
+    def noted(replayed: Sequence[measure.Replayed]) -> list[tuple[str, Sequence[measure.Replayed]]]:
+        measured.append(len(replayed))
+        return by_period(replayed)
+
+    monkeypatch.setattr(measure, "by_period", noted)
+    assert run().code == 0
+    assert measured == [6]
 
 
 def test_a_repository_without_issues(run: Backtest, tmp_path: Path, double: GitHub) -> None:

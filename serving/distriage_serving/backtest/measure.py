@@ -171,6 +171,11 @@ def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> Ax
     )
 
 
+def tally_of(axis: str, items: Iterable[Replayed], mode: Mode) -> Tally:
+    """What a mode would give some issues on an axis."""
+    return _tally(axis, items, _in(mode))
+
+
 def _at(threshold: float, label: str | None = None) -> Callable[[Said], bool]:
     return lambda said: said.applies and said.probability >= threshold and label in {None, said.label}
 

@@ -14,7 +14,7 @@ from distriage.taxonomy import Taxonomy
 from distriage.types import Mode
 from distriage_serving.backtest import curves
 from distriage_serving.backtest.mapping import Meaning
-from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, measure, proposed_threshold
+from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, proposed_threshold, tally_of
 from distriage_serving.backtest.replay import Replay
 
 LATEST = 25  # issues shown one by one
@@ -26,7 +26,7 @@ class Backtest:
     """All that the page tells.
 
     Attributes:
-        axes: Ids of the axes to show.
+        results: Of each axis to show.
     """
 
     repository: str
@@ -35,7 +35,7 @@ class Backtest:
     history: History
     replay: Replay
     meaning: Meaning
-    axes: tuple[str, ...]
+    results: tuple[AxisResult, ...]
 
 
 def render_page(backtest: Backtest) -> str:
@@ -44,20 +44,19 @@ def render_page(backtest: Backtest) -> str:
     replay = backtest.replay
     made_at = replay.model_made_at
     fresh = [item for item in replay.items if made_at is not None and item.issue.created_at >= made_at]
-    results = [measure(axis, replay.items) for axis in backtest.axes]
     labels = Counter(label for item in replay.items for label in item.issue.labels)
     unmapped = [(label, count) for label, count in labels.most_common() if label.casefold() not in backtest.meaning]
     page = environment.get_template("page.html").render(
         backtest=backtest,
         replay=replay,
         names={axis.id: axis.name for axis in backtest.taxonomy.axes.values()},
-        results=results,
-        charts={result.axis: _charts(result) for result in results},
-        fresh={axis: measure(axis, fresh).modes[Mode.BALANCED] for axis in backtest.axes} if fresh else {},
+        results=backtest.results,
+        charts={result.axis: _charts(result) for result in backtest.results},
+        fresh={result.axis: tally_of(result.axis, fresh, Mode.BALANCED) for result in backtest.results if fresh},
         modes=list(Mode),
         balanced=Mode.BALANCED,
         thresholds=THRESHOLDS,
-        proposed={result.axis: proposed_threshold(result) for result in results},
+        proposed={result.axis: proposed_threshold(result) for result in backtest.results},
         judged=sum(bool(item.truth) for item in replay.items),
         unmapped=unmapped[:MAX_LABELS],
         latest=list(reversed(replay.items[-LATEST:])),

@@ -14,6 +14,7 @@ from distriage.errors import InputError
 from distriage.github import Client
 from distriage.history import read_history
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
+from distriage_serving.backtest.measure import measure
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
 from distriage_serving.github.files import read_config
@@ -78,7 +79,7 @@ def backtest(
         history,
         played,
         meaning,
-        _axes(config, options.extra, classifier),
+        tuple(measure(axis, played.items) for axis in _axes(config, options.extra, classifier)),
     )
     try:
         options.output.write_text(render_page(result), encoding="utf-8")

@@ -45,7 +45,6 @@ def backtest(
         from distriage.github import Client, token_of_environment
         from distriage.types import Mode
         from distriage_serving.backtest.mapping import unused
-        from distriage_serving.backtest.measure import measure
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run
 
@@ -58,14 +57,14 @@ def backtest(
         result = run(client, Classifier(model), repository, options, console)
         if result.replay.trained_on:
             typer.echo(f"left out, because the model was trained on them: {result.replay.trained_on}")
-        for axis in result.axes:
-            tally = measure(axis, result.replay.items).modes[Mode.BALANCED]
+        for measured in result.results:
+            tally = measured.modes[Mode.BALANCED]
             right = (
                 f"right in {tally.precision:.0%} of {tally.judged}"
                 if tally.precision is not None
                 else "no label by people to compare with"
             )
-            typer.echo(f"{axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+            typer.echo(f"{measured.axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
         carried = [label for issue in result.history.issues for label in issue.labels]
         for name in unused(options.extra, carried):
             say(f"--map {name}: no issue carries this label")
