@@ -161,7 +161,7 @@ def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
     try:
         return read()
     except (BundleError, ConfigError, InputError) as error:
-        warnings.append(f"{error}; left out")
+        warnings.append(f"{error}; the axes are labelled without it")
         return None
 
 
