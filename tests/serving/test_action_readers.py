@@ -81,7 +81,11 @@ def test_what_cannot_be_used_is_left_out_and_the_axes_are_labelled(
         assert act(strict, issue_number=number, **given) == code
         assert double.labels(f"owner/repo#{number}") == ["symptom: hang"]
         (said,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
-        assert said.startswith(f"::{kind} ") and UNUSABLE[what] in said and said.endswith("; the axes are labelled without it")
+        assert (
+            said.startswith(f"::{kind} ")
+            and UNUSABLE[what] in said
+            and said.endswith("; the axes are labelled without it")
+        )
         assert "**Warning**: `" in summary(runner) and UNUSABLE[what] in summary(runner)
 
 

@@ -130,6 +130,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         TransferredError: it is in another repository now.
         NotFoundError: deleted, or the token may not see it.
         GitHubError: GitHub cannot be reached, refuses, or its answer is not an issue.
+        InputError: more happened on it than is read.
     """
     issue = _read(client, reference)
     history = read_history(client, reference)
@@ -208,6 +209,7 @@ def read_history(client: Client, issue: IssueReference, kind: Kind = "v1") -> Hi
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
+        InputError: more happened on it than is read.
     """
     history = History(own_login(client), kind)
     for event in client.items(f"{_path(issue)}/timeline"):
