@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -14,7 +15,7 @@ from distriage.playbooks import check_for, checks_for
 from distriage.policy import SILENCES, decide
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
-from distriage.recipe.lines import names_exception
+from distriage.recipe.lines import names_exception, quotes_exception
 from distriage.similar import Neighbour
 from distriage.taxonomy import Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
@@ -34,6 +35,8 @@ from distriage.verdict import (
     SimilarIssue,
     Verdict,
 )
+
+_OF_A_FORM = re.compile(r"\bdid you (?:read|search|check)\b|^If (?:we|the code snippet) cannot (?:be )?run\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +116,16 @@ class Findings:
         thin, in_domain = self.known.is_thin, self.prediction.in_domain
         if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
-        sure = [decision.label for decision in decisions.values() if decision.outcome is Outcome.APPLY]
-        sure += HANGS & {_likely(decisions).get(SYMPTOM)}  # whatever else it may be, it waits
+        likely = _likely(decisions)
+        if likely.get(DISTRIBUTED) == "true" and decisions[DISTRIBUTED].outcome is not Outcome.APPLY:
+            del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         questions = missing_facts(
             self.known.facts,
-            has_error=self._has_error(hangs=not HANGS.isdisjoint(sure)),
+            has_error=self._has_error(hangs=likely.get(SYMPTOM) in HANGS),
             thin=thin,
-            sure=sure,
+            likely=likely,
             situation=situation,
+            tracker=self.known.tracker,
         )
         asked = questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
         return [MissingFact(fact=question.fact, question=question.text) for question in asked]
@@ -129,9 +134,10 @@ class Findings:
         known = self.known
         if hangs and "py-spy" in known.report.body:
             return True
+        lines = [line for line in known.input.errors if not _OF_A_FORM.search(line)]
         # Of a hang the line "it hangs" says nothing.
-        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
-        return any(errors) or bool(known.framed_errors())
+        errors = filter(names_exception, lines) if hangs else lines
+        return any(errors) or quotes_exception(known.input.title) or bool(known.framed_errors())
 
 
 def _applies(decisions: Mapping[str, Decision]) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH_AND_PARTS
-from distriage.facts.situation import ORDINARY, Platform, Situation
+from distriage.facts.library import is_built_on_torch
+from distriage.facts.situation import BUILD, ORDINARY, Platform, Situation
+from distriage.verdict import DISTRIBUTED, STAGE, SYMPTOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,10 @@ class Question:
 
 
 _QUESTIONS: Mapping[str, str] = {
-    "framework_version": "Which version (or commit) of the framework is in use?",
+    "framework_version": "Which version (or commit) is in use?",
     "torch": "Which version of PyTorch?",
     "cuda": "Which CUDA (or ROCm) version?",
     "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
-    "driver": "Which GPU driver version? (`nvidia-smi`)",
     "gpu_model": "Which GPU model?",
     "gpu_count": "How many GPUs take part?",
     "nodes": "On how many nodes?",
@@ -38,16 +39,32 @@ _QUESTIONS: Mapping[str, str] = {
     "error": "What is the complete error message or traceback?",
     "reproduction": "What is the smallest script or command that shows it?",
 }
-# Facts without which an expert cannot go on, by the stage in which the failure shows.
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "build-import": ("framework_version", "torch", "cuda", "os"),
-    "communication-setup": ("framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"),
-    "data-model-preparation": ("framework_version", "torch", "gpu_count"),
-    "training-evaluation": ("framework_version", "torch", "gpu_model", "gpu_count"),
-    "inference": ("framework_version", "gpu_model", "gpu_count"),
+# Fact -> the symptoms whose next step it decides, and stages, for where no symptom is likely; in the order of asking.
+# The version is asked for whatever the symptom.
+DECIDES: Final[Mapping[str, frozenset[str]]] = {
+    fact: frozenset(labels.split())
+    for fact, labels in {
+        "torch": "build-import communication-setup install-failure extension-build-failure import-failure"
+        " environment-check-failure backend-unavailable process-group-init-failure setup-hang runtime-hang"
+        " collective-communication-error model-partition-failure tensor-mismatch native-crash"
+        " gradient-computation-error numerical-anomaly memory-growth low-throughput cross-rank-inconsistency",
+        "cuda": "build-import install-failure extension-build-failure environment-check-failure backend-unavailable"
+        " native-crash",
+        "nccl": "process-group-init-failure setup-hang runtime-hang collective-communication-error",
+        "gpu_model": "extension-build-failure environment-check-failure native-crash device-out-of-memory"
+        " numerical-anomaly low-throughput collective-communication-error",
+        "gpu_count": "communication-setup process-group-init-failure setup-hang runtime-hang device-out-of-memory"
+        " collective-communication-error model-partition-failure data-partition-error cross-rank-inconsistency"
+        " poor-convergence low-throughput",
+        "nodes": "communication-setup process-group-init-failure setup-hang runtime-hang"
+        " network-connection-failure collective-communication-error worker-loss",
+        "os": "install-failure extension-build-failure",
+        "launcher": "communication-setup launch-failure process-group-init-failure setup-hang",
+    }.items()
 }
+_ON_ONE_NODE = 8  # so many GPUs nearly always are
 # Symptoms of a run that goes on: there need be no error.
-_WITHOUT_ERROR = frozenset(
+WITHOUT_ERROR: Final = frozenset(
     {
         "low-throughput",
         "poor-convergence",
@@ -87,8 +104,10 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.WINDOWS: {"nccl": ""},
 }
 HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
-_HANGING: Final = "What are the last lines of each rank's log, and what does `py-spy dump --pid PID` show for each?"
-_ALWAYS = ("framework_version", "torch", "gpu_model", "gpu_count")
+_HANGING: Final = (
+    "What are the last lines of each process's log, and what does `py-spy dump --pid PID` show for each of them?"
+)
+_HAPPENS: Final = "What happens: the complete error message or traceback, or what you see and what you expected?"
 
 
 def missing_facts(
@@ -96,39 +115,85 @@ def missing_facts(
     *,
     has_error: bool,
     thin: bool = False,
-    sure: Iterable[str] = (),
+    likely: Mapping[str, str] = {},
     situation: Situation = ORDINARY,
+    tracker: str = "",
 ) -> list[Question]:
-    """What a maintainer would have to ask the reporter for.
+    """What a maintainer would have to ask the reporter for: what decides the next step, and nothing else.
 
     Args:
         facts: What the report states.
-        has_error: Whether the report holds an error line; of a hang, an error or a dump of the stacks.
-        thin: Whether the report says next to nothing.
-        sure: Labels that are sure; a stage among them decides, since a build failure needs other facts than a hang. No
-            error is asked for where the symptom is that of a run that goes on.
-        situation: On what the job ran; there may be no CUDA to ask for.
+        has_error: Whether the report holds an error line; of a hang, an error or a dump of the stacks. It is asked for
+            where the reporter speaks of one, and of a hang.
+        thin: Whether the report says next to nothing; then what happens is asked for, too.
+        likely: Axis -> its label, where that is at least likely. The symptom decides, else the stage: a build failure
+            needs other facts than a hang. No error is asked for where the symptom is that of a run that goes on.
+        situation: On what the job ran, and what the reporter speaks of; there may be no CUDA to ask for.
+        tracker: The repository that the report was filed in; empty: it is not known.
 
     Returns:
         Questions, the most needed first.
     """
-    labels = tuple(sure)
-    needed: Iterable[str] = next((_NEEDED[label] for label in labels if label in _NEEDED), _ALWAYS)
+    symptom = likely.get(SYMPTOM)
+    shown = symptom or likely.get(STAGE)
     stated = facts.stated().keys() | situation.stated
-    missing = [name for name in needed if name not in stated]
-    if facts.framework in PYTORCH_AND_PARTS:  # its version is torch's
-        missing = [name for name in missing if name != "framework_version"]
-    if facts.rocm is not None:
-        missing = [name for name in missing if name != "cuda"]
+    version, known = _version(facts, situation, tracker)
+    missing = [] if known else [version]
+    missing += [
+        fact
+        for fact, labels in DECIDES.items()
+        if fact not in {version, *stated} and shown in labels and _concerns(fact, facts, likely, situation)
+    ]
     if thin:
         missing.insert(0, "reproduction")
-    if thin or not (has_error or _WITHOUT_ERROR.intersection(labels)):
+    waits_or_fails = symptom in HANGS or "error" in situation.subjects
+    if (thin or (waits_or_fails and not has_error)) and symptom not in WITHOUT_ERROR:
         missing.insert(0, "error")
-    library = situation.library
+    library, framework = situation.library, facts.framework
     texts = {
         **_QUESTIONS,
+        **({"framework_version": f"Which version (or commit) of {framework} is in use?"} if framework else {}),
         **({"torch": f"Which version of {library}?", "nccl": "Which NCCL version?"} if library else {}),
+        **({"launcher": "With which command is the server started?"} if situation.serving else {}),
         **_ELSEWHERE.get(situation.platform, {}),
-        **({"error": _HANGING} if HANGS.intersection(labels) else {}),
+        **({"error": _HAPPENS} if thin and "error" not in situation.subjects else {}),
+        **({"error": _HANGING} if symptom in HANGS else {}),
     }
     return [Question(name, texts[name]) for name in missing if texts[name]]
+
+
+def _version(facts: EnvironmentFacts, situation: Situation, tracker: str) -> tuple[str, bool]:
+    """The fact that tells which version failed, and whether the report states it.
+
+    It is that of the library in the library's own tracker, and where nothing but the library is known.
+    """
+    framework, library = facts.framework, situation.library
+    stated = facts.stated().keys() | situation.stated
+    own = library is not None and (framework == library or library.lower() in tracker.lower())
+    alone = framework is None and not tracker and (library is not None or situation.torch)
+    version = "torch" if framework in PYTORCH_AND_PARTS or own or alone else "framework_version"
+    known = {version, "framework_version"} if own else {version}
+    if framework is None and version == "framework_version":  # who states others' versions mostly states this one
+        known |= {"version", "torch", "python", "cuda"}
+    return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
+
+
+def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], situation: Situation) -> bool:
+    """Whether a report is about what a question asks for."""
+    subjects, distributed = situation.subjects, likely.get(DISTRIBUTED)
+    device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
+    together = distributed != "false" and "pickling" not in subjects  # several processes have to do with it
+    library = situation.torch or situation.library is not None
+    waits = device and situation.torch and not situation.serving and likely.get(SYMPTOM) in HANGS
+    image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells
+    several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
+    return {
+        "torch": library and not situation.serving and not image,  # a server runs with one release only
+        "cuda": "cuda" in subjects and not image and facts.rocm is None,
+        "nccl": together and ("nccl" in subjects or waits),
+        "nodes": together and several_nodes,
+        "gpu_model": device,
+        "gpu_count": device and together,
+        "os": not image,
+        "launcher": together and facts.framework != "Ray" and "notebook" not in subjects,
+    }[fact]

@@ -132,10 +132,16 @@ class ReadReport:
         framed = (rest for line in lines if frame_of(rest := without_prefixes(line)) is not None)
         return [line for line in framed if names_exception(line) or ("NCCL WARN" in line and names_failure(line))]
 
+    @property
+    def tracker(self) -> str:
+        """The repository that it was filed in, as `owner/repo#12` tells; empty: it is not known."""
+        repository, is_issue, _ = self.report.id.partition("#")
+        return repository if is_issue else ""
+
     @cached_property
     def situation(self) -> Situation:
         """On what its job ran."""
-        return situation_of(self.facts, self.report.title, self.report.body)
+        return situation_of(self.facts, self.report.title, self.report.body, self.input.text)
 
 
 def read(report: IssueReport) -> ReadReport:

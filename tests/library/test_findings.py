@@ -123,11 +123,35 @@ def test_an_error_that_the_recipe_takes_for_a_frame_is_not_asked_for(bundle: Bun
     prediction = hang(0.4)
     crash = Prediction("shipped", {**prediction.scores, "symptom": scores_of("symptom", launch_failure=0.97)})
     body = "Two nodes with 8 H100 each, our own image, started by the scheduler as every day.\n```\n{}\n```"
-    known, silent = read(IssueReport("It ends at once", body.format(line))), read(IssueReport("It ends", body))
+    known, silent = read(IssueReport("It fails at once", body.format(line))), read(IssueReport("It fails", body))
     assert known.input.errors == (), "the recipe finds it by now"
     assert "error" not in {item.fact for item in Findings(bundle, known, crash).verdict().missing}
     assert Findings(bundle, silent, crash).verdict().missing[0].fact == "error"
+    named = read(IssueReport("It fails with TypeError: 'float' object is not callable", body))
+    assert "error" not in {item.fact for item in Findings(bundle, named, crash).verdict().missing}
     assert read(IssueReport("x", '```\n  File "/a/b.py", line 3, in raise_error\n```')).framed_errors() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["2. If your question is about hang, did you read this doc? n/a", "If we cannot run your script, we close it."],
+)
+def test_a_line_of_a_form_is_no_error(bundle: Bundle, line: str) -> None:
+    crash = Prediction("shipped", {**hang(0.4).scores, "symptom": scores_of("symptom", launch_failure=0.97)})
+    body = f"{line}\nTwo nodes with 8 H100 each, our own image, started by the scheduler as every day of this year."
+    assert Findings(bundle, read(IssueReport("It fails", body)), crash).verdict().missing[0].fact == "error"
+
+
+def test_on_a_suspicion_of_several_processes_nobody_is_asked_for_gpus(bundle: Bundle) -> None:
+    known = read(IssueReport("Slow", "DeepSpeed 0.14.2 with torch 2.3.0 takes twice as long as before on my machine."))
+    slow = {**hang(0.4).scores, "symptom": scores_of("symptom", low_throughput=0.97)}
+    suspected = {**slow, "distributed": scores_of("distributed", true=0.55)}
+    sure = {**slow, "distributed": scores_of("distributed", true=0.99)}
+    asked = [
+        {item.fact for item in Findings(bundle, known, Prediction("shipped", scores)).verdict("precise").missing}
+        for scores in (suspected, sure)
+    ]
+    assert asked == [set(), {"gpu_model", "gpu_count"}]
 
 
 def test_checks_differential_and_questions_fit_what_the_job_ran_on(bundle: Bundle) -> None:

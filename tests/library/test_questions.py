@@ -5,91 +5,148 @@ from __future__ import annotations
 import pytest
 
 from distriage.facts.environment import EnvironmentFacts, find_facts, find_versions
-from distriage.questions import missing_facts
+from distriage.facts.situation import Situation
+from distriage.questions import DECIDES, HANGS, WITHOUT_ERROR, missing_facts
 from distriage.taxonomy import default_taxonomy
 
 ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
 )
+NONE = EnvironmentFacts(framework="DeepSpeed")
+SPOKEN_OF = Situation(torch=True, subjects=frozenset({"device", "cuda", "nccl", "nodes", "error"}))
+
+
+def asked(
+    facts: EnvironmentFacts = NONE, situation: Situation = SPOKEN_OF, *, has_error: bool = True, **likely: str
+) -> list[str]:
+    return [item.fact for item in missing_facts(facts, has_error=has_error, likely=likely, situation=situation)]
 
 
 @pytest.mark.parametrize(
-    ("stage", "asked"),
+    ("labels", "facts"),
     [
-        (None, ["framework_version", "torch", "gpu_model", "gpu_count"]),
-        ("build-import", ["framework_version", "torch", "cuda", "os"]),
-        ("communication-setup", ["framework_version", "torch", "nccl", "gpu_count", "nodes", "launcher"]),
-        ("data-model-preparation", ["framework_version", "torch", "gpu_count"]),
-        ("training-evaluation", ["framework_version", "torch", "gpu_model", "gpu_count"]),
-        ("inference", ["framework_version", "gpu_model", "gpu_count"]),
+        ({}, ""),
+        ({"stage": "inference"}, ""),
+        ({"stage": "build-import"}, "torch cuda"),
+        ({"stage": "communication-setup"}, "torch gpu_count nodes launcher"),
+        ({"stage": "build-import", "symptom": "import-failure"}, "torch"),
+        ({"symptom": "install-failure"}, "torch cuda os"),
+        ({"symptom": "native-crash"}, "torch cuda gpu_model"),
+        ({"symptom": "setup-hang"}, "torch nccl gpu_count nodes launcher"),
+        ({"symptom": "launch-failure"}, "launcher"),
+        ({"symptom": "low-throughput"}, "torch gpu_model gpu_count"),
+        ({"symptom": "incorrect-output"}, ""),
+        ({"symptom": "api-exception"}, ""),
+        ({"stage": "communication-setup", "symptom": "config-rejected"}, ""),
     ],
 )
-def test_each_stage_asks_for_what_it_needs(stage: str | None, asked: list[str]) -> None:
-    assert [
-        question.fact for question in missing_facts(EnvironmentFacts(), has_error=True, sure=[stage or ""])
-    ] == asked
-    assert missing_facts(ALL, has_error=True, sure=[stage or ""]) == []
+def test_a_symptom_asks_for_what_decides_its_next_step(labels: dict[str, str], facts: str) -> None:
+    assert asked(**labels) == ["framework_version", *facts.split()]
+    assert asked(ALL, **labels) == []
 
 
-def test_every_stage_of_the_taxonomy_has_its_own_questions() -> None:
-    common = missing_facts(EnvironmentFacts(framework="x"), has_error=True)
-    stages = default_taxonomy().axis("stage").label_ids
-    differing = [
-        stage
-        for stage in stages
-        if missing_facts(EnvironmentFacts(framework="x"), has_error=True, sure=[stage or ""]) != common
-    ]
-    assert differing == [stage for stage in stages if stage != "training-evaluation"]
+def test_the_labels_are_those_of_the_taxonomy() -> None:
+    axes = default_taxonomy().axes
+    known = {*axes["symptom"].label_ids, *axes["stage"].label_ids}
+    assert set().union(*DECIDES.values(), WITHOUT_ERROR, HANGS) <= known
+    assert {"true", "false"} == set(axes["distributed"].label_ids)
 
 
-def test_a_missing_error_is_asked_for_first() -> None:
-    questions = missing_facts(ALL, has_error=False, sure=["inference"])
+@pytest.mark.parametrize("symptom", ["setup-hang", "low-throughput", "process-group-init-failure"])
+def test_a_single_process_is_not_asked_for_others(symptom: str) -> None:
+    assert {"nccl", "gpu_count", "nodes", "launcher"}.isdisjoint(asked(symptom=symptom, distributed="false"))
+
+
+@pytest.mark.parametrize(
+    ("framework", "distributed", "model"),
+    [("DeepSpeed", "true", True), ("DeepSpeed", "", False), ("Ray", "true", False), ("Horovod", "true", False)],
+)
+def test_a_gpu_that_nobody_speaks_of_is_asked_for_only_where_torch_runs_on_several(
+    framework: str, distributed: str, model: bool
+) -> None:
+    silent = Situation(torch=True)
+    facts = asked(EnvironmentFacts(framework), silent, symptom="low-throughput", distributed=distributed)
+    assert ("gpu_model" in facts) == model
+
+
+def test_a_few_gpus_are_on_one_node_unless_nodes_are_spoken_of() -> None:
+    silent = Situation(torch=True, subjects=frozenset({"device"}))
+    assert "nodes" not in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), silent, symptom="setup-hang")
+    assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=16), silent, symptom="setup-hang")
+    assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), symptom="setup-hang")
+
+
+def test_the_framework_is_named() -> None:
+    (named,) = missing_facts(EnvironmentFacts("Horovod"), has_error=True)
+    assert named.text == "Which version (or commit) of Horovod is in use?"
+    (unnamed,) = missing_facts(EnvironmentFacts(), has_error=True)
+    assert unnamed.text == "Which version (or commit) is in use?"
+
+
+@pytest.mark.parametrize(
+    ("framework", "library", "tracker", "stated", "texts"),
+    [
+        (None, "", "", "", ["Which version of PyTorch?"]),
+        (None, "", "", "torch", []),
+        (None, "", "acme/trainer", "", ["Which version (or commit) is in use?", "Which version of PyTorch?"]),
+        (None, "", "acme/trainer", "torch", []),  # its own stands beside it, unread
+        (None, "MXNet", "apache/mxnet", "", ["Which version of MXNet?"]),
+        ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "", ["Which version of TensorFlow?"]),
+        ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "torch", []),
+        ("PyTorch DDP", "", "", "", ["Which version of PyTorch?"]),
+        ("PyTorch FSDP", "", "", "torch", []),
+        ("Horovod", "TensorFlow", "horovod/horovod", "torch", ["Which version (or commit) of Horovod is in use?"]),
+    ],
+)
+def test_one_version_is_asked_for_that_of_what_failed(
+    framework: str | None, library: str, tracker: str, stated: str, texts: list[str]
+) -> None:
+    situation = Situation(library=library or None, torch=not library, stated=frozenset(filter(None, [stated])))
+    questions = missing_facts(
+        EnvironmentFacts(framework),
+        has_error=True,
+        likely={"symptom": "tensor-mismatch"} if framework != "Horovod" else {},
+        situation=situation,
+        tracker=tracker,
+    )
+    assert [item.text for item in questions] == texts
+
+
+def test_a_missing_error_is_asked_for_first_where_one_is_spoken_of() -> None:
+    questions = missing_facts(ALL, has_error=False, situation=SPOKEN_OF)
     assert [(question.fact, question.text) for question in questions] == [
         ("error", "What is the complete error message or traceback?")
     ]
-    assert missing_facts(EnvironmentFacts(), has_error=False)[0].fact == "error"
+    assert asked(has_error=False)[0] == "error"
+    assert missing_facts(ALL, has_error=False) == []
+    assert missing_facts(ALL, has_error=True, situation=SPOKEN_OF) == []
 
 
-@pytest.mark.parametrize(
-    ("symptom", "asked"),
-    [
-        ("low-throughput", False),
-        ("poor-convergence", False),
-        ("cross-rank-inconsistency", False),
-        ("incorrect-output", False),
-        ("numerical-anomaly", False),
-        ("memory-growth", False),
-        ("unexpected-parallelism", False),
-        ("runtime-hang", True),
-        ("api-exception", True),
-    ],
-)
-def test_no_error_is_asked_for_where_the_symptom_is_none(symptom: str, asked: bool) -> None:
-    assert symptom in default_taxonomy().axis("symptom").label_ids
-    for thin in (False, True):
-        questions = missing_facts(ALL, has_error=False, thin=thin, sure=iter(["training-evaluation", symptom]))
-        assert ("error" in [question.fact for question in questions]) == (asked or thin)
+def test_a_thin_report_is_asked_what_happens_and_for_a_reproduction() -> None:
+    happens, reproduction = missing_facts(ALL, has_error=False, thin=True)
+    assert (happens.fact, reproduction.fact) == ("error", "reproduction")
+    assert "what you expected" in happens.text
+    error, _ = missing_facts(ALL, has_error=False, thin=True, situation=SPOKEN_OF)
+    assert error.text == "What is the complete error message or traceback?"
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("symptom", sorted(WITHOUT_ERROR))
+def test_no_error_is_asked_for_where_the_symptom_is_none(symptom: str, thin: bool) -> None:
+    questions = missing_facts(ALL, has_error=False, thin=thin, likely={"symptom": symptom}, situation=SPOKEN_OF)
+    assert "error" not in [question.fact for question in questions]
 
 
 @pytest.mark.parametrize("symptom", ["runtime-hang", "setup-hang"])
-def test_a_hang_is_asked_what_each_rank_waits_for(symptom: str) -> None:
-    assert symptom in default_taxonomy().axis("symptom").label_ids
-    (question,) = missing_facts(ALL, has_error=False, sure=["training-evaluation", symptom])
-    assert question.fact == "error" and "py-spy dump" in question.text and "each rank's log" in question.text
-    assert missing_facts(ALL, has_error=True, sure=[symptom]) == []
-
-
-@pytest.mark.parametrize("framework", ["PyTorch FSDP", "PyTorch DDP"])
-def test_parts_of_pytorch_have_no_version_of_their_own(framework: str) -> None:
-    assert [
-        question.fact
-        for question in missing_facts(EnvironmentFacts(framework=framework), has_error=True, sure=["build-import"])
-    ] == ["torch", "cuda", "os"]
+def test_a_hang_is_asked_what_each_process_waits_for(symptom: str) -> None:
+    (question,) = missing_facts(ALL, has_error=False, likely={"symptom": symptom})
+    assert question.fact == "error" and "py-spy dump" in question.text and "each process's log" in question.text
+    assert missing_facts(ALL, has_error=True, likely={"symptom": symptom}) == []
 
 
 def test_every_question_is_one_sentence() -> None:
-    for stage in (None, *default_taxonomy().axis("stage").label_ids):
-        for question in missing_facts(EnvironmentFacts(), has_error=False, sure=[stage or ""]):
+    for symptom in default_taxonomy().axis("symptom").label_ids:
+        for question in missing_facts(NONE, has_error=False, likely={"symptom": symptom}, situation=SPOKEN_OF):
             assert question.text[0].isupper() and "?" in question.text and "\n" not in question.text
 
 
@@ -118,8 +175,7 @@ def test_every_question_is_one_sentence() -> None:
 def test_a_gpu_is_read_only_where_the_words_speak_of_one(text: str, model: str | None) -> None:
     facts = find_facts("", text)
     assert facts.gpu_model == model
-    asked = [question.fact for question in missing_facts(facts, has_error=True)]
-    assert ("gpu_model" in asked) == (model is None)
+    assert ("gpu_model" in asked(facts, symptom="native-crash")) == (model is None)
 
 
 def test_versions_alone_are_those_of_all_facts() -> None:
@@ -188,8 +244,8 @@ def test_nobody_is_asked_for_what_is_said_in_words_or_another_language(
 
 def test_nobody_is_asked_for_cuda_on_a_card_that_has_none() -> None:
     facts = find_facts("", "It does not build with ROCm 6.1")
-    asked = {question.fact for question in missing_facts(facts, has_error=True, sure=["build-import"])}
-    assert "cuda" not in asked and "torch" in asked
+    facts_asked = asked(facts, stage="build-import")
+    assert "cuda" not in facts_asked and "torch" in facts_asked
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_scores_decisions_facts_and_questions_are_put_together(keyword_classifie
         "balanced",
     )
     assert verdict.environment == {"torch": "2.3.0", "gpu_model": "A100", "gpu_count": 8}
-    assert [item.fact for item in verdict.missing] == ["error", "reproduction", "framework_version"]  # it is thin
+    assert [item.fact for item in verdict.missing] == ["error", "reproduction"]  # it is thin
     symptom = verdict.axes["symptom"]
     assert (symptom.outcome, symptom.label, symptom.family, symptom.advice, symptom.evidence) == (
         "apply",

@@ -9,12 +9,14 @@ from enum import StrEnum
 from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.library import TORCH, library_of
 from distriage.facts.scanning import any_of
+from distriage.facts.spoken import absent_from, subjects_of
 from distriage.facts.traits import SERVERS, names_server, traits_of
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
 
-INFERENCE, TRAINING = "inference", "training-evaluation"  # stages of the packaged taxonomy
+BUILD, INFERENCE, TRAINING = "build-import", "inference", "training-evaluation"  # stages of the packaged taxonomy
 ONE_PROCESS = "false"  # of its axis `distributed`
 
 
@@ -31,6 +33,7 @@ class Platform(StrEnum):
     WINDOWS = "windows"
 
 
+_SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.ROCM: ("rocm/", " hip error", "hiperror", " hip out of memory", "amdgpu", "amd instinct", "radeon"),
@@ -60,11 +63,8 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
     },
 }
-# What is trained with where PyTorch is not spoken of: the name, and the name with a version.
-_WITHOUT_TORCH: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
-    "TensorFlow": (re.compile("tensorflow"), re.compile(r"(?<!\w)(?:tensorflow|tf)(?:-gpu)?[\s:=v]{0,8}\d")),
-    "JAX": (re.compile(r"(?<!\w)jax(?:lib)?(?!\w)"), re.compile(r"(?<!\w)jax(?:lib)?[\s:=v]{0,8}\d")),
-}
+# A Mac of which no field tells the system.
+_MAC = re.compile(r"(?<!\w)(?:my|on|an?) (?:m[1-5] )?mac(?:book)?(?: pro| air)?(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,13 @@ class Situation:
     Attributes:
         library: What it is trained with, where PyTorch is not spoken of; None: PyTorch, or not told.
         serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
-        stated: Facts that the report states under another name: CANN's version as `cuda`, the library's as `torch`.
+        stated: Facts that the report states under another name (CANN's version as `cuda`, the library's as `torch`), or
+            states not to be there.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
         traits: What else decides which checks make sense, as `traits_of` says.
+        torch: It computes with PyTorch, as the framework or the reporter tells.
+        subjects: What the reporter speaks of, as `subjects_of` says.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -87,6 +90,8 @@ class Situation:
     server: bool = False
     one_process: bool = False
     traits: frozenset[str] = frozenset()
+    torch: bool = False
+    subjects: frozenset[str] = frozenset()
 
     def at(self, stage: str | None, distributed: str | None = None) -> Situation:
         """The situation with what is sure enough to act on; None: it is not.
@@ -102,25 +107,39 @@ class Situation:
 ORDINARY: Final = Situation()
 
 
-def situation_of(facts: EnvironmentFacts, title: str, body: str) -> Situation:
+def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Situation:
     """What a report's facts and words say. Never raises; linear in the input.
 
     A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
+
+    Args:
+        own: The reporter's own words, without the form's and without listings of the environment.
     """
-    words = folded(shortened(f"{title}\n{body}"))
+    words, own = folded(shortened(f"{title}\n{body}")), folded(own)
     platform = _platform(facts, words)
-    libraries = (name for name, (pattern, _) in _WITHOUT_TORCH.items() if pattern.search(words))
-    library = None if "torch" in words else next(libraries, None)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
-    if library is not None and _WITHOUT_TORCH[library][1].search(words):
+    library, version_stated = library_of(facts, folded(title), words, own)
+    subjects, absent = set(subjects_of(own, words)), absent_from(words)
+    if platform not in _SYSTEMS | {Platform.NVIDIA}:
+        subjects |= {"device", "cuda"}  # whatever CUDA is called there
+    elif facts.gpu_model or facts.gpu_count:
+        subjects.add("device")
+    elif not absent.isdisjoint({"device", "cuda"}):
+        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
+    stated |= absent & {"cuda", "nccl"}
+    if version_stated:
         stated.add("torch")
+    if platform in _SYSTEMS:
+        stated.add("os")
     return Situation(
         platform,
-        library,
-        facts.framework in SERVERS,
-        frozenset(stated),
+        library=library if library != TORCH else None,
+        serving=facts.framework in SERVERS,
+        stated=frozenset(stated),
         server=names_server(facts.framework, words),
         traits=traits_of(facts.framework, words),
+        torch=library == TORCH,
+        subjects=frozenset(subjects),
     )
 
 
@@ -138,4 +157,5 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
                 return platform
     if system.startswith("windows") and "wsl" not in words:
         return Platform.WINDOWS
-    return Platform.MACOS if system.startswith("mac") and not nvidia else Platform.NVIDIA
+    mac = system.startswith("mac") or (not system and _MAC.search(words))
+    return Platform.MACOS if mac and not nvidia else Platform.NVIDIA

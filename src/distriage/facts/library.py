@@ -1,0 +1,62 @@
+"""With which library a report's job computes: PyTorch or another one. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from distriage.facts.environment import EnvironmentFacts
+
+TORCH: Final = "PyTorch"
+_FREE = frozenset({"Horovod", "Ray", "TensorFlow"})  # frameworks that are not built on PyTorch
+_NAMES: Mapping[str, re.Pattern[str]] = {  # PyTorch first: who speaks of it computes with it
+    TORCH: re.compile(r"torch"),
+    "TensorFlow": re.compile(r"tensorflow|(?<![\w.])keras|(?<![\w.])tf\.[a-z]"),
+    "JAX": re.compile(r"(?<!\w)jax(?:lib)?(?!\w)"),
+    "MXNet": re.compile(r"mxnet"),
+}
+_GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
+_VERSIONS: Mapping[str, re.Pattern[str]] = {
+    "TensorFlow": re.compile(rf"(?<!\w)(?:tensorflow|tf)(?:[-_][cg]pu)?{_GAP}"),
+    "JAX": re.compile(rf"(?<!\w)jax(?:lib)?{_GAP}"),
+    "MXNet": re.compile(rf"(?<!\w)mxnet{_GAP}"),
+}
+# Horovod's form; the library's version is the next field.
+_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
+_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t]{0,4}v?\d")
+# The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
+_CHOICES = re.compile(r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)")
+
+
+def is_built_on_torch(framework: str | None) -> bool:
+    """Whether whoever uses a framework uses PyTorch."""
+    return framework is not None and framework not in _FREE
+
+
+def library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tuple[str | None, bool]:
+    """The library, None where neither the framework nor the reporter tells; and whether its version is stated.
+
+    Args:
+        title: Folded; it comes before the rest.
+        words: Title and body, folded.
+        own: The reporter's own words, folded: a listing of packages names libraries that no job uses.
+    """
+    if is_built_on_torch(facts.framework):
+        return TORCH, facts.torch is not None
+    if facts.framework == "TensorFlow":
+        name: str | None = "TensorFlow"
+    else:
+        field = _FIELD.search(words)
+        said = (field["said"] if field else "", title, _CHOICES.sub("", own))
+        name = next(filter(None, map(_named, said)), None)
+    if name is None and facts.torch is not None:
+        name = TORCH
+    if name is None:
+        return None, False
+    stated = facts.torch is not None if name == TORCH else bool(_VERSIONS[name].search(words))
+    return name, stated or bool(_FIELD_VERSION.search(words))
+
+
+def _named(text: str) -> str | None:
+    return next((name for name, pattern in _NAMES.items() if pattern.search(text)), None)

@@ -1,0 +1,148 @@
+"""What is asked of made-up reporters, from their words to the questions."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from distriage.facts.spoken import absent_from, subjects_of
+from distriage.questions import missing_facts
+from distriage.reading import read
+from distriage.types import IssueReport
+
+HOROVOD = "1. Framework: (TensorFlow, Keras, PyTorch, MXNet) {}\n2. Framework version: {}\n3. Horovod version: 0.18.2\n"
+RAY = "Ray version and other system information (Python version, TensorFlow version, OS): Ray 0.8.4\n"
+
+
+def asked(
+    text: str, symptom: str, identifier: str = "", *, stage: str = "", distributed: str = "", has_error: bool = True
+) -> list[str]:
+    report = read(IssueReport("It does not do what it should", text, identifier))
+    likely = {"stage": stage, "symptom": symptom, "distributed": distributed}
+    return [
+        item.fact
+        for item in missing_facts(
+            report.facts, has_error=has_error, likely=likely, situation=report.situation, tracker=report.tracker
+        )
+    ]
+
+
+def read_as(text: str, identifier: str = "") -> tuple[str | None, bool, bool]:
+    """The library other than PyTorch, whether it is PyTorch, whether its version is stated."""
+    situation = read(IssueReport("It does not do what it should", text, identifier)).situation
+    return situation.library, situation.torch, "torch" in situation.stated
+
+
+@pytest.mark.parametrize(
+    ("identifier", "text", "expected"),
+    [
+        ("horovod/horovod#1", HOROVOD.format("TensorFlow", "1.14.0"), ("TensorFlow", False, True)),
+        ("horovod/horovod#1", HOROVOD.format("PyTorch", "1.4.0"), (None, True, True)),
+        ("horovod/horovod#1", HOROVOD.format("MXNet", ""), ("MXNet", False, False)),
+        ("horovod/horovod#1", HOROVOD.format("", ""), (None, False, False)),
+        ("horovod/horovod#1", HOROVOD.format("", "") + "optimizer of horovod.torch", (None, True, False)),
+        ("ray-project/ray#1", RAY + "The dashboard shows no actors.", (None, False, False)),
+        ("ray-project/ray#1", RAY + "The policy of tf.keras is not restored.", ("TensorFlow", False, False)),
+        ("ray-project/ray#1", "(TensorFlow 1.15, Ray 0.8.4) The policy is not restored.", ("TensorFlow", False, True)),
+        ("deepspeedai/DeepSpeed#1", "It logs to TensorBoard of tensorflow.", (None, True, False)),
+        ("", "TensorFlow version 2.2.0", ("TensorFlow", False, True)),
+        ("", "tensorflow-gpu(1.12)", ("TensorFlow", False, True)),
+        ("", "TF version 2.2.0-dev, all of tensorflow", ("TensorFlow", False, True)),
+        ("", "tensorflow\n2. It hangs", ("TensorFlow", False, False)),
+        ("", "The loader of my job stops.", (None, False, False)),
+    ],
+)
+def test_the_library_is_what_the_reporter_names(
+    identifier: str, text: str, expected: tuple[str | None, bool, bool]
+) -> None:
+    assert read_as(text, identifier) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GPU models and configuration: No CUDA",
+        "GPU: None",
+        "* CUDA:\n  - GPU:\n  - available: False",
+        "Trainer(gpus=None)",
+        'ray.tune with "num_gpus": 0',
+        "Resources requested: 4/8 CPUs, 0/0 GPUs",
+        "GPU available: False, used: False",
+        "Registered devices: [CPU, XLA_CPU]",
+        "I run tensorflow-cpu",
+        "two CPU-only hosts without a GPU",
+        "no CUDA devices found",
+        "CUDA version: N/A\nNCCL version: N/A",
+    ],
+)
+def test_nobody_is_asked_for_a_gpu_that_there_is_not(text: str) -> None:
+    facts = asked(f"{text}\nThe GPU build of torch is slow.", "low-throughput", distributed="true")
+    assert {"gpu_model", "gpu_count"}.isdisjoint(facts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no GPU memory is freed",
+        "num_gpu_blocks_override=None, all GPUs idle",
+        "val_loss 2.8, gpu=0",
+        "with gpus=0,1",
+        "My GPU: Nova 7",
+        "With CUDA: notable slowdown",
+    ],
+)
+def test_a_gpu_that_is_spoken_of_is_there(text: str) -> None:
+    assert "device" not in absent_from(text.casefold())
+    assert "gpu_model" in asked(text, "low-throughput")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "text", "symptom", "never"),
+    [
+        ("ray-project/ray#1", "The dashboard does not load on my cluster.", "launch-failure", "torch nccl gpu_count"),
+        ("ray-project/ray#1", "Object transfer is slow.", "low-throughput", "torch gpu_model gpu_count"),
+        ("Lightning-AI/pytorch-lightning#1", "Can't pickle local object of DDP", "setup-hang", "nccl nodes launcher"),
+        ("vllm-project/vllm#1", "Two ports are the same, GPU or not.", "network-connection-failure", "gpu_count torch"),
+        ("pytorch/pytorch#1", "It got slow on master.", "memory-growth", "torch framework_version"),
+        ("ray-project/ray#1", "See /blob/" + "3fc162f0" * 5 + "/a.py#L118", "api-exception", "framework_version"),
+        ("deepspeedai/DeepSpeed#1", "Weights silently fail to load.", "model-loading-failure", "error"),
+        ("deepspeedai/DeepSpeed#1", "It saves too often.", "checkpoint-save-resume-failure", "error"),
+        ("horovod/horovod#1", "From a notebook nothing starts.", "launch-failure", "launcher"),
+    ],
+)
+def test_nobody_is_asked_what_no_maintainer_would_ask(identifier: str, text: str, symptom: str, never: str) -> None:
+    facts = asked(text, symptom, identifier, distributed="true", has_error=False)
+    assert set(never.split()).isdisjoint(facts)
+
+
+def test_an_image_tells_what_is_in_it() -> None:
+    text = "The Dockerfile asks for a torch with CUDA that is gone."
+    assert asked(text, "install-failure", "horovod/horovod#1", stage="build-import") == ["framework_version"]
+
+
+@pytest.mark.parametrize(
+    ("identifier", "text", "symptom", "facts"),
+    [
+        ("deepspeedai/DeepSpeed#1", "Training stops on all hosts.", "runtime-hang", "error torch nccl gpu_count nodes"),
+        ("horovod/horovod#1", "ncclAllReduce of torch fails on GPU 3.", "collective-communication-error", "nccl"),
+        ("deepspeedai/DeepSpeed#1", "fused_adam does not build with nvcc.", "extension-build-failure", "cuda os"),
+        ("deepspeedai/DeepSpeed#1", "It crashes.", "api-exception", "error framework_version"),
+        ("ray-project/ray#1", "master_port is in use on the head", "network-connection-failure", "framework_version"),
+    ],
+)
+def test_what_decides_is_asked_for(identifier: str, text: str, symptom: str, facts: str) -> None:
+    assert set(facts.split()) <= set(asked(text, symptom, identifier, distributed="true", has_error=False))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["gpus (", "gpu model ", "framework: (tensorflow, ", "(a, tensorflow", "commit ", "no gpu ", "lines 1 to ", "- "],
+)
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    start = time.perf_counter()
+    subjects_of(text, text)
+    absent_from(text)
+    read_as(text, "horovod/horovod#1")
+    assert time.perf_counter() - start < 5
