@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.scanning import first_at, places
 
 TORCH: Final = "PyTorch"
 _FREE = frozenset({"Horovod", "Ray", "TensorFlow"})  # frameworks that are not built on PyTorch
@@ -17,10 +18,10 @@ _NAMES: Mapping[str, re.Pattern[str]] = {  # PyTorch first: who speaks of it com
     "MXNet": re.compile(r"mxnet"),
 }
 _GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
-_VERSIONS: Mapping[str, re.Pattern[str]] = {
-    "TensorFlow": re.compile(rf"(?<!\w)(?:tensorflow|tf)(?:[-_][cg]pu)?{_GAP}"),
-    "JAX": re.compile(rf"(?<!\w)jax(?:lib)?{_GAP}"),
-    "MXNet": re.compile(rf"(?<!\w)mxnet{_GAP}"),
+_VERSIONS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {  # with what a match begins with
+    "TensorFlow": (("tensorflow", "tf"), re.compile(rf"(?<!\w)(?:tensorflow|tf)(?:[-_][cg]pu)?{_GAP}")),
+    "JAX": (("jax",), re.compile(rf"(?<!\w)jax(?:lib)?{_GAP}")),
+    "MXNet": (("mxnet",), re.compile(rf"(?<!\w)mxnet{_GAP}")),
 }
 # Horovod's form; the library's version is the next field.
 _FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
@@ -47,15 +48,19 @@ def library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tup
     if facts.framework == "TensorFlow":
         name: str | None = "TensorFlow"
     else:
-        field = _FIELD.search(words)
+        field = first_at(_FIELD, words, places(("framework",), words))
         said = (field["said"] if field else "", title, _CHOICES.sub("", own))
         name = next(filter(None, map(_named, said)), None)
     if name is None and facts.torch is not None:
         name = TORCH
     if name is None:
         return None, False
-    stated = facts.torch is not None if name == TORCH else bool(_VERSIONS[name].search(words))
-    return name, stated or bool(_FIELD_VERSION.search(words))
+    if name == TORCH:
+        beside = facts.torch is not None
+    else:
+        starts, version = _VERSIONS[name]
+        beside = first_at(version, words, places(starts, words)) is not None
+    return name, beside or first_at(_FIELD_VERSION, words, places(("framework version",), words)) is not None
 
 
 def _named(text: str) -> str | None:

@@ -157,5 +157,6 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
                 return platform
     if system.startswith("windows") and "wsl" not in words:
         return Platform.WINDOWS
-    mac = system.startswith("mac") or (not system and _MAC.search(words))
-    return Platform.MACOS if mac and not nvidia else Platform.NVIDIA
+    if nvidia:
+        return Platform.NVIDIA
+    return Platform.MACOS if system.startswith("mac") or (not system and _MAC.search(words)) else Platform.NVIDIA

@@ -8,30 +8,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# Searched for in the reporter's own words: every form and listing speaks of GPUs.
-_SUBJECTS: Mapping[str, re.Pattern[str]] = {
-    "device": re.compile(
-        r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])|显[卡存]"
+from distriage.facts.scanning import any_of, first_at, places
+
+# Searched for in the reporter's own words: every form and listing speaks of GPUs. Of each what a match begins with, and
+# the pattern; None: the words do.
+_SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
+    "device": (
+        ("gpu", "cuda", "nvidia", "rocm", "gaudi", "ascend", "tpu", "hpu", "npu", "xpu", "mps", "nccl", "显卡", "显存"),
+        re.compile(
+            r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
+        ),
     ),
-    "cuda": re.compile(r"cuda|cudnn|nvcc|rocm|(?<![a-z])hip(?![a-z])"),
-    "nccl": re.compile(r"nccl|rccl"),
-    "nodes": re.compile(r"nodes|hosts|machines|servers|hostfile|multi-?node"),
-    "version": re.compile(r"version[^\n\d]{0,20}\d+\.\d|(?<![\w.])v\d{1,3}\.\d"),  # of whatever
+    "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
+    "nccl": (("nccl", "rccl"), None),
+    "nodes": (("nodes", "hosts", "machines", "servers", "hostfile", "multinode", "multi-node"), None),
+    "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of whatever
     # Which source it is: a branch's newest, a commit, or a line that GitHub quotes.
-    "source": re.compile(
-        r"(?<!\w)(?:on|in|at|from|with|against|the|latest|current) (?:latest |current )?(?:master|main)"
-        r"(?![\w-]| (?:node|port|rank|proc|addr|worker))"
-        r"|(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail"
-        r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
+    "source": (
+        (" master", " main", "nightly", "commit", "line", "ci fail"),
+        re.compile(
+            r"(?:(?<=\b[oi]n)|(?<=\bat)|(?<=\bthe)|(?<=\b(?:from|with))|(?<=\blatest)|(?<=\bcurrent))"
+            r" (?:master|main)(?![\w-]| (?:node|port|rank|proc|addr|worker))"
+            r"|(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail"
+            r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
+        ),
     ),
-    "pickling": re.compile(r"pickl"),
-    "notebook": re.compile(r"notebook|jupyter|colab|spark"),  # no command launches the processes
-    "container": re.compile(r"docker"),
-    "error": re.compile(r"error|exception|traceback|crash|fail|abort|segfault|broken"),
+    "pickling": (("pickl",), None),
+    "notebook": (("notebook", "jupyter", "colab", "spark"), None),  # no command launches the processes
+    "container": (("docker",), None),
+    "error": (("error", "exception", "traceback", "crash", "fail", "abort", "segfault", "broken"), None),
 }
 _PERMALINK = re.compile(r"/(?:blob|tree)/[0-9a-f]{40}/")
-_NO_ERROR = re.compile(
-    r"silent|(?:\bno|without)(?: any| an)? (?:error|exception|traceback)|n[o']t (?:raise|throw|fail)"
+_NO_ERROR = (
+    ("silent", "no ", "without ", "n't ", "not "),
+    re.compile(r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|n[o']t (?:raise|throw|fail)"),
 )
 _NONE = r"[ \t]{0,20}(?:n/?a\b|none\b|null\b|no\b|not? |false\b|-[ \t]*(?:\n|\Z))"
 _HEADING = (
@@ -39,16 +49,19 @@ _HEADING = (
     r"|\([^()\n]{0,40}\))){0,5}[\"']?[ \t]?[:=]"
 )
 # Stated not to be there: in a form's field, in a call's argument, in prose.
-_ABSENT: Mapping[str, re.Pattern[str]] = {
-    "device": re.compile(
-        rf"(?<![a-z])(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|(?<![a-z])gpus?{_HEADING}{_NONE}"
-        rf"|(?<=\n)[ \t*-]{{0,8}}available[ \t]?:{_NONE}"  # Lightning's listing
-        r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
-        r"|\bno (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
-        r"|\bwithout (?:a |any )?gpus?\b|\bcpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
+_ABSENT: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
+    "device": (
+        ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
+        re.compile(
+            rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
+            rf"|(?<=[\n *-])available[ \t]?:{_NONE}"  # Lightning's listing
+            r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
+            r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
+            r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
+        ),
     ),
-    "cuda": re.compile(rf"(?<![a-z])cuda(?:/cudnn)?{_HEADING}{_NONE}"),
-    "nccl": re.compile(rf"(?<![a-z])nccl{_HEADING}{_NONE}"),
+    "cuda": (("cuda",), re.compile(rf"cuda(?:/cudnn)?{_HEADING}{_NONE}")),
+    "nccl": (("nccl",), re.compile(rf"nccl{_HEADING}{_NONE}")),
 }
 
 
@@ -59,12 +72,18 @@ def subjects_of(own: str, words: str) -> frozenset[str]:
         own: The reporter's own words, folded: without the form's and without listings.
         words: Title and body, folded.
     """
-    found = {subject for subject, pattern in _SUBJECTS.items() if pattern.search(own)}
+    found = {subject for subject, (starts, pattern) in _SUBJECTS.items() if _stands(starts, pattern, own)}
     if _PERMALINK.search(words):
         found.add("source")
-    return frozenset(found - {"error"} if _NO_ERROR.search(own) else found)
+    return frozenset(found - {"error"} if _stands(*_NO_ERROR, own) else found)
 
 
 def absent_from(words: str) -> frozenset[str]:
     """Of `device`, `cuda` and `nccl` those that a folded text states not to be there."""
-    return frozenset(subject for subject, pattern in _ABSENT.items() if pattern.search(words))
+    return frozenset(subject for subject, (starts, pattern) in _ABSENT.items() if _stands(starts, pattern, words))
+
+
+def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str) -> bool:
+    if pattern is None:
+        return any_of(starts, text)
+    return first_at(pattern, text, places(starts, text)) is not None
