@@ -105,6 +105,7 @@ def test_a_gpu_that_is_spoken_of_is_there(text: str) -> None:
         ("Lightning-AI/pytorch-lightning#1", "Can't pickle local object of DDP", "setup-hang", "nccl nodes launcher"),
         ("vllm-project/vllm#1", "Two ports are the same, GPU or not.", "network-connection-failure", "gpu_count torch"),
         ("pytorch/pytorch#1", "It got slow on master.", "memory-growth", "torch framework_version"),
+        ("vllm-project/vllm#1", "Fix the failing Beam Search Test", "api-exception", "framework_version"),
         ("ray-project/ray#1", "See /blob/" + "3fc162f0" * 5 + "/a.py#L118", "api-exception", "framework_version"),
         ("deepspeedai/DeepSpeed#1", "Weights silently fail to load.", "model-loading-failure", "error"),
         ("deepspeedai/DeepSpeed#1", "It saves too often.", "checkpoint-save-resume-failure", "error"),

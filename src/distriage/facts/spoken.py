@@ -23,13 +23,13 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "nccl": (("nccl", "rccl"), None),
     "nodes": (("nodes", "hosts", "machines", "servers", "hostfile", "multinode", "multi-node"), None),
     "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of whatever
-    # Which source it is: a branch's newest, a commit, or a line that GitHub quotes.
+    # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
-        (" master", " main", "nightly", "commit", "line", "ci fail"),
+        (" master", " main", "nightly", "commit", "line", "ci fail", "failing "),
         re.compile(
             r"(?:(?<=\b[oi]n)|(?<=\bat)|(?<=\bthe)|(?<=\b(?:from|with))|(?<=\blatest)|(?<=\bcurrent))"
             r" (?:master|main)(?![\w-]| (?:node|port|rank|proc|addr|worker))"
-            r"|(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail"
+            r"|(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail|failing [^\n]{0,40}?test"
             r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
         ),
     ),
