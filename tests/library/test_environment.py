@@ -94,7 +94,17 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
             {"framework": "DeepSpeed", "framework_version": "0.10.3", "torch": "2.0.1+cu118", "cuda": "11.8"},
             id="ds_report",
         ),
-        pytest.param(NVIDIA_SMI, {"driver": "525.105.17", "cuda": "12.0", "gpu_model": "V100-SXM2"}, id="nvidia-smi"),
+        pytest.param(
+            NVIDIA_SMI,
+            {
+                "driver": "525.105.17",
+                "cuda": "12.0",
+                "gpu_model": "V100-SXM2",
+                "gpu_count": 1,
+                "gpus_per_node": 1,
+            },
+            id="nvidia-smi",
+        ),
         pytest.param(
             PROSE,
             {
@@ -184,35 +194,6 @@ def test_facts_are_read_as_they_stand(body: str, facts: dict[str, str | int]) ->
     assert find_facts("It fails", body).stated() == facts
 
 
-@pytest.mark.parametrize(
-    ("line", "launcher"),
-    [
-        ("deepspeed --num_gpus 8 train.py", "deepspeed"),
-        ("$ deepspeed train.py --deepspeed_config ds.json", "deepspeed"),
-        ("python -m torch.distributed.launch train.py", "torchrun"),
-        ("accelerate launch train.py", "accelerate"),
-        ("colossalai run --nproc_per_node 4 train.py", "colossalai"),
-        ("horovodrun -np 4 python train.py", "horovodrun"),
-        ("srun -N 2 python train.py", "srun"),
-        ("ray job submit -- python train.py", "ray"),
-        ("launched with: deepspeed --hostfile hosts train.py", "deepspeed"),
-        ("NCCL_DEBUG=INFO deepspeed --hostfile hosts train.py", "deepspeed"),
-        ("CUDA_VISIBLE_DEVICES=0,1 deepspeed train.py", "deepspeed"),
-        ("运行命令：deepspeed --num_gpus 8 train.py", "deepspeed"),
-        ("I run `deepspeed --num_gpus=8 train.py`", "deepspeed"),
-        ("nohup deepspeed -H hosts train.py", "deepspeed"),
-        ("deepspeed \\\n  --num_gpus 8 train.py", "deepspeed"),
-        ("pip install deepspeed --upgrade", None),
-        ("python train.py --deepspeed --include x", None),
-        ("it stops in deepspeed (runtime/utils.py)", None),
-        ("python -m sglang.launch_server --tp 2", "sglang"),
-        ("I use deepspeed and it fails", None),
-    ],
-)
-def test_launchers_are_told_by_their_command(line: str, launcher: str | None) -> None:
-    assert find_facts("", line).launcher == launcher
-
-
 def test_what_folding_makes_lower_stands_where_it_stood_and_matches_as_without_case() -> None:
     every = "".join(map(chr, range(0x110000)))
     lower = folded(every)
@@ -245,8 +226,7 @@ def test_what_folding_makes_lower_stands_where_it_stood_and_matches_as_without_c
 )
 def test_a_fact_of_which_several_releases_are_named_is_ambiguous(text: str, ambiguous: set[str]) -> None:
     facts = find_facts("", text)
-    assert facts.ambiguous == ambiguous
-    assert "ambiguous" not in facts.stated()
+    assert facts.ambiguous.keys() == ambiguous
 
 
 NOISE = st.text(st.characters(exclude_categories=()), max_size=600)
@@ -274,7 +254,37 @@ def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
         *("/ray:", "vllm/vllm-", "commit ", "vllm commit abcdef", "to accelerate ", "accelerate: ", "core_r0."),
         *("torch to ", "after upgrading torch from 1.", "mpirun ", "mpirun -H a:1,b:1,", "srun -N ", "replicaspecs: "),
         *("visible_devices=0,1,", "2 x 8 ", "8 GPU node ", "x8 ", "nodes x 8 H100 each ", "deepspeed --num_gpus "),
-        *("nodes with ", "8 nvidia tesla ", "RTX ", "M1 ", "torch 2.1 works ", "version (e.g., 1.0"),
+        *(
+            "nodes with ",
+            "gpu 0: NVIDIA ",
+            "gpu:\n- a\n",
+            "cuda:\n",
+            "mpirun \\\n",
+            "-tp 2 \\\n",
+            "-pp 2 ",
+            "8 nvidia tesla ",
+            "RTX ",
+            "M1 ",
+            "torch 2.1 works ",
+            "version (e.g., 1.0",
+        ),
+        *(
+            "torch" + " " * 79,
+            "OS: ",
+            "OS Platform and Distribution (",
+            "cuda version: n/a\n",
+            "latest a b ",
+            "git clone ",
+        ),
+        *(
+            "tf v",
+            "pl 1.2",
+            "last version a ",
+            "last version works ",
+            "[pip3] torch==1.2\n",
+            "torch: 1.2\n",
+            "|   0  A ",
+        ),
         *("1,000,", "gres=gpu:a", "nnodes=1:", "十", "三十", "第 3 ", "8 张", "两 ", "дв"),
     ],
 )

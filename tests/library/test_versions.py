@@ -62,6 +62,40 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs with torch 2.6.0", "PyTorch", "2.6.0"),
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs, and FSDP with torch 2.6.0", "PyTorch FSDP", None),
         ("someone/else#12", "accelerate 0.33", "Accelerate", "0.33"),
+        (
+            "tensorflow/tensorflow#12",
+            "horovod 0.28 and TensorFlow version (use command below): 2.2.0",
+            "TensorFlow",
+            "2.2.0",
+        ),
+        ("tensorflow/tensorflow#12", "tensorflow-gpu==1.14.0", "TensorFlow", "1.14.0"),
+        ("tensorflow/tensorflow#12", "1. TF 1.0: `x` 2. TF 2.0: `y`", "TensorFlow", None),
+        ("tensorflow/tensorflow#12", "TF 1.13.1 says: x will not be included in TF 2.0", "TensorFlow", "1.13.1"),
+        ("NVIDIA/NeMo#12", "Lightning 2.4, nvcr.io/nvidia/nemo:v1.0.0b2", "NeMo", "1.0.0b2"),
+        ("horovod/horovod#12", "TensorFlow 2.2.0", "Horovod", None),
+        ("Lightning-AI/pytorch-lightning#12", "pl version: 0.6.0", "Lightning", "0.6.0"),
+        ("Lightning-AI/pytorch-lightning#12", "(I am using 0.7.5.)", "Lightning", "0.7.5"),
+        (
+            "Lightning-AI/pytorch-lightning#12",
+            "In [3]: pytorch_lightning.__version__" + " " * 100 + "\nOut[3]: '0.7.5rc1'",
+            "Lightning",
+            "0.7.5rc1",
+        ),
+        ("Lightning-AI/pytorch-lightning#12", "pytorch-lightning 0.5.2.1", "Lightning", "0.5.2.1"),
+        ("horovod/horovod#12", "Horovod version: b94d8b4", "Horovod", "commit b94d8b4"),
+        ("horovod/horovod#12", "Horovod version: unknown", "Horovod", None),
+        ("ray-project/ray#12", "Ray: latest master", "Ray", "master"),
+        ("ray-project/ray#12", "the current Ray master (built from source)", "Ray", "master"),
+        ("ray-project/ray#12", "- [x] I have verified that it occurs with the latest master.", "Ray", None),
+        ("ray-project/ray#12", "the current main process", "Ray", None),
+        ("ray-project/ray#12", "in the domain of the current run", "Ray", None),
+        ("ray-project/ray#12", "https://x.y/latest/ray-0.9.0.dev0-cp37-cp37m-linux_x86_64.whl", "Ray", "0.9.0.dev0"),
+        ("vllm-project/vllm#12", "export VLLM_VERSION=0.2.4", "vLLM", "0.2.4"),
+        ("vllm-project/vllm#12", "cd vllm\ngit checkout -b 0.6.1 v0.6.1", "vLLM", "0.6.1"),
+        ("vllm-project/vllm#12", "pip install vllm          3577.9s", "vLLM", None),
+        ("pytorch/pytorch#12", "the pytorch's version is 0.3.1", "PyTorch", "0.3.1"),
+        ("pytorch/pytorch#12", "I build the branch v0.2.0", "PyTorch", "0.2.0"),
+        ("someone/else#12", "I am using 0.7.5 of vLLM on the latest master", "vLLM", None),
         ("vllm-project/vllm", "the file of a report: accelerate 0.33", "Accelerate", "0.33"),
     ],
 )
@@ -70,6 +104,22 @@ def test_a_frameworks_own_repository_tells_the_framework(
 ) -> None:
     facts = read(IssueReport("It fails", text, identifier)).facts
     assert (facts.framework, facts.framework_version) == (framework, version)
+
+
+@pytest.mark.parametrize(
+    ("title", "version"),
+    [
+        ("0.8.2 calls backward on an object", "0.8.2"),
+        ("Not saved in 1.0.2", "1.0.2"),
+        ("[dashboard] 0.8.6/0.9.0dev - it does not load", "0.8.6 or 0.9.0dev"),
+        ("Fails with Python 3.8.1", None),
+        ("Fails with numpy 1.26.4 and 127.0.0.1", None),
+        ("Cannot connect to 10.0.0.1", None),
+    ],
+)
+def test_in_a_frameworks_own_repository_a_version_of_the_title_needs_no_name(title: str, version: str | None) -> None:
+    assert find_facts(title, "", "ray-project/ray#1").stated().get("framework_version") == version
+    assert find_facts(f"{title} with ray", "", "someone/else#1").framework_version is None
 
 
 def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
@@ -136,4 +186,4 @@ def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
     ],
 )
 def test_the_spellings_of_templates_and_images_are_read(text: str, fact: str, value: str | None) -> None:
-    assert find_facts("", text).stated().get(fact) == value
+    assert getattr(find_facts("", text), fact) == value

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from distriage.facts.gpus import AFTER, CARD_NUMBERS, GPU_NAME, GPU_NUMBER
+from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER, LISTED
 from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
@@ -39,7 +39,7 @@ _NO_COUNT = re.compile(
 )
 _NO_COUNT_CHARS = 12  # at most
 
-_GPU = r"(?:[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
+_GPU = r"(?:TPU cores|[GNH]PU(?![ -](?:memory|mem|hours?|time|util|usage))s?|cards?)"
 _MAKER = r"(?:nvidia|tesla|amd|geforce|intel|cuda)\s"
 _NAMED = rf"(?:{GPU_NAME}|\d0[5-9]0(?:D|(?i:\s?Ti))?)s?{AFTER}"
 _CARD_SIGN = "卡(?![住死顿壳了着在])"  # a card; with these it is "stuck"
@@ -92,21 +92,35 @@ _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
     *("num_processes", "gpu count", "gpu_count", "-tp-size", "-tp "),
 )
-_OPTION = re.compile(  # but not what an error of Accelerate's recommends
-    rf"(?<!specifying `--)(?:{'|'.join(_OPTIONS)}){_VALUE}"
+_OPTION = re.compile(  # but not what an error of Accelerate's recommends, nor what an actor of Ray's asks for
+    rf"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!num_cpus=\d, )(?:{'|'.join(_OPTIONS)}){_VALUE}"
 )
 _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
     r"(?![\w.:]|[,-]\d|\s?[x×*]\s?\d|\s?gb)"
 )
 _GPUS_OPTION_BEFORE = re.compile(r"(?:\A|[^\w.])(?:n_?)?\Z")
+_NO_GPUS = re.compile(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
 _DEVICES = re.compile(r"(?<!\w)devices\s?=\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
 _DEVICE_LIST = re.compile(
-    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
+    r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
     r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
-_MPI_PROCESSES = re.compile(r"[a-z]{6,10}[^\n]{0,200}?\s(?:-np?|--np)\s(?P<v>\d{1,5})\b")
+COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
+_MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
+# Words of a report whose processes run on GPUs; "CUDA version" and "NCCL version" stand in Horovod's form.
+_OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
+_TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
+_PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"
+_GRID = (
+    re.compile(f"{_TENSOR_PARALLEL}{COMMAND}{_PIPELINE_PARALLEL}"),
+    re.compile(f"{_PIPELINE_PARALLEL}{COMMAND}{_TENSOR_PARALLEL}"),
+)
+_GRID_STARTS = (("tensor", "-tp"), ("pipeline", "-pp"))
+# Rows of `nvidia-smi` and Lightning's listing: a card each.
+_SMI_ROW = re.compile(r"\n\| {1,4}(\d{1,2}) {1,3}[A-Za-z][^|\n]{3,40}\b(?:On|Off) {1,3}\|")
+_CARDS_OF_LIGHTNING = re.compile(r"gpu:[^\S\n]*\n((?:\s{0,40}[-*]? ?[a-z][^:\n]{2,60}\n){1,64})[\s*-]{0,40}available:")
 _DEEPSPEED_GPUS = re.compile(r"deepspeed\s[^\n]{0,80}?--num_gpus[= ](?P<v>\d{1,3})\b")
 
 # "8 GPUs each", "8 GPUs per node", "8-GPU nodes"; before: "each with 8", "nodes x 8", 每台8.
@@ -118,7 +132,7 @@ _PER_NODE_BEHIND = re.compile(
     re.I,
 )
 _PER_NODE_BEFORE = re.compile(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\bnodes?\seach\s(?:have|has|with)\s|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
     r"|(?P<with>\b(?:nodes|machines|servers|hosts)\swith\s)|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
@@ -126,27 +140,27 @@ _PER_NODE_BEFORE_CHARS = 24  # at most
 _MOST_ON_A_NODE = 16  # more are those of a cluster
 _SINGLE = ("single ", "single-", "one ", "one-")
 _SINGLE_GPU = re.compile(
-    r"单[卡张]|\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
+    r"单[卡张]|(?<!least )\b(?:single|one)[ -](?:(?:nvidia|tesla|geforce|rtx|gtx)\s){0,2}"
     rf"(?:gpu|card|[abhv]\d00|\d0[5-9]0){AFTER}"
 )
 _SEVERAL_GPUS = re.compile(r"gpus\b|multi[- ]?gpu|[多几]卡")  # with one card it works, with several it does not
 # Words of which a text in lower case holds one where a pattern may match; the commonest first.
 _COUNT_WORDS = (
     *("gpu", "npu", "hpu", "card", "nproc", "-tp", "tensor", *_OPTIONS, "devices", "--include", *MPI_LAUNCHERS),
-    *CARD_NUMBERS,
 )
 
 
-def count_gpus(text: str, words: str, *, names_gpu: bool) -> tuple[int | None, int | None]:
+def count_gpus(text: str, words: str, *, names_gpu: bool, on_gpus: bool | None) -> tuple[int | None, int | None]:
     """The most GPUs that a text speaks of: in all, and on one node. None: it speaks of no such number.
 
     Args:
         words: The same text in lower case.
         names_gpu: Whether it may hold the name of one.
+        on_gpus: Whether it says that the job runs on some, so that MPI's processes have one each; None: its words tell.
     """
-    per_node = [len(set(re.findall(r"\nGPU (\d+): ", f"\n{text}")))]
+    per_node = [0]
     total = [0]
-    if names_gpu or any_of(_COUNT_WORDS, words):
+    if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
         for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
             if not _counts_nodes(text, match) and not is_no_count(text, match.start("v")):
@@ -155,9 +169,17 @@ def count_gpus(text: str, words: str, *, names_gpu: bool) -> tuple[int | None, i
                 total += [number_of(match) * int(by)] if by else []
         per_node += numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
         per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
-        lists = matches_at(_DEVICE_LIST, words, places(("visible_devices", "--gpus", "--include"), words))
+        lists = matches_at(
+            _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
+        )
         per_node += [match["list"].count(",") + 1 for match in lists]
-        total += numbers_at(_OPTION, words, _OPTIONS) + numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+        total += numbers_at(_OPTION, words, _OPTIONS)
+        processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
+        total += processes if processes and (on_gpus or (on_gpus is None and any_of(_OF_GPUS, words))) else []
+        if any_of(_GRID_STARTS[1], words):
+            for pattern, starts in zip(_GRID, _GRID_STARTS, strict=True):
+                grids = matches_at(pattern, words, places(starts, words))
+                total += [int(match["tp"]) * int(match["pp"]) for match in grids]
         total += [
             number_of(match)
             for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
@@ -171,7 +193,21 @@ def count_gpus(text: str, words: str, *, names_gpu: bool) -> tuple[int | None, i
     single = places((*_SINGLE, "单"), words) if not any(per_node + total) else []
     if first_at(_SINGLE_GPU, words, single) and not _SEVERAL_GPUS.search(words):
         total = [1]
+    if not any(per_node + total) and first_at(_NO_GPUS, words, places(("gpus",), words)):
+        return 0, None
     return most(total, 100_000), most(per_node, 100)
+
+
+def listed_gpus(text: str, words: str) -> int:
+    """The cards of the longest listing, of `torch.utils.collect_env`, `nvidia-smi` or a framework's own tool."""
+    counts = [0]
+    if "gpu 0" in words:
+        counts.append(len({index for match in LISTED.finditer(f"\n{text}") for index in match["which"].split(",")}))
+    if "\n| " in text:
+        counts.append(len(set(_SMI_ROW.findall(text))))
+    if cards := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
+        counts.append(sum(bool(line.strip()) for line in cards[1].split("\n")))
+    return max(counts)
 
 
 def most(counts: Iterable[int], limit: int) -> int | None:
@@ -181,7 +217,8 @@ def most(counts: Iterable[int], limit: int) -> int | None:
 
 def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
     """The numbers of the matches that begin with some words."""
-    return [number_of(match) for match in matches_at(pattern, text, places(starts, text))]
+    begins = places(starts, text)
+    return [number_of(match) for match in matches_at(pattern, text, begins)] if begins else []
 
 
 def number_of(match: re.Match[str]) -> int:

@@ -7,15 +7,22 @@ template lines and listings included, since that is where facts stand.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
-from distriage.facts.counts import count_gpus
-from distriage.facts.frameworks import PYTORCH, framework_of, versions_of_framework
+from distriage.facts.counts import count_gpus, listed_gpus
+from distriage.facts.frameworks import (
+    PYTORCH,
+    framework_of,
+    framework_of_repository,
+    nameless_versions,
+    versions_of_framework,
+)
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.scanning import first_at, places
-from distriage.facts.versions import differ, torch_versions, versions_of_packages
+from distriage.facts.systems import system_of
+from distriage.facts.versions import releases, torch_versions, versions_of_packages
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
 
@@ -38,19 +45,14 @@ _DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --u
     r"(?<![\w./-])deepspeed(?:[^\S\n]|\\\n){1,20}(?:-H\s|[^\s(]\S{0,200}\.py\b|--(?:num_|hostfile|include|exclude|master_"
     r"|launcher|module|autotuning|no_|enable_each_rank_log|bind_cores|elastic_|force_multi|node_rank|save_pid))"
 )
-_OS = re.compile(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|macOS|Mac OS X?"
-    # "sliding windows" are no system
-    r"|(?-i:W)indows|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
-    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
-    r"(?:[ -]?(?:release )?\d+(?:\.\d+){0,3}(?: LTS)?)?)",
-    re.I,
+# What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
+# means that it could not be imported.
+_NONE = re.compile(r":[ \t]{0,20}(?:n/?a|none|no (?:cuda|gpus?)|not? applicable|-)\.?[ \t\r]{0,20}(?=\n|\Z)")
+_LABEL = re.compile(
+    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?!:\sn/))?"
+    r"(?: (?:models?|types?|versions?|runtime|and|configuration|memory|\([^()\n]{0,40}\))){0,5}\s?:"
 )
-
-_OS_STARTS = (
-    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
-    *("arch linux", "amazon linux", "macos", "mac os", "windows", "wsl"),
-)
+_ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver",), "gpu": ("gpu_model", "gpu_count")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ class EnvironmentFacts:
     Versions are strings as written, the first that is not said to work; of a commit `commit HASH`, of RCCL
     `RCCL VERSION`. `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the
     nodes have them together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each". `ambiguous`
-    names the facts of which the report names several releases and does not say which one works: it is not known then
-    which one is in use.
+    holds the facts of which the report names several releases and does not say which one works, each with one version
+    of every release: it is not known then which one is in use. `absent` names what the report says that there is none
+    of, as by "NCCL version: N/A".
     """
 
     framework: str | None = None
@@ -78,11 +81,17 @@ class EnvironmentFacts:
     os: str | None = None
     launcher: str | None = None
     rocm: str | None = None
-    ambiguous: frozenset[str] = frozenset()
+    ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
 
     def stated(self) -> dict[str, str | int]:
-        """The facts that the report states, by name."""
-        return {item.name: value for item in fields(self) if isinstance(value := getattr(self, item.name), (str, int))}
+        """What the report states, by name, to be shown: of an ambiguous fact each release, "none" of an absent one."""
+        named = {one.name: getattr(self, one.name) for one in fields(self)}
+        shown = {
+            **dict.fromkeys(self.absent, "none"),
+            **{fact: _either(found) for fact, found in self.ambiguous.items()},
+        }
+        return {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
 
 
 def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
@@ -93,17 +102,24 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     """
     text = _readable(title, body)
     words = folded(text)
-    framework = framework_of(title, text, words, identifier)
-    packages = versions_of_packages(text, words)
-    versions = {"framework_version": _own_versions(framework, text, words, packages["torch"]), **packages}
+    framework, versions = _framework_and_torch(title, text, words, identifier)
+    versions |= versions_of_packages(text, words, versions["torch"])
     nodes = count_nodes(text, words)
     named = gpu_places(words)
-    gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named))
+    model = gpu_model(text, words, named)
+    absent = _absent(words)
+    on_gpus = False if "cuda" in absent else model is not None or None
+    gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named), on_gpus=on_gpus)
     # Of several nodes without a number, the sum is not known.
     if gpus_per_node is not None and (nodes or not speaks_of_several_nodes(words)):
         gpus = max(gpus or 0, gpus_per_node * (nodes or 1))
+    if listed := listed_gpus(text, words):  # of which a job may use some only
+        gpus_per_node = gpus_per_node or listed
+        if not gpus and (nodes or not speaks_of_several_nodes(words)):
+            gpus = listed * (nodes or 1)
     first = {fact: next(iter(found), None) for fact, found in versions.items()}
-    return EnvironmentFacts(
+    several = {fact: found for fact, named in versions.items() if len(named) > 1 and len(found := releases(named)) > 1}
+    facts = EnvironmentFacts(
         framework=framework,
         framework_version=first["framework_version"],
         torch=first["torch"],
@@ -112,14 +128,17 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
         rocm=first["rocm"],
         nccl=first["nccl"],
         driver=first["driver"],
-        gpu_model=gpu_model(text, words, named),
+        gpu_model=model,
         gpu_count=gpus,
         gpus_per_node=gpus_per_node,
         nodes=nodes,
-        os=_value(first_at(_OS, text, places(_OS_STARTS, words))),
+        os=system_of(text, words),
         launcher=_launcher(text),
-        ambiguous=frozenset(fact for fact, found in versions.items() if differ(found)),
+        ambiguous=several,
     )
+    if not absent:
+        return facts
+    return replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
@@ -128,27 +147,43 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
     """
     text = _readable(title, body)
     words = folded(text)
-    framework = framework_of(title, text, words, identifier)
-    found = {
-        "framework": framework,
-        "framework_version": next(iter(_own_versions(framework, text, words)), None),
-        "torch": next(iter(torch_versions(text, words)), None),
-    }
+    framework, versions = _framework_and_torch(title, text, words, identifier)
+    found = {"framework": framework, **{fact: next(iter(named), None) for fact, named in versions.items()}}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _own_versions(framework: str | None, text: str, words: str, torch: Sequence[str] = ()) -> Sequence[str]:
-    if framework is None:
-        return []
-    return torch if framework == PYTORCH else versions_of_framework(framework, text, words)
+def _framework_and_torch(
+    title: str, text: str, words: str, identifier: str
+) -> tuple[str | None, dict[str, Sequence[str]]]:
+    """The framework, and every version of it and of torch that the text names."""
+    framework = framework_of(title, text, words, identifier)
+    torch = torch_versions(text, words)
+    own: Sequence[str] = []
+    if framework == PYTORCH:
+        own = torch = torch or nameless_versions(text, words)
+    elif framework is not None:
+        at_home = framework == framework_of_repository(identifier)
+        own = versions_of_framework(framework, text, words, at_home=at_home)
+    return framework, {"framework_version": own, "torch": torch}
 
 
 def _readable(title: str, body: str) -> str:
     return "\n".join(line[:2000] for line in shortened(f"{title}\n{body}").split("\n"))
 
 
-def _value(match: re.Match[str] | None) -> str | None:
-    return " ".join(match.group("v").split()) if match else None
+def _either(versions: Sequence[str]) -> str:
+    return " or ".join(versions if len(versions) < 4 else [*versions[:2], "others"])
+
+
+def _absent(words: str) -> set[str]:
+    """What a form says that there is none of."""
+    found: set[str] = set()
+    for none in _NONE.finditer(words):
+        begin = words.rfind("\n", 0, none.start()) + 1
+        label = _LABEL.match(words, begin)
+        if label and label.end() == none.start() + 1:
+            found.update(_ABSENT_FACTS[label["name"]])
+    return found
 
 
 def _launcher(text: str) -> str | None:

@@ -31,6 +31,7 @@ FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we 
     "pytorch_lightning": "Lightning",
     "lightning": "Lightning",
     "ray": "Ray",
+    "nemo_toolkit": "NeMo",
     "fsdp": "PyTorch FSDP",
     "fsdp1": "PyTorch FSDP",
     "fsdp2": "PyTorch FSDP",
@@ -52,7 +53,17 @@ _REPOSITORIES: Mapping[str, str] = {  # in lower case
     "huggingface/accelerate": "Accelerate",
     "lightning-ai/pytorch-lightning": "Lightning",
     "ray-project/ray": "Ray",
+    "nvidia-nemo/speech": "NeMo",  # once nvidia/nemo
+    "nvidia-nemo/nemo": "NeMo",
+    "tensorflow/tensorflow": "TensorFlow",
     "pytorch/pytorch": PYTORCH,
+}
+# What means a framework only in its own repository: elsewhere NeMo is a model of Mistral's, and TensorFlow what Horovod
+# trains.
+_AT_HOME: Mapping[str, tuple[str, ...]] = {
+    "Lightning": ("pl", "pytorchlightning"),
+    "NeMo": ("nemo",),
+    "TensorFlow": ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf"),
 }
 _STARTS = tuple(
     word for word in FRAMEWORKS if not word.startswith(tuple(other for other in FRAMEWORKS if other != word))
@@ -80,9 +91,37 @@ _NAMELESS_VERSIONS = {
     "Megatron-LM": ("core_", re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)),  # a branch
     "vLLM": ("llm engine (", re.compile(rf"LLM engine \(v{VERSION}", re.I)),  # the first line of its log
 }
+# In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
+# "current master". Each with the words that it begins with.
+_RELEASE = rf"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+){VERSION}(?!\w)"
+_IN_TITLE = re.compile(
+    rf"(?:\A|\b(?:in|on|since|from|to|after|version|release|using|with|and)\s|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}", re.I
+)
+_USED = ("using", re.compile(rf"using\sv?{_RELEASE}", re.I))
+_CHECKED_OUT = (
+    ("git c", "branch v"),
+    re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
+)
+_BRANCH = re.compile(
+    r"(?P<v>master|main|nightly)\b"
+    r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|[.,;:()\r\n]|\Z))",
+    re.I,
+)
+_BRANCH_BEFORE = re.compile(r"\b(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}\Z", re.I)
+_BRANCH_BEFORE_CHARS = 54  # at most
+# "I have checked that it fails on the latest master" is what a form asks for, and "please try" a maintainer.
+_NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
+_HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT = re.compile(
     r"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])", re.I
 )
+
+
+def framework_of_repository(identifier: str) -> str | None:
+    """The framework whose own repository a report was filed in, where its id is `owner/repo#12`."""
+    repository, is_issue, _ = identifier.partition("#")
+    repository = repository.lower()
+    return _REPOSITORIES.get(RENAMED.get(repository, repository)) if is_issue else None
 
 
 def framework_of(title: str, text: str, words: str, identifier: str = "") -> str | None:
@@ -95,9 +134,7 @@ def framework_of(title: str, text: str, words: str, identifier: str = "") -> str
         words: The same text, folded.
         identifier: The report's id; the repository is known where it is `owner/repo#12`.
     """
-    repository, is_issue, _ = identifier.partition("#")
-    repository = repository.lower()
-    own = _REPOSITORIES.get(RENAMED.get(repository, repository)) if is_issue else None
+    own = framework_of_repository(identifier)
     if own and own != PYTORCH:
         return own
     in_words: list[tuple[int, str]] = []
@@ -115,23 +152,47 @@ def framework_of(title: str, text: str, words: str, identifier: str = "") -> str
     return _meant([name for place, name in named if place < len(title)], [name for _, name in named])
 
 
-def versions_of_framework(framework: str, text: str, words: str) -> list[str]:
-    """The versions of a framework that stand beside its name, or its commit.
+def versions_of_framework(framework: str, text: str, words: str, *, at_home: bool = False) -> list[str]:
+    """The versions of a framework that stand beside its name, or its commit or branch.
 
     Args:
         framework: Not PyTorch itself.
         words: The same text, folded.
+        at_home: Whether the report was filed in the framework's own repository.
     """
     spellings = [word for word, name in FRAMEWORKS.items() if name == framework]
+    if at_home:
+        spellings += _AT_HOME.get(framework, ())
+    named = {word: begins for word in spellings if (begins := places((word,), words))}
     versions: list[str] = []
-    for word in spellings:
-        versions += versions_at(_framework_version(word), text, places((word,), words))
+    for word, begins in named.items():
+        versions += versions_at(_framework_version(word), text, begins)
     if not versions and framework in _NAMELESS_VERSIONS:
         start, pattern = _NAMELESS_VERSIONS[framework]
         versions = versions_at(pattern, text, places((start,), words))
     if not versions and framework not in _PARTS:
-        versions = _commits(text, words, spellings)
+        versions = _commits(text, words, named)
+    if not versions and at_home:
+        versions = nameless_versions(text, words) or _branches(text, words, spellings)
     return versions
+
+
+def nameless_versions(text: str, words: str) -> list[str]:
+    """The versions without a name of a report that was filed in the framework's own repository.
+
+    Args:
+        text: The title, a line break and the body.
+        words: The same text, folded.
+    """
+    title = text.partition("\n")[0]
+    in_title = [match.start() for match in _IN_TITLE.finditer(title)]
+    start, used = _USED
+    starts, checked_out = _CHECKED_OUT
+    return (
+        versions_at(_IN_TITLE, title, in_title)
+        or versions_at(used, text, places((start,), words))
+        or versions_at(checked_out, text, places(starts, words))
+    )
 
 
 def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
@@ -155,18 +216,43 @@ def _is_verb(text: str, place: int) -> bool:
 @cache
 def _framework_version(word: str) -> re.Pattern[str]:
     name = re.escape(word)
+    # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
+    # "vllm     3577.9s".
     return re.compile(
-        rf"(?:{NAME_BEFORE}{name}{NAME_AFTER}{_NO_LONGER_NAME}(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}"
+        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__)?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
+        rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",
         re.I,
     )
 
 
-def _commits(text: str, words: str, names: Iterable[str]) -> list[str]:
+def _commits(text: str, words: str, named: Mapping[str, Sequence[int]]) -> list[str]:
     """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
-    found = []
+    found = [
+        f"commit {match['v']}" for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)
+    ]
     for match in matches_at(_COMMIT, text, places(("commit",), words)):
         before = words[max(words.rfind("\n", 0, match.start()) + 1, match.start() - 40) : match.start()]
-        if not before.strip(" -*#`") or any_of(names, before):
+        if not before.strip(" -*#`") or any_of(named, before):
             found.append(f"commit {match['v']}")
+    return found
+
+
+@cache
+def _commit_of(word: str) -> re.Pattern[str]:
+    """`Horovod version: b94d8b4`."""
+    return re.compile(rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?`?(?P<v>{_HASH})", re.I)
+
+
+def _branches(text: str, words: str, names: Iterable[str]) -> list[str]:
+    """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
+    found = []
+    for match in matches_at(_BRANCH, text, places(("master", "main", "nightly"), words)):
+        start = match.start()
+        line = max(text.rfind("\n", 0, start) + 1, start - 200)
+        before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
+        named = before.rstrip(" :").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
+        if named and not _NO_BRANCH_IN.search(text, line, start + 60):
+            found.append(match["v"].lower())
     return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
-from distriage.facts.scanning import matches_at, places
+from distriage.facts.scanning import any_of, matches_at, places
 
 # Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
@@ -14,26 +15,28 @@ _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"
 # Names that mean nothing but an accelerator; those of two or three characters only in capitals.
 GPU_NAME = (
     r"(?:(?i:V100(?-i:S)?|[AH]100|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
-    rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}{_TI_SUPER}"
+    rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M40|K80|H20(?:-3e)?)"
 )
 # Words of which a text in lower case holds one where a name may begin; the commonest first.
+_HUNDREDS = (
+    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300"),
+    *("a6000", "a2000"),
+)
 _STARTS = (
-    *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300", "l40"),
-    *("a6000", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("h20", "l20", "a2000", "a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
+    *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
+    *("h20", "l20", "a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
 )
-CARD_NUMBERS = [f"{series}0{model}0" for series in range(1, 6) for model in range(5, 10)]
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{GPU_NAME}{_MEMORY})(?:s?{AFTER}|(?=[xX]\d))")
 # A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
-_FOUR_DIGITS = re.compile(r"[1-5](?<!\d.)0[5-9]0")
+CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = re.compile(
-    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?)\W{1,3}|[张块卡颗]\s?"
+    r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
     r"|\b(?:an?|one|two|three|four|five|six|seven|eight|ten|twelve|sixteen|single|several|multiple|both|dual|my|our)\s)\Z",
     re.I,
 )
@@ -43,6 +46,19 @@ _COUNTED_CARD = re.compile(rf"(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}?)(?![\dA-Za-z_])"
 _CARD_AFTER = r"(?=\s?(?:Ti\b|super\b|GPUs?\b|cards?\b|上|显卡|卡|\(?\d{2}\s?GB?\b))"
 _CARD = re.compile(rf"\b(?P<v>{GPU_NUMBER}{_CARD_SUFFIX}|{GPU_NUMBER}(?i:{_CARD_AFTER}))")
 _SLICE = re.compile(r"(?<![\w.])\dg\.\d{1,3}gb(?!\w)")  # of a GPU, by NVIDIA's MIG
+# A line of `torch.utils.collect_env`, SGLang's `check_env` or `nvidia-smi -L`; the first stands behind its heading.
+LISTED = re.compile(r"(?:\n[\s>*-]{0,8}|configuration ?: ?)GPU (?P<which>\d[\d,]{0,80}): (?P<v>[^\n]{0,100})")
+_LISTED_NAME = re.compile(
+    r"(?:NVIDIA|AMD|(?=Tesla|Quadro|GeForce|GRID|Radeon)) ?((?!Graphics Device)[A-Z0-9][\w+ -]{1,46}\w)"
+    r"(?=\s{0,3}(?:\(|\Z))"
+)
+_MOST_LISTED = 64
+_TPU = (
+    "colab tpu",
+    "tpu_cores=[",
+    *(f"tpu_cores={cores}" for cores in (1, 8)),
+    *(f" {cores} tpu cores" for cores in (1, 8)),
+)
 _LETTERS = re.compile("[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word
@@ -55,22 +71,35 @@ _NOT_IN_CAPITALS = {
 
 def gpu_places(words: str) -> list[int]:
     """Where the name of an accelerator may begin in a folded text."""
-    return places(_STARTS, words)
+    return places((*_HUNDREDS, *_STARTS) if "00" in words else _STARTS, words)
 
 
 def gpu_model(text: str, words: str, named: Iterable[int]) -> str | None:
-    """The accelerator that is named first, written as its maker does, with the MIG slice if a text speaks of one.
+    """The accelerator of a listing, else the one that is named first, with the MIG slice if a text speaks of one.
 
-    The value of an option, as in `--partition=h100`, counts only where no other is named.
+    It is written as its maker does; one of a listing that is not known, as it stands there. The value of an option, as
+    in `--partition=h100`, counts only where no other is named.
 
     Args:
         words: The same text, folded.
         named: Its `gpu_places`.
     """
-    model = _first_named(text, named)
+    model = (
+        _listed(text, words) or _first_named(text, named) or ("TPU" if "tpu" in words and any_of(_TPU, words) else None)
+    )
     if model is None or "mig" not in words or not (part := _SLICE.search(words)):
         return model
     return f"{model} MIG {part.group()}"
+
+
+def _listed(text: str, words: str) -> str | None:
+    if "gpu 0" not in words:
+        return None
+    listed = [match["v"] for match in islice(LISTED.finditer(text), _MOST_LISTED)]
+    if known := next(filter(None, map(_GPU.search, listed)), None):
+        return _as_written_by_its_maker(known["v"])
+    name = next(filter(None, map(_LISTED_NAME.match, listed)), None)
+    return " ".join(name[1].split()) if name else None
 
 
 def _first_named(text: str, begins: Iterable[int]) -> str | None:
@@ -80,7 +109,7 @@ def _first_named(text: str, begins: Iterable[int]) -> str | None:
         if not text.endswith("=", 0, named.start()):
             first = named
             break
-    for number in _FOUR_DIGITS.finditer(text):
+    for number in CARD_NUMBER.finditer(text):
         place = number.start()
         if first and first.start() < place:
             break

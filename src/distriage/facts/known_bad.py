@@ -71,7 +71,7 @@ class Combination(BaseModel):
 
         Where it names several releases, the one that fails may be the other one.
         """
-        return facts.ambiguous.isdisjoint(self.conditions) and all(
+        return facts.ambiguous.keys().isdisjoint(self.conditions) and all(
             _meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items()
         )
 

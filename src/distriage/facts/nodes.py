@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from distriage.facts.counts import (
+    COMMAND,
     FIGURES,
     MPI_LAUNCHERS,
     NUMBER_WORDS,
@@ -20,13 +21,14 @@ from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # "2 compute nodes", "16 A800 nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and "8 GPU node" count GPUs.
 _KIND = (
-    r"(?:(?i:compute|worker|DGX|HGX)\s"
+    r"(?:(?i:compute|worker|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
     rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s(?=[a-z]{{4,7}}s\b))?"
 )
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = re.compile(
-    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d){FIGURES})(?<!{GPU_NUMBER})(?:-| (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w|=)"
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d){FIGURES})(?<!{GPU_NUMBER})"
+    rf"(?:-| (?=[A-Za-z\d]){_KIND})"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w|=|\(s\))"
 )
 _IN_WORDS = re.compile(rf"{WORD}{_KIND}(?:nodes?|machines?|servers?|hosts?){AFTER}")
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
@@ -44,13 +46,15 @@ _OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
 )
 _SLURM = ("sbatch", "srun", "salloc")
 _SLURM_NODES = re.compile(r"(?i:sbatch|srun|salloc)[^\n]{0,120}?\s-N\s?(?:\d{1,4}-)?(?P<v>\d{1,4})\b")
-_MPI_HOSTS = re.compile(
-    r"[a-z]{6,10}[^\n]{0,200}?\s(?:-H|--hosts?)\s(?P<hosts>[\w.-]{1,60}:\d{1,3}(?:,[\w.-]{1,60}:\d{1,3}){0,127})"
-)
+_HOST = r"(?:[\w.-]{1,60}|<[^<>\n]{1,40}>):\d{1,3}"
+_MPI_HOSTS = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-H|--hosts?)\s(?P<hosts>{_HOST}(?:,{_HOST}){{0,127}})")
 _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = re.compile(r"\breplicas:\s{0,3}(\d{1,4})\b")
 _REPLICA_SPECS_CHARS = 4000  # at most
-_SEVERAL_NODES = re.compile(r"nodes\b|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点")
+_SEVERAL_NODES = re.compile(
+    r"node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))|multi[- ]?node|machines\b"
+    r"|[多几跨]机|[多几跨]个?节点"
+)
 _SINGLE = ("single ", "single-", "one ", "one-", "单机", "--standalone")
 _SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机|--standalone\b")
 _NODE_WORDS = ("node", "machine", "server", "host")
@@ -64,7 +68,11 @@ def count_nodes(text: str, words: str) -> int | None:
     """
     counts: list[int] = []
     if any_of(_NODE_WORDS, words):
-        counts += [number_of(match) for match in _NODES.finditer(text) if not is_no_count(text, match.start("v"))]
+        counts += [
+            number_of(match)
+            for match in _NODES.finditer(text)
+            if not is_no_count(text, match.start("v")) and not _is_example(words, match.start())
+        ]
         counts += numbers_at(_IN_WORDS, words, NUMBER_WORDS) + numbers_at(_OPTION, words, _OPTIONS)
     counts += [number_of(match) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [match["hosts"].count(",") + 1 for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
@@ -76,6 +84,11 @@ def count_nodes(text: str, words: str) -> int | None:
     if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
         return 1
     return most(counts, 10_000)
+
+
+def _is_example(words: str, start: int) -> bool:
+    """Whether a number is that of "for example, if a cluster of 10 nodes is busy", as Ray's configurations say."""
+    return words.find("for example", max(0, start - 40), start) >= 0
 
 
 def speaks_of_several_nodes(words: str) -> bool:

@@ -30,4 +30,7 @@ def matches_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> It
 
 def first_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> re.Match[str] | None:
     """The first match that begins at one of some places."""
-    return next(matches_at(pattern, text, begins), None)
+    for place in begins:
+        if match := pattern.match(text, place):
+            return match
+    return None

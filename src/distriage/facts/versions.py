@@ -5,35 +5,54 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from distriage.facts.scanning import matches_at, places
+from distriage.facts.scanning import first_at, matches_at, places
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
 _SUFFIX = r"(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*"
-VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+)?(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?)"
+VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?)"
 NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
 _IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
+_BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\s]|version(?:\sis)?|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{{3,}}+|{_IS}){{0,24}}?"""
+    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{{3,}}+"""
+    rf"""|out\[\d{{1,4}}\]:|{_IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
-NOTE = r"(?:\snightly|\sversion\s\((?:GPU\?|e\.g\.?,?\s[\d.]{1,10})\)|(?P<to>\s(?:from\sv?\d[\d.]{1,12}\s)?to(?=\s)))?"
+NOTE = (
+    r"(?:\snightly|\sversion\s\((?:GPU\?|use\scommand\sbelow|e\.g\.?,?\s[\d.]{1,10})\)"
+    r"|(?P<to>\s(?:from\sv?\d[\d.]{1,12}\s)?to(?=\s)))?"
+)
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
-    rf"{NAME_BEFORE}(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__){NAME_AFTER}"
-    rf"{NOTE}{GAP}(?=\d\.){VERSION}",
+    rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
+    rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
+    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
 _PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
-_SHORT_GAP = rf"(?:[\"'`*|\s:=v(-]|{_IS}){{0,12}}"
+_SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|{_BLANKS}|{_IS}){{0,12}}"
 _CUDA = re.compile(
-    r"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda toolkit"
+    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit|(?<=pytorch-)cuda(?==)"
+    rf"|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
     rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}{VERSION}"
-    r"|[+-]cu(?P<tag>\d{3})\b",
+    r"|[+/-]cu(?P<tag>\d{3})\b",
     re.I,
+)
+# Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
+_CUDA_SERIES = re.compile(
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{1,4}}(?P<v>[789]|1[0-3])"
+    r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
+    re.I,
+)
+_CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{_BLANKS}{VERSION}", re.I)
+_ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{_BLANKS}{VERSION}", re.I)
+# Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
+_CUDA_LISTING = re.compile(
+    rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{_BLANKS}{VERSION}", re.I
 )
 _ROCM = re.compile(
     rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}rocm(?: version)?){_SHORT_GAP}{VERSION}"
@@ -42,9 +61,10 @@ _ROCM = re.compile(
 )
 _NCCL = re.compile(
     rf"{NAME_BEFORE}(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
-    rf"(?:[\"'`*|\s:=v(]|{_IS}){{1,10}}{VERSION}",
+    rf"(?:[\"'`*|\n:=v(]|{_BLANKS}|{_IS}){{1,10}}(?=[12]\.){VERSION}",
     re.I,
 )
+_VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{_BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
 _HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
 _DRIVER_VERSION = r"\s{0,10}(?:[|:：=是为]|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)"
 _DRIVER = re.compile(rf"(?:driver(?: version)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
@@ -63,34 +83,37 @@ _WORKS_BEHIND = re.compile(
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
-    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok)\s(?:fine\s|well\s)?(?:with|on|in|under)\s\Z",
+    r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|does(?:n.t|\snot)\s(?:occur|happen)"
+    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z"
+    r"|\blast\s(?:(?:known\s)?(?:good|working)\s(?:release|version)|(?:release|version)\s[^\n.;]{0,50}\bworks\b)[^\n.;]{0,20}\Z",
     re.I,
 )
-_WORKS_BEFORE_CHARS = 30  # at most
+_WORKS_BEFORE_CHARS = 100  # at most
 _UPGRADED_BEFORE = re.compile(r"\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|ed)\s\Z", re.I)
 _UPGRADED_BEFORE_CHARS = 25  # at most
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
+_MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
+_MARKS_CHARS = 12  # at most
+_MOST_LABELLED = 8
 
 
-def versions_of_packages(text: str, words: str) -> dict[str, list[str]]:
-    """Every version of torch, Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
+def versions_of_packages(text: str, words: str, torch: Sequence[str]) -> dict[str, list[str]]:
+    """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
 
     Args:
         words: The same text, folded.
+        torch: Its `torch_versions`; a build's tells that of CUDA.
     """
-    torch = torch_versions(text, words)
-    # The build that runs says more than the prose, which may speak of another machine.
-    cuda = [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]
     return {
-        "torch": torch,
         "python": versions_at(_PYTHON, text, places(("python",), words))
         or versions_at(_PY, text, places(("py3.",), words)),
-        "cuda": cuda or versions_at(_CUDA, text, places(("cuda", "+cu", "-cu"), words)),
+        "cuda": _cuda_versions(torch, text, words),
         "rocm": versions_at(_ROCM, text, places(("rocm", "+rocm"), words))
         or versions_at(_HIP, text, places(("hip",), words)),
-        "nccl": versions_at(_NCCL, text, places(("nccl", "rccl", "nvidia-nccl"), words)),
+        "nccl": versions_at(_VLLM_NCCL, text, places(("vllm-nccl", "vllm_nccl"), words))
+        or versions_at(_NCCL, text, places(("nccl", "rccl", "nvidia-nccl"), words)),
         # Under WSL the driver's version is another one than that of `nvidia-smi`.
         "driver": versions_at(_DRIVER, text, places(("driver", "驱动"), words))
         or versions_at(_NVIDIA_SMI, text, places(("nvidia-smi",), words)),
@@ -98,37 +121,73 @@ def versions_of_packages(text: str, words: str) -> dict[str, list[str]]:
 
 
 def torch_versions(text: str, words: str) -> list[str]:
-    """Those of torch alone."""
+    """Every version of torch that a text names; see `versions_of_packages`."""
     return versions_at(_TORCH, text, places(_TORCH_STARTS, words))
 
 
-def differ(versions: Sequence[str]) -> bool:
-    """Whether they are of several releases: 2.1 may be 2.1.2, and 2.1.2+cu121 is; 2.3 is not."""
-    if len(versions) < 2:
-        return False
-    releases = {tuple(found[0].split(".")) for version in versions if (found := _RELEASE.search(version))}
-    longest = max(releases, key=len, default=())
-    return any(longest[: len(release)] != release for release in releases)
+def releases(versions: Sequence[str]) -> list[str]:
+    """One version of each release among them: 2.1 may be 2.1.2, and 2.1.2+cu121 is; 2.3 is not."""
+    found: dict[tuple[str, ...], str] = {}
+    for version in versions:
+        if numbers := _RELEASE.search(version):
+            found.setdefault(tuple(numbers[0].split(".")), version)
+    shorter = {release[:length] for release in found for length in range(1, len(release))}
+    return [version for release, version in found.items() if release not in shorter]
+
+
+def _cuda_versions(torch: Sequence[str], text: str, words: str) -> list[str]:
+    """Those of CUDA. The build that runs says more than the prose, which may speak of another machine."""
+    if any("+rocm" in version for version in torch):
+        return []
+    if tags := [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]:
+        return tags
+    if "used to build pytorch" in words:
+        if first_at(_ROCM_OF_TORCH, text, places(("rocm used",), words)):
+            return []
+        if built := versions_at(_CUDA_OF_TORCH, text, places(("cuda used",), words)):
+            return built
+    named = places(("cuda", "+cu", "-cu", "/cu"), words)
+    if found := versions_at(_CUDA, text, named):
+        return found
+    listing = first_at(_CUDA_LISTING, text, places(("cuda:",), words))
+    return [listing["v"]] if listing else versions_at(_CUDA_SERIES, text, named)
 
 
 def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> list[str]:
     """The versions that stand at some places, each with the one that the text sets against it.
 
-    Of several, those that the text says to work are left out: the report is about the others.
+    Of several, those that the text says to work are left out: the report is about the others. Of these a labelled
+    line's, such as `PyTorch version: 2.4.0`, is the one in use.
     """
     if not begins:
         return []
     found: list[tuple[str, bool]] = []
+    labelled: list[str] = []
     for match in matches_at(pattern, text, begins):
         if not (version := _written(match)) or not _is_done(match):
             continue
         found.append((version, _works(text, match.start(), match.end())))
+        if _is_labelled(text, match):
+            labelled.append(version)
         other = _OTHER_VERSION.match(text, match.end())
         if other and other["v"].partition(".")[0] == version.partition(".")[0] and (written := _written(other)):
             found.append((written, _works(text, other.start("v"), other.end())))
     versions = [version for version, _ in found]
     working = {version for version, works in found if works}
-    return [version for version in versions if version not in working] or versions
+    failing = [version for version in versions if version not in working] or versions
+    own = tuple(dict.fromkeys(version for version in labelled if version in failing))[:_MOST_LABELLED]
+    longer = tuple(f"{version}." for version in own)  # a label's 3.6 is the 3.6.8 of the text
+    return [version for version in failing if version in own or version.startswith(longer)] if own else failing
+
+
+def _is_labelled(text: str, match: re.Match[str]) -> bool:
+    """Whether a version follows the colon of a line of its own, or stands in a listing of `torch.utils.collect_env`."""
+    start = match.start()
+    line = text.rfind("\n", max(0, start - _MARKS_CHARS), start) + 1
+    if not line and start > _MARKS_CHARS:
+        return False
+    before = text[line:start].strip(_MARKS)
+    return before in {"[pip3]", "[conda]"} or (not before and ":" in match[0])
 
 
 def _is_done(match: re.Match[str]) -> bool:

@@ -1,0 +1,88 @@
+"""The operating system that a report names. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from distriage.facts.scanning import first_at, matches_at, places
+
+_NAMED = re.compile(
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux"
+    r"|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
+    # "sliding windows" are no system
+    r"|windows subsystem for linux|(?-i:W)indows"
+    r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
+    r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
+    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is no release of Ubuntu
+    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2}ubuntu)\d+(?:\.\d+){0,3}(?: LTS)?)?)",
+    re.I,
+)
+_STARTS = (
+    *("ubuntu", "centos", "debian", "red hat", "rhel", "rocky linux", "alibaba cloud", "suse", "sles", "fedora"),
+    *("arch linux", "amazon linux", "macos", "mac os", "os x", "osx", "windows", "wsl"),
+)
+# TensorFlow's, Keras's and Ray's forms have this example, over which some write; "?platform=ubuntu" is of an address.
+_EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
+_EXAMPLE = "ubuntu 16.0"
+_IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
+_NOT_STATED_CHARS = 24  # at most
+# The line of a form; what stands behind the colon is a system, whatever its name.
+_LINE = re.compile(
+    r"(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?\s?(?:\([^()\n]{0,60}\)\s?)?"
+    r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z][\w.+ -]{1,59})",
+    re.I,
+)
+_MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
+_MARKS_CHARS = 12  # at most
+_LINE_STARTS = ("os:", "os :", "os：", "os version", "os and version", "os platform", "operating system")
+_NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
+_MOST_WORDS = 6  # of a name; more are prose
+_WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
+_APPLE = re.compile(r"\A(?:OS ?X|Darwin)\b:?", re.I)
+_ON_A_MAC = re.compile(r"on (?:my|an?) (?:M\d )?mac(?:book)?\b", re.I)
+
+
+def system_of(text: str, words: str) -> str | None:
+    """The system that a form's line states, else the one that is named first, with its number if that stands anywhere.
+
+    Args:
+        words: The same text, folded.
+    """
+    stated = _of_a_line(text, words)
+    if stated and stated.lower() not in _NOTHING:
+        return stated
+    return _in_prose(text, words) or stated
+
+
+def _of_a_line(text: str, words: str) -> str | None:
+    for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
+        start = match.start()
+        begin = text.rfind("\n", 0, start) + 1
+        if start - begin > _MARKS_CHARS or text[begin:start].strip(_MARKS):
+            continue
+        value = match["v"].rstrip(" -.")
+        if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
+            return _written(named["v"] if (named := _NAMED.search(value)) else value)
+    return None
+
+
+def _in_prose(text: str, words: str) -> str | None:
+    first = None
+    for match in matches_at(_NAMED, text, places(_STARTS, words)):
+        start = match.start()
+        name = match["v"]
+        before = text[max(0, start - _NOT_STATED_CHARS) : start]
+        if _IN_AN_ADDRESS.search(before) or (_EXAMPLE_BEFORE.search(before) and name.lower().startswith(_EXAMPLE)):
+            continue
+        if first is None:
+            first = match
+        if (name[-1].isdigit() or name.endswith("LTS")) and name[:5].casefold() == first["v"][:5].casefold():
+            return _written(name)
+    if first is not None:
+        return _written(first["v"])
+    return "macOS" if first_at(_ON_A_MAC, text, places(("on my mac", "on a mac", "on an m"), words)) else None
+
+
+def _written(name: str) -> str:
+    name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(name.split()))).rstrip()
+    return "WSL" if name.lower().startswith("windows subsystem") else name
