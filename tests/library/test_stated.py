@@ -53,6 +53,8 @@ def test_a_form_says_that_there_is_none(line: str, absent: set[str]) -> None:
         ("It does not occur in PyTorch 1.1 but does in PyTorch 1.2", "1.2"),
         ("PyTorch 1.1 hangs, no problem with PyTorch 1.0", "1.1"),
         ("The last release that works is torch==2.3.0, torch==2.4.0 fails", "2.4.0"),
+        ("The last release that works is torch==2.3.0", None),
+        ("torch 2.3.0 -> torch 2.4.0. Downgrading to 2.3.0 helps", "2.4.0"),
         ("The last working version of mine is torch 2.3.0.\n[pip3] torch==2.4.0", "2.4.0"),
         ("torch 2.3.1\n- torch: 2.4.0\n[conda] torch 2.4.0 pypi_0", "2.4.0"),
         ("PyTorch version: 2.4.0\nPyTorch version: 2.5.0", "2.4.0 or 2.5.0"),

@@ -84,11 +84,16 @@ _WORKS_BEHIND = re.compile(
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|does(?:n.t|\snot)\s(?:occur|happen)"
-    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z"
-    r"|\blast\s(?:(?:known\s)?(?:good|working)\s(?:release|version)|(?:release|version)\s[^\n.;]{0,50}\bworks\b)[^\n.;]{0,20}\Z",
+    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z",
     re.I,
 )
-_WORKS_BEFORE_CHARS = 100  # at most
+_WORKS_BEFORE_CHARS = 40  # at most
+_LAST_GOOD_BEFORE = re.compile(
+    r"\blast\s(?:(?:known\s)?(?:good|working)\s(?:release|version)|(?:release|version)\s[^\n.;]{0,50}\bworks\b)[^\n.;]{0,20}\Z",
+    re.I,
+)
+_LAST_GOOD_BEFORE_CHARS = 100  # at most
+_DOWNGRADED = re.compile(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
 _UPGRADED_BEFORE = re.compile(r"\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|ed)\s\Z", re.I)
 _UPGRADED_BEFORE_CHARS = 25  # at most
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
@@ -164,7 +169,7 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> l
     found: list[tuple[str, bool]] = []
     labelled: list[str] = []
     for match in matches_at(pattern, text, begins):
-        if not (version := _written(match)) or not _is_done(match):
+        if not (version := _written(match)) or not _is_in_use(match):
             continue
         found.append((version, _works(text, match.start(), match.end())))
         if _is_labelled(text, match):
@@ -174,6 +179,8 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> l
             found.append((written, _works(text, other.start("v"), other.end())))
     versions = [version for version, _ in found]
     working = {version for version, works in found if works}
+    if len(versions) > 1:
+        working.update(match["v"] for match in _DOWNGRADED.finditer(text))
     failing = [version for version in versions if version not in working] or versions
     own = tuple(dict.fromkeys(version for version in labelled if version in failing))[:_MOST_LABELLED]
     longer = tuple(f"{version}." for version in own)  # a label's 3.6 is the 3.6.8 of the text
@@ -190,9 +197,11 @@ def _is_labelled(text: str, match: re.Match[str]) -> bool:
     return before in {"[pip3]", "[conda]"} or (not before and ":" in match[0])
 
 
-def _is_done(match: re.Match[str]) -> bool:
-    """Whether "torch to 2.4.0" is an upgrade that took place, and not one that is meant."""
+def _is_in_use(match: re.Match[str]) -> bool:
+    """Not of "the last release that works", nor of an upgrade "torch to 2.4.0" that is meant and did not take place."""
     start = match.start()
+    if _LAST_GOOD_BEFORE.search(match.string, max(0, start - _LAST_GOOD_BEFORE_CHARS), start):
+        return False
     before = max(0, start - _UPGRADED_BEFORE_CHARS)
     return not match.groupdict().get("to") or bool(_UPGRADED_BEFORE.search(match.string, before, start))
 
