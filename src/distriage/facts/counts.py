@@ -93,7 +93,7 @@ _OPTIONS = (
     *("num_processes", "gpu count", "gpu_count", "-tp-size", "-tp "),
 )
 _OPTION = re.compile(  # but not what an error of Accelerate's recommends, nor what an actor of Ray's asks for
-    rf"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!num_cpus=\d, )(?:{'|'.join(_OPTIONS)}){_VALUE}"
+    rf"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?:{'|'.join(_OPTIONS)}){_VALUE}"
 )
 _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
@@ -109,7 +109,7 @@ _DEVICE_LIST = re.compile(
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# Words of a report whose processes run on GPUs; "CUDA version" and "NCCL version" stand in Horovod's form.
+# Words of a report whose processes run on GPUs; "CUDA version" stands in Horovod's form.
 _OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
 _TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
 _PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"

@@ -108,7 +108,8 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     named = gpu_places(words)
     model = gpu_model(text, words, named)
     absent = _absent(words)
-    on_gpus = False if "cuda" in absent else model is not None or None
+    stated = model is not None or versions["cuda"] or versions["nccl"]
+    on_gpus = False if "cuda" in absent else bool(stated) or None
     gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named), on_gpus=on_gpus)
     # Of several nodes without a number, the sum is not known.
     if gpus_per_node is not None and (nodes or not speaks_of_several_nodes(words)):
