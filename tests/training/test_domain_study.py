@@ -106,6 +106,7 @@ def test_the_gate_that_is_added_keeps_a_model_from_labelling_other_software(
 ) -> None:
     folder = Path(shutil.copytree(keyword_bundle, tmp_path / "model"))
     assert add_gate(Bundle(folder), config, splits) == 300
+    assert "A domain gate keeps it silent" in (folder / "README.md").read_text(encoding="utf-8")
     classifier = Classifier(folder, threads=1)
     own = classifier.classify(IssueReport(f"{KNOWN[1]} 900", ""))
     other = classifier.classify(IssueReport(f"{OTHER[1]} 900", ""))

@@ -7,8 +7,11 @@ import pytest
 import yaml
 
 from distriage.bundle import Bundle, Manifest
+from distriage.shipped import default_model
 from distriage_training.measure.evaluation import BundleFigures, Evaluation
 from distriage_training.release.model_card import model_card, read_figures
+
+from support.checkout import REPOSITORY
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def front_matter(card: str) -> dict[str, Any]:
 
 
 def test_the_front_matter_is_yaml_that_the_hub_reads(manifest: Manifest, figures: BundleFigures) -> None:
-    head = front_matter(model_card(manifest, figures))
+    head = front_matter(model_card(manifest, figures, gated=False))
     assert head["license"] == "apache-2.0"
     assert head["language"] == ["en", "zh"]
     assert head["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
@@ -60,7 +63,7 @@ def test_the_card_says_what_the_model_is(manifest: Manifest, figures: BundleFigu
         }
     )
     other = manifest.model_copy(update={"provenance": provenance, "numeric_format": "fp32", "max_tokens": 512})
-    card = " ".join(model_card(other, figures).split())
+    card = " ".join(model_card(other, figures, gated=False).split())
     for said in (
         "the axes kind, distributed, stage, symptom, cause, fix of the taxonomy",
         "fp32, 512 tokens.",
@@ -82,7 +85,7 @@ def test_figures_of_the_test_split_replace_those_of_validation(manifest: Manifes
     test = Evaluation.model_validate(
         {"model": "tiny", "split": "test", "records": 1, "axes": {"cause": cause}, "groups": {}, "thresholds": {}}
     )
-    card = model_card(manifest, figures.model_copy(update={"evaluation_test": test}))
+    card = model_card(manifest, figures.model_copy(update={"evaluation_test": test}), gated=False)
     assert "## Evaluation (test split)" in card
     assert "| cause | 1234 | 0.988 | 0.432 |" in card
     (result,) = front_matter(card)["model-index"][0]["results"]
@@ -93,4 +96,33 @@ def test_figures_of_the_test_split_replace_those_of_validation(manifest: Manifes
 
 
 def test_the_bundle_carries_its_card(manifest: Manifest, figures: BundleFigures, tiny_bundle: Path) -> None:
-    assert (tiny_bundle / "README.md").read_text(encoding="utf-8") == model_card(manifest, figures)
+    assert (tiny_bundle / "README.md").read_text(encoding="utf-8") == model_card(manifest, figures, gated=False)
+
+
+def test_the_released_card_is_what_is_written_of_the_released_model() -> None:
+    bundle = Bundle(REPOSITORY / "models" / default_model())
+    assert (bundle.path / "README.md").read_text(encoding="utf-8") == model_card(
+        bundle.manifest, read_figures(bundle), gated=True
+    )
+
+
+def test_the_card_claims_a_gate_only_where_there_is_one(manifest: Manifest, figures: BundleFigures) -> None:
+    with_gate, without = (model_card(manifest, figures, gated=gated) for gated in (True, False))
+    assert "keeps it silent on reports of other software" in with_gate
+    assert "keeps it silent" not in without and "it labels reports of other software, too" in without
+
+
+def test_the_card_of_a_model_of_a_table_claims_nothing_of_the_corpus(
+    manifest: Manifest, figures: BundleFigures
+) -> None:
+    """What the table's licence and languages are, and who chose its labels, nobody told us."""
+    config = {"data": {"format": "csv", "train": "../mine/issues: new.csv"}}
+    provenance = manifest.provenance.model_copy(update={"config": config})
+    card = model_card(manifest.model_copy(update={"provenance": provenance}), figures, gated=False)
+    head = front_matter(card)
+    assert head.keys().isdisjoint({"license", "language"})
+    assert head["tags"] == ["issue-triage"]
+    assert {result["dataset"]["name"] for result in head["model-index"][0]["results"]} == {"issues: new.csv"}
+    assert "reports of the table `issues: new.csv`" in card and "The labels are those of the table." in card
+    for false in ("orpus", "anguage model", "guide", "deep-learning", "Chinese", "Root cause", "annotators", "mine/"):
+        assert false not in card, false

@@ -73,7 +73,8 @@ def test_the_page_s_commands_lead_from_a_table_to_a_verdict(
     assert document["group_macro_f1_mean"]["area"] == pytest.approx(mean)
     assert document["axes"]["area"]["accuracy"] > 0.9  # the words of each line tell the labels apart
     assert document["axes"]["area"]["majority"]["accuracy"] == pytest.approx(1 / 2)
-    assert "## Evaluation (test split)" in (Bundle(Path("acme")).path / "README.md").read_text(encoding="utf-8")
+    card = Path("acme", "README.md").read_text(encoding="utf-8")
+    assert "## Evaluation (test split)" in card and "reports of the table `issues.csv`" in card
 
     assert "install" in command(*classify).out
     verdict = json.loads(command(*classify, "--json").out)

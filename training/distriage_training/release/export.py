@@ -172,14 +172,14 @@ def _figures(shipped: Logits, model: TriageModel, passed: Passed, validation: Va
 
 
 def _describe(folder: Path, config: Config, manifest: bundles.Manifest, info: RunInfo, figures: BundleFigures) -> None:
-    """Taxonomy, figures, what it was trained on, model card."""
+    """Taxonomy, figures, what it was trained on, model card; `add_gate` writes its line into the card."""
     taxonomy = default_taxonomy_text() if config.taxonomy is None else config.taxonomy.read_text(encoding="utf-8")
     (folder / "taxonomy.toml").write_text(taxonomy, encoding="utf-8")
     document = figures.model_dump_json(indent=1, exclude_none=True)
     (folder / "metrics.json").write_text(document + "\n", encoding="utf-8")
     digests = "".join(f"{digest}\n" for digest in info.trained_on)
     (folder / bundles.TRAINED_ON).write_text(digests, encoding="ascii")
-    (folder / "README.md").write_text(model_card(manifest, figures), encoding="utf-8")
+    (folder / "README.md").write_text(model_card(manifest, figures, gated=False), encoding="utf-8")
 
 
 def _manifest(

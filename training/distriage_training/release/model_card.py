@@ -2,12 +2,74 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import PurePath
+from typing import NamedTuple
+
 from pydantic import ValidationError
 
-from distriage.bundle import Bundle, Manifest
+from distriage.bundle import Bundle, Manifest, Provenance
 from distriage.errors import BundleError
 from distriage_training.measure.evaluation import BundleFigures
 from distriage_training.measure.tables import markdown
+
+
+class _Data(NamedTuple):
+    """What a card says of the data that a model was trained on."""
+
+    metadata: str
+    dataset: str
+    name: str
+    field: str
+    annotators: str
+    evaluate: str
+    limits: str
+    gate: str
+
+
+CORPUS = _Data(
+    metadata="""\
+license: apache-2.0
+language: [en, zh]
+library_name: onnxruntime
+pipeline_tag: text-classification
+tags: [issue-triage, distributed-training, bug-classification]""",
+    dataset="type: distriage-corpus, name: Distriage corpus",
+    name="the Distriage corpus",
+    field="distributed deep-learning frameworks",
+    annotators="""\
+Language models chose the labels by reading each report with the annotation guide; the corpus's page says how, and how
+far they agree.""",
+    evaluate="baselines, agreement of\nannotators and intervals",
+    limits="""\
+- The corpus is not a random sample of a tracker: rare failures were sought on purpose, so its frequencies mean nothing.
+- Root cause and fix are often not in the report: a language model that reads title and body alone agrees with one
+  that reads the whole thread on about three causes in four.
+- English and Chinese only. Chinese reports are few, and the encoder knows Chinese by single characters.""",
+    gate="""\
+- A domain gate keeps it silent on reports of other software, most of the time; docs/limits.md has the shares. Short
+  texts pass more easily.""",
+)
+
+
+def _table(path: str) -> _Data:
+    """Of a table of one's own only the name is known: not its licence or languages, nor who chose the labels."""
+    name = PurePath(path).name
+    return _Data(
+        metadata="library_name: onnxruntime\npipeline_tag: text-classification\ntags: [issue-triage]",
+        dataset=f"type: table, name: {json.dumps(name)}",
+        name=f"the table `{name}`",
+        field="the project whose issues are in its table",
+        annotators="The labels are those of the table.",
+        evaluate="baselines\nand intervals",
+        limits="- The figures are of issues of the table. On others, the model may be worse.",
+        gate="- A domain gate keeps it silent on reports of other software, most of the time.",
+    )
+
+
+def _data(provenance: Provenance) -> _Data:
+    data = provenance.config.get("data", {})
+    return _table(data["train"]) if data.get("format") == "csv" else CORPUS
 
 
 def read_figures(bundle: Bundle) -> BundleFigures:
@@ -24,15 +86,21 @@ def read_figures(bundle: Bundle) -> BundleFigures:
         raise BundleError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def model_card(manifest: Manifest, figures: BundleFigures) -> str:
-    """Write the card: with the figures of the test split where they were recorded, else those of validation."""
+def model_card(manifest: Manifest, figures: BundleFigures, *, gated: bool) -> str:
+    """Write the card: with the figures of the test split where they were recorded, else those of validation.
+
+    Args:
+        gated: Whether the bundle has a domain gate.
+    """
     provenance = manifest.provenance
+    data = _data(provenance)
+    gate = data.gate if gated else "- It has no domain gate: it labels reports of other software, too."
     test = figures.evaluation_test
     scores = test.axes if test is not None else figures.validation
     split = "test" if test is not None else "validation"
     index = "\n".join(
         f"  - task: {{type: text-classification, name: {axis}}}\n"
-        f"    dataset: {{type: distriage-corpus, name: Distriage corpus, split: {split}}}\n"
+        f"    dataset: {{{data.dataset}, split: {split}}}\n"
         f"    metrics: [{{type: accuracy, value: {row.accuracy:.3f}}}, "
         f"{{type: f1, name: macro F1, value: {row.macro_f1:.3f}}}]"
         for axis, row in scores.items()
@@ -42,11 +110,7 @@ def model_card(manifest: Manifest, figures: BundleFigures) -> str:
         [[axis, row.n, f"{row.accuracy:.3f}", f"{row.macro_f1:.3f}"] for axis, row in scores.items()],
     )
     return f"""---
-license: apache-2.0
-language: [en, zh]
-library_name: onnxruntime
-pipeline_tag: text-classification
-tags: [issue-triage, distributed-training, bug-classification]
+{data.metadata}
 base_model: {provenance.base_model}
 metrics: [accuracy, f1]
 model-index:
@@ -64,31 +128,25 @@ over hashed n-grams of up to 24,000 characters; {manifest.numeric_format}, {mani
 
 ## Intended use
 
-Labelling and queueing new issues of distributed deep-learning frameworks. Apply a label only above its threshold in
+Labelling and queueing new issues of {data.field}. Apply a label only above its threshold in
 `bundle.json`; below it the model says that it is not sure. Do not use it to decide anything about people.
 
 ## Data
 
-{", ".join(f"{count:,} {name}" for name, count in provenance.records.items())} reports of the Distriage corpus
+{", ".join(f"{count:,} {name}" for name, count in provenance.records.items())} reports of {data.name}
 (data hash `{provenance.data_sha256[:16]}`); the sparse head saw {provenance.sparse_records:,} training
 reports (`{provenance.sparse_data_sha256[:16]}`).
-Language models chose the labels by reading each report with the annotation guide; the corpus's page says how, and how
-far they agree.
+{data.annotators}
 
 ## Evaluation ({split} split)
 
 {table}
-`metrics.json` beside this page holds the figures; `distriage evaluate` prints them with baselines, agreement of
-annotators and intervals.
+`metrics.json` beside this page holds the figures; `distriage evaluate` prints them with {data.evaluate}.
 
 ## Limits
 
-- The corpus is not a random sample of a tracker: rare failures were sought on purpose, so its frequencies mean nothing.
-- Root cause and fix are often not in the report: a language model that reads title and body alone agrees with one
-  that reads the whole thread on about three causes in four.
-- English and Chinese only. Chinese reports are few, and the encoder knows Chinese by single characters.
-- A domain gate keeps it silent on reports of other software, most of the time; docs/limits.md has the shares. Short
-  texts pass more easily.
+{data.limits}
+{gate}
 - Text inside screenshots is not read.
 
 ## Training
