@@ -32,6 +32,11 @@ def test_a_line_that_is_no_object(tmp_path: Path, line: str, message: str) -> No
     assert str(caught.value) == f"{path}:{message}"
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n', encoding="utf-8-sig")
+    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1})]
+
+
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"none\.jsonl: cannot be read: .*No such file"):
         list(read_jsonl(tmp_path / "none.jsonl"))

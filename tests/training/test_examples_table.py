@@ -77,8 +77,9 @@ def test_records_of_tables(tmp_path: Path) -> None:
     }
     assert len(splits.train) + len(splits.validation) == 60
     first = splits.test[1]
+    digest = hashlib.sha256(b'title, 1line "one"\nline 1').hexdigest()
     assert first == Record(
-        "test.csv.gz:2", "title, 1", 'line "one"\nline 1', {"type": "feature"}, "test", "table", "raw", "o/r1"
+        digest, "title, 1", 'line "one"\nline 1', {"type": "feature"}, "test", "table", "raw", "o/r1"
     )
 
 
@@ -99,6 +100,17 @@ def test_the_split_by_hash_is_stable_when_a_table_grows(tmp_path: Path) -> None:
     assert before.items() <= after.items()
     share = sum(split == "validation" for split in after.values()) / 400
     assert 0.18 < share < 0.32
+
+
+def test_a_row_is_the_same_issue_wherever_it_stands_and_whatever_the_file_is_called(tmp_path: Path) -> None:
+    """`trained-on.txt` knows a report again by its id: trackers list the newest first, so rows move."""
+    rows = table_rows(120)
+    write_table(tmp_path / "train.csv", rows[:60])
+    before = {record.title: record.id for record in every(load(table_config(tmp_path)))}
+    write_table(tmp_path / "newer.csv", [*rows[60:], *rows[:60]])
+    after = {record.title: record.id for record in every(load(table_config(tmp_path, train="newer.csv")))}
+    assert before.items() <= after.items()
+    assert len(set(after.values())) == 120
 
 
 def test_a_larger_fraction_sets_more_apart(tmp_path: Path) -> None:
@@ -124,6 +136,40 @@ def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
     with pytest.raises(CorpusError) as caught:
         load(table_config(tmp_path, group_column="repo"))
     assert str(caught.value) == f"{tmp_path}/train.csv: no column {column!r}; columns: {', '.join(columns)}"
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.csv.gz"])
+def test_a_table_of_excel_begins_with_a_byte_order_mark(tmp_path: Path, name: str) -> None:
+    table = write_table(tmp_path / "plain.csv", table_rows(60), ("title", "body", "label"))
+    content = b"\xef\xbb\xbf" + table.read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert len(every(load(table_config(tmp_path, train=name, validation_fraction=0.3)))) == 60
+
+
+def test_an_empty_cell_is_no_label(tmp_path: Path) -> None:
+    """As where an axis requires a label of another one that the report does not have."""
+    area = '[axis.area]\nrequires = { axis = "type", label = "bug" }\n' + "".join(
+        f'[[area]]\nid = "{label}"\ndefinition = "Of it."\n' for label in ("install", "run")
+    )
+    settings = table_config(tmp_path, label_columns={"type": "label", "area": "area"}, validation_fraction=0.3)
+    (tmp_path / "taxonomy.toml").write_text(TAXONOMY_TOML + area, encoding="utf-8")
+    rows = [
+        {**row, "area": ("install", "run")[n % 2] if row["label"] == "bug" else ""}
+        for n, row in enumerate(table_rows(60))
+    ]
+    write_table(tmp_path / "train.csv", rows, ("label", "area", "title", "body"))
+    found = every(load(settings))
+    assert {label for record in found if (label := record.labels.get("area"))} == {"install", "run"}
+    assert all(("area" in record.labels) == (record.labels["type"] == "bug") for record in found)
+
+
+def test_a_row_without_any_label_is_named(tmp_path: Path) -> None:
+    rows = table_rows(5)
+    rows[3]["label"] = ""
+    write_table(tmp_path / "train.csv", rows)
+    with pytest.raises(CorpusError) as caught:
+        load(table_config(tmp_path))
+    assert str(caught.value) == f"{tmp_path}/train.csv: record 4: no label at all; expected one or more"
 
 
 def test_an_unknown_label_names_file_and_record(tmp_path: Path) -> None:

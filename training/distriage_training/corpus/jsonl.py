@@ -14,13 +14,13 @@ from distriage_training.disk import replaced
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line numbers and objects of a JSONL file, gzip allowed.
+    """Line numbers and objects of a JSONL file, gzip and a byte order mark allowed.
 
     Raises:
         CorpusError: the file is missing, or a line is not a JSON object; names file and line.
     """
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.strip():
                     continue

@@ -24,11 +24,11 @@ def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Re
     for split, path in (("train", data.train), ("test", data.test)):
         if path is not None:
             records += _read_table(path, split, data, taxonomy)
-    # A record's own hash decides whether it is set apart: stable when the table grows.
+    # A record's own hash is its id and decides whether it is set apart: stable when rows come or move.
     cut = int(data.validation_fraction * 2**32)
     return [
         Record(r.id, r.title, r.body, r.labels, "validation", r.source, r.origin, r.group)
-        if r.split == "train" and int(hashlib.sha256((r.title + r.body).encode()).hexdigest()[:8], 16) < cut
+        if r.split == "train" and int(r.id[:8], 16) < cut
         else r
         for r in records
     ]
@@ -39,9 +39,9 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
     records = []
     try:
         with (
-            gzip.open(path, "rt", encoding="utf-8", newline="")
+            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
             if path.suffix == ".gz"
-            else path.open(encoding="utf-8", newline="") as stream
+            else path.open(encoding="utf-8-sig", newline="") as stream
         ):
             reader = csv.DictReader(stream)
             columns = reader.fieldnames or []
@@ -54,7 +54,9 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
                 if column not in columns:
                     raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(columns)}")
             for number, row in enumerate(reader, 1):
-                labels = {axis: row[column] for axis, column in data.label_columns.items()}
+                labels = {axis: row[column] for axis, column in data.label_columns.items() if row[column] != ""}
+                if not labels:
+                    raise CorpusError(f"{path}: record {number}: no label at all; expected one or more")
                 for axis, label in labels.items():
                     known = taxonomy.axes[axis].label_ids
                     if label not in known:
@@ -66,9 +68,9 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
                 title = row["title"] or ""
                 if data.title_prefix_column:
                     title = f"{row[data.title_prefix_column]}: {title}"
-                records.append(
-                    Record(f"{path.name}:{number}", title, row["body"] or "", labels, split, "table", "raw", group)
-                )
+                body = row["body"] or ""
+                digest = hashlib.sha256((title + body).encode()).hexdigest()
+                records.append(Record(digest, title, body, labels, split, "table", "raw", group))
     except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
     return records
