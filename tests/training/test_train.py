@@ -20,7 +20,7 @@ from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import data_sha256, in_domain, load_splits
 from distriage_training.corpus.records import Record
 from distriage_training.fit.examples import tokenize
-from distriage_training.fit.run import RUN_INFO, WEIGHTS, build_model, load_run_info, load_trained, note_labels
+from distriage_training.fit.run import RUN_INFO, WEIGHTS, build_model, load_run_info, load_trained, note_beginning
 from distriage_training.fit.train import refit_sparse, train
 from distriage_training.fit.trainer import ELAPSED_S, last_checkpoint
 from distriage_training.release.export import export
@@ -109,7 +109,7 @@ def test_resuming_from_the_middle_reaches_the_weights_of_an_uninterrupted_run(
     assert {entry.name for entry in interrupted.glob("checkpoint-*")} == {"checkpoint-2", "checkpoint-4"}
     shutil.rmtree(interrupted / "checkpoint-4")
     (interrupted / WEIGHTS).unlink()
-    (interrupted / RUN_INFO).write_text(json.dumps({"labels": load_run_info(run).labels}), encoding="utf-8")
+    note_beginning(interrupted, config, TAXONOMY, load_run_info(run).data_sha256)
     state_file = interrupted / "checkpoint-2" / "trainer_state.json"
     state = json.loads(state_file.read_text(encoding="utf-8"))
     assert state["log_history"][-1][ELAPSED_S] > 0
@@ -161,10 +161,11 @@ def test_a_checkpoint_that_was_not_written_to_its_end_is_passed_over(tmp_path: P
 
 
 def test_damaged_weights_are_named_in_one_line(tmp_path: Path) -> None:
-    note_labels(tmp_path, TAXONOMY)
+    config = four_steps(tmp_path)
+    note_beginning(tmp_path, config, TAXONOMY, "")
     (tmp_path / WEIGHTS).write_bytes(b"x" * 100)
     with pytest.raises(ConfigError, match=r"model\.safetensors: damaged: .+; expected the weights of a finished run"):
-        load_trained(tmp_path, four_steps(tmp_path), TAXONOMY)
+        load_trained(tmp_path, config, TAXONOMY)
 
 
 def test_loading_what_is_not_there(tmp_path: Path) -> None:

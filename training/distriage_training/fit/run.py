@@ -22,6 +22,7 @@ from distriage_training.fit.model import TriageModel
 
 WEIGHTS = "model.safetensors"
 RUN_INFO = "run.json"
+DECIDING = ("seed", "encoder.", "training.")  # the settings that decide what the encoder learns from its data
 
 
 class RunInfo(BaseModel):
@@ -73,10 +74,33 @@ def load_run_info(run: Path) -> RunInfo:
         raise ConfigError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def note_labels(run: Path, taxonomy: Taxonomy) -> None:
-    """Begin the record of a run: with which labels it trains."""
+def note_beginning(run: Path, config: Config, taxonomy: Taxonomy, data_sha256: str) -> None:
+    """Begin the record of a run: with which labels, settings and data it trains."""
     run.mkdir(parents=True, exist_ok=True)
-    (run / RUN_INFO).write_text(json.dumps({"labels": _labels(taxonomy)}) + "\n", encoding="utf-8")
+    begun = {"labels": _labels(taxonomy), "config": config.record(), "data_sha256": data_sha256}
+    (run / RUN_INFO).write_text(json.dumps(begun) + "\n", encoding="utf-8")
+
+
+def check_beginning(run: Path, config: Config, data_sha256: str) -> None:
+    """Refuse settings of the encoder or its training, or data, that a run was not begun with.
+
+    The weights would be of a mixture, or of the former ones, and the record would name the new ones.
+
+    Raises:
+        ConfigError: names the first difference.
+    """
+    begun, ours = _read(run / RUN_INFO), _flat(config.record())
+    theirs = _flat(begun.get("config", {}))
+    for key in sorted(ours.keys() | theirs.keys()):
+        if key.startswith(DECIDING) and theirs.get(key) != ours.get(key):
+            raise ConfigError(
+                f"{run}: begun with {key} = {theirs.get(key)}, found {ours.get(key)}; --resume needs the same settings"
+            )
+    if begun.get("data_sha256") != data_sha256:
+        raise ConfigError(
+            f"{run}: begun with other data; --resume needs the same. Train anew with another --output, or, if the run "
+            "is finished, fit its sparse head alone with --sparse-only"
+        )
 
 
 def check_labels(run: Path, taxonomy: Taxonomy) -> None:
@@ -149,6 +173,13 @@ def load_trained(run: Path, config: Config, taxonomy: Taxonomy, *, sparse: bool 
 
 def _labels(taxonomy: Taxonomy) -> dict[str, list[str]]:
     return {axis.id: list(axis.label_ids) for axis in taxonomy.axes.values()}
+
+
+def _flat(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their dotted names."""
+    tables = {key: value for key, value in document.items() if isinstance(value, dict)}
+    plain = {key: value for key, value in document.items() if key not in tables}
+    return plain | {f"{table}.{key}": value for table, keys in tables.items() for key, value in keys.items()}
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -41,10 +41,11 @@ from distriage_training.fit.run import (
     WEIGHTS,
     RunInfo,
     build_model,
+    check_beginning,
     check_labels,
     load_run_info,
     load_trained,
-    note_labels,
+    note_beginning,
 )
 from distriage_training.fit.sparse import fit_sparse_head
 from distriage_training.fit.trainer import TriageTrainer, earlier_seconds, last_checkpoint, training_arguments
@@ -55,29 +56,40 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
 
     Args:
         output: Folder of the run: checkpoints, TensorBoard log, final weights, `run.json`.
-        resume: Go on from the last checkpoint in `output`.
+        resume: Go on from the last checkpoint in `output`; a finished run stays as it is.
 
     Returns:
         The weights' file.
 
     Raises:
-        ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, or there is nothing
-            of `domain.groups` to validate on.
+        ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, settings or data, or
+            there is nothing of `domain.groups` to validate on.
         CorpusError: the data is not valid.
     """
     console = console or Console(stderr=True)
     taxonomy = config.load_taxonomy()
-    checkpoint = _checkpoint(output, taxonomy, resume=resume)
+    complete = resume and (output / WEIGHTS).is_file()
+    checkpoint = None if complete else last_checkpoint(output, resume=resume)
+    begun = complete or checkpoint is not None
+    if begun:
+        check_labels(output, taxonomy)
+    elif (output / WEIGHTS).is_file():
+        raise ConfigError(f"{output}: holds {WEIGHTS} of a finished run; expected another --output, or delete it")
     before = _earlier_run(config)
     set_seed(config.seed)
     tokenizer = load_tokenizer(config.encoder)
     model = build_model(config, taxonomy)  # before the data: a wrong setting shows at once
     splits = load_splits(config, taxonomy, console)
+    if begun:
+        check_beginning(output, config, splits.trained_sha256())
+    else:
+        note_beginning(output, config, taxonomy, splits.trained_sha256())
+    if complete:
+        console.print(f"{output}: the run is complete; nothing to resume")
+        return output / WEIGHTS
     validation = validation_in_domain(splits, config, taxonomy)
     dataset = tokenize(splits.train, tokenizer, taxonomy, config)
     _prepare_model(model, tokenizer, dataset, splits.train, config)
-    if not checkpoint:
-        note_labels(output, taxonomy)
     trainer = _trainer(config, output, model, tokenizer, dataset, console)
     seconds = _run(trainer, checkpoint)
     if not trainer.is_world_process_zero():
@@ -118,15 +130,6 @@ def refit_sparse(config: Config, output: Path, console: Console | None = None) -
     splits = load_splits(config, taxonomy, console)
     info["trained_on"] = sorted({*info["trained_on"], *_digests(splits.train)})
     return _fit_sparse_and_save(model, splits, config, output, info, console)
-
-
-def _checkpoint(output: Path, taxonomy: Taxonomy, *, resume: bool) -> str | None:
-    checkpoint = last_checkpoint(output, resume=resume)
-    if checkpoint:
-        check_labels(output, taxonomy)
-    elif (output / WEIGHTS).is_file():
-        raise ConfigError(f"{output}: holds {WEIGHTS} of a finished run; expected another --output, or delete it")
-    return checkpoint
 
 
 def _earlier_run(config: Config) -> RunInfo | None:
