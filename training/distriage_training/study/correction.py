@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 Floats = NDArray[np.float64]
+Confusions = Mapping[str, NDArray[np.integer]]  # axis -> validation reports by true and predicted label
 _SUM_WEIGHT = 100.0  # of the condition that shares add up to one
 
 

@@ -48,9 +48,7 @@ def frequencies(faults: Iterable[Fault], axis: Axis) -> list[Share]:
 
 
 def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:
-    """Share of reports that concern distributed use only, by label of another axis, in order of the label's
-    frequency.
-    """
+    """Share of reports that concern distributed use, by label of another axis, in order of the label's frequency."""
     groups: dict[str, list[bool]] = {}
     for fault in faults:
         if by in fault.labels and "distributed" in fault.labels:

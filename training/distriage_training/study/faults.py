@@ -26,14 +26,15 @@ class Fault:
         framework: Its framework, else its repository.
         created: Date of filing as `YYYY-MM-DD...`; empty where it is not known.
         labels: Axis -> label id; an axis that was not judged is absent.
-        release: Series of the framework's release that the report states, such as `0.14`; empty where it states none.
+        release: Series of the framework's release that the report states, such as `0.14`; empty where it states none,
+            None where its text is not here.
     """
 
     id: str
     framework: str
     created: str
     labels: Mapping[str, str]
-    release: str = ""
+    release: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.taxonomy import Axis, Taxonomy
-from distriage_training.study.correction import corrected_shares
+from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import BUGS, Share, by_framework, by_release, frequencies, trend
 from distriage_training.study.faults import Fault
 from distriage_training.study.figures import lines
 from distriage_training.study.sections import Figure, Grid, Table
 
-Confusions = Mapping[str, NDArray[np.integer]]  # axis -> validation reports by true and predicted label
 COLOURED = 14  # rows and columns of a shown cross table
 MIN_FRAMEWORK = 50  # reports, for a framework to be compared
 MIN_PERIOD = 20  # reports in a month, year or release, for its shares to be shown
+AS_COUNTED = " As counted, not corrected for the model's errors."
 MANY_MONTHS = 48  # more are drawn by year
 _SHARE_HEADINGS = ("label", "reports", "of", "share", "low", "high")
 
@@ -28,7 +28,7 @@ def judged_axes(taxonomy: Taxonomy) -> list[Axis]:
     return [taxonomy.axes[axis] for axis in BUGS if axis in taxonomy.axes]
 
 
-def trends(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+def trends(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     """The commonest labels by month or year of filing."""
     for axis in judged_axes(taxonomy):
         by_month = trend(bugs, axis.id, 7)
@@ -49,10 +49,11 @@ def trends(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
             for label in sorted(counts, key=lambda name: -counts[name])
         ]
         dated = sum(counts.total() for counts in by_month.values())
+        uncorrected = AS_COUNTED if axis.id in confusions else ""
         yield Figure(
             f"{axis.name} by {'year' if yearly else 'month'} of filing",
             f"{dated:,} reports with a known date; the five commonest labels; periods with fewer than {MIN_PERIOD} "
-            "reports are not drawn. The table is by month.",
+            f"reports are not drawn. The table is by month.{uncorrected}",
             Table(f"trend-{axis.id}", ("month", "label", "reports", "of"), rows),
             lines(series, list(drawn), f"{axis.name} over time"),
         )
@@ -60,7 +61,12 @@ def trends(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
 
 def releases(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     """The releases that reports state, side by side."""
-    stated = sum(bool(fault.release) for fault in bugs)
+    read = [fault.release for fault in bugs if fault.release is not None]
+    stated = f"{sum(map(bool, read)):,} of {len(read):,}"
+    if away := len(bugs) - len(read):
+        stated += f" failures whose text is here (those of {away:,} others are not)"
+    else:
+        stated += " failures"
     for axis in judged_axes(taxonomy):
         found = by_release(bugs, axis.id, MIN_PERIOD)
         if not found:
@@ -68,7 +74,7 @@ def releases(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) 
         table, grid = _side_by_side(bugs, axis, found.items(), confusions)
         yield Figure(
             f"{axis.name} by release, per cent",
-            f"{stated:,} of {len(bugs):,} failures state a version of their repository's framework. "
+            f"{stated} state a version of their repository's framework. "
             f"{_intervals(axis, confusions)} Releases with {MIN_PERIOD} reports or more; their number is in brackets.",
             Table(f"release-{axis.id}", ("framework", "release", *_SHARE_HEADINGS), table),
             grid=grid,

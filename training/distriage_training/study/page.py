@@ -27,17 +27,24 @@ _PRINT = (  # colours of the files for print; the page has its own, for light an
         )
     )
 )
+_OF_A_STUDY = re.compile(
+    r"(?:(?:frequency|corrected|distributed-by|trend|release|framework)-(?:stage|symptom|cause|fix)"
+    r"|symptom-cause|cause-fix|stage-symptom|flow|published)\.(?:csv|svg)"
+)
 _SVG = re.compile(r"<svg.*?</svg>", re.DOTALL)
 
 
 def write_study(source: Source, sections: Sequence[Section], folder: Path) -> Path:
-    """Write index.html, tables/*.csv and figures/*.svg.
+    """Write index.html, tables/*.csv and figures/*.svg, in place of those of a study that was here before.
 
     Returns:
         The page.
     """
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
+        for old in (folder / name).iterdir():
+            if _OF_A_STUDY.fullmatch(old.name):  # another file is somebody's own
+                old.unlink()
     for figure in (figure for section in sections for figure in section.figures):
         _write_table(figure.table, folder / "tables")
         _write_picture(figure, folder / "figures")

@@ -8,7 +8,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from distriage.taxonomy import Taxonomy
+import numpy as np
+from numpy.typing import NDArray
+
+from distriage.taxonomy import Axis, Taxonomy
+from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import Share, distributed_share, frequencies
 from distriage_training.study.faults import TRUE, Fault
 
@@ -20,15 +24,20 @@ def published() -> Mapping[str, Any]:
     return tomllib.loads(text)
 
 
-def comparison(faults: Sequence[Fault], taxonomy: Taxonomy) -> list[tuple[str, ...]]:
-    """Rows of measure, ours, Ma et al., Liu et al.; an empty cell where a study does not give a figure."""
+def comparison(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> list[tuple[str, ...]]:
+    """Rows of measure, ours, Ma et al., Liu et al.; an empty cell where a study does not give a figure.
+
+    Args:
+        confusions: Axis -> errors of the model that predicted its labels, by which shares of stages and fixes are
+            corrected.
+    """
     ma, liu = published()["ma"], published()["liu"]
     judged = [fault for fault in faults if "distributed" in fault.labels]
     ours = Share("", sum(fault.labels["distributed"] == TRUE for fault in judged), len(judged))
     rows: list[tuple[str, ...]] = [
         ("Failures counted", f"{len(faults):,}", f"{ma['reports']:,}", f"{liu['reports']:,}"),
         (
-            "Only in distributed use",
+            "Concerns distributed use",
             shown(ours),
             f"{100 * ma['distributed']:.1f} % of symptoms",
             shown(Share("", liu["distributed"], liu["reports"])),
@@ -38,25 +47,34 @@ def comparison(faults: Sequence[Fault], taxonomy: Taxonomy) -> list[tuple[str, .
     theirs = Share("", liu["distributed_by_stage"]["communication-setup"], liu["stage"]["communication-setup"])
     rows.append(
         (
-            "Communication setup: only in distributed use",
+            "Communication setup: concerns distributed use",
             shown(setup) if setup else "",
             f"{100 * ma['communication_setup_distributed']:.0f} %",
             shown(theirs),
         )
     )
     for axis in ("stage", "fix"):
-        shares = {share.name: share for share in frequencies(faults, taxonomy.axes[axis])}
+        ours_by_label = _ours(faults, taxonomy.axes[axis], confusions.get(axis))
         counted = sum(liu[axis].values())
         rows += [
             (
                 f"{axis.capitalize()}: {label.name.lower()}",
-                shown(shares[label.id]) if label.id in shares else "",
+                ours_by_label.get(label.id, ""),
                 _of_ma(label.id),
                 shown(Share("", liu[axis][label.id], counted)) if label.id in liu[axis] else "",
             )
             for label in taxonomy.axes[axis].labels
         ]
     return rows
+
+
+def _ours(faults: Sequence[Fault], axis: Axis, confusion: NDArray[np.integer] | None) -> dict[str, str]:
+    shares = frequencies(faults, axis)
+    if confusion is None:
+        return {share.name: shown(share) for share in shares}
+    n = sum(share.hits for share in shares)
+    rows = corrected_shares(confusion, {share.name: share.hits for share in shares}, axis.label_ids)
+    return {row.name: _shown(row.value, row.interval, n) for row in rows}
 
 
 def _of_ma(label: str) -> str:
@@ -68,5 +86,9 @@ def _of_ma(label: str) -> str:
 
 def shown(share: Share) -> str:
     """`41.2 % (39.9 to 42.5), n = 12,345`."""
-    low, high = share.interval
-    return f"{100 * share.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}), n = {share.n:,}"
+    return _shown(share.value, share.interval, share.n)
+
+
+def _shown(value: float, interval: tuple[float, float], n: int) -> str:
+    low, high = interval
+    return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f}), n = {n:,}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.taxonomy import Axis, Taxonomy
-from distriage_training.study.correction import corrected_shares
+from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import (
     OTHER,
     Association,
@@ -20,11 +20,16 @@ from distriage_training.study.counts import (
 )
 from distriage_training.study.faults import Fault, Source
 from distriage_training.study.figures import Bar, bars, sankey
-from distriage_training.study.groups import COLOURED, Confusions, cells, frameworks, judged_axes, releases, trends
+from distriage_training.study.groups import AS_COUNTED, COLOURED, cells, frameworks, judged_axes, releases, trends
 from distriage_training.study.published import comparison
 from distriage_training.study.sections import Figure, Grid, Section, Table
 
 FLOW_LABELS = 9
+_DISTRIBUTED = (
+    "What concerns distributed use is not defined alike. Here, several processes, devices or nodes are involved, or "
+    "the report is about a package made for distributed training, its installation included. Ma et al. count what is "
+    "unique to distributed frameworks, Liu et al. what is specific to distributed training."
+)
 
 
 def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None) -> list[Section]:
@@ -33,10 +38,10 @@ def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = No
     Args:
         confusions: Of the model that predicted the labels; None: they were not predicted, or nothing is known.
     """
-    bugs = source.bugs
+    bugs, confusions = source.bugs, confusions or {}
     sections = [
         Section("frequencies", "What fails, where, why, and what mends it"),
-        Section("distributed", "What occurs only in distributed use"),
+        Section("distributed", "What concerns distributed use"),
         Section("associations", "What goes together"),
         Section("flow", "From symptom to fix"),
         Section("trends", "Over time and releases"),
@@ -46,13 +51,13 @@ def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = No
     for section, figures in zip(
         sections,
         (
-            _frequencies(source.faults, taxonomy, confusions or {}),
-            _distributed(bugs, taxonomy),
-            _associations(bugs, taxonomy),
-            _flow(bugs, taxonomy),
-            [*trends(bugs, taxonomy), *releases(bugs, taxonomy, confusions or {})],
-            frameworks(bugs, taxonomy, confusions or {}),
-            _published(bugs, taxonomy),
+            _frequencies(source.faults, taxonomy, confusions),
+            _distributed(bugs, taxonomy, confusions),
+            _associations(bugs, taxonomy, confusions),
+            _flow(bugs, taxonomy, confusions),
+            [*trends(bugs, taxonomy, confusions), *releases(bugs, taxonomy, confusions)],
+            frameworks(bugs, taxonomy, confusions),
+            _published(bugs, taxonomy, confusions),
         ),
         strict=True,
     ):
@@ -95,28 +100,28 @@ def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.intege
     )
 
 
-def _distributed(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+def _distributed(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     for axis, most in (("stage", 5), ("symptom", 40)):
         shares = distributed_share(bugs, axis)[:most] if axis in taxonomy.axes else []
         if not shares:
             continue
         whole = Share("all", sum(row.hits for row in shares), sum(row.n for row in shares))
         ordered = sorted(shares, key=lambda row: -row.value) if axis == "symptom" else shares
-        rows = [[row.name, row.hits, row.n, *cells(row.value, row.interval)] for row in [*ordered, whole]]
+        rows = [[row.name, row.hits, row.n, *cells(row.value, row.interval)] for row in ordered]
         setup = next((row for row in shares if row.name == "communication-setup"), None)
         said = f" Of communication-setup failures, {setup.value:.1%} ({setup.hits:,} of {setup.n:,})." if setup else ""
         yield Figure(
-            f"Share of failures that occur only in distributed use, by {axis}",
-            f"Over all, {whole.value:.1%} of {whole.n:,} failures.{said}",
+            f"Share of failures that concern distributed use, by {axis}",
+            f"Over all, {whole.value:.1%} of {whole.n:,} failures.{said}{_uncorrected(confusions)}",
             Table(f"distributed-by-{axis}", (axis, "distributed", "of", "share", "low", "high"), rows),
             bars(
                 [_bar(row, taxonomy.axes[axis], f"{row.value:.0%} of {row.n:,}", 2) for row in ordered],
-                f"Only in distributed use, by {axis}",
+                f"Concerns distributed use, by {axis}",
             ),
         )
 
 
-def _associations(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+def _associations(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     names = _names(taxonomy)
     for one, other in (("symptom", "cause"), ("cause", "fix"), ("stage", "symptom")):
         found = association(bugs, one, other) if {one, other} <= taxonomy.axes.keys() else None
@@ -130,10 +135,15 @@ def _associations(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]
             f"{one.capitalize()} × {other}",
             f"Cramér's V = {found.cramers_v:.2f} (0: unrelated, 1: one follows from the other; Bergsma's correction), "
             f"n = {found.n:,}. Colour: share of the row. The table has the pairs that chance does not explain "
-            "(adjusted residual of 3.29 or more, 10 reports or more); lift: how many times as frequent as expected.",
+            "(adjusted residual of 3.29 or more, 10 reports or more); lift: how many times as frequent as expected."
+            f"{_uncorrected(confusions)}",
             Table(f"{one}-{other}", (one, other, "reports", "expected", "lift", "residual"), rows),
             grid=_grid(found, names),
         )
+
+
+def _uncorrected(confusions: Confusions) -> str:
+    return AS_COUNTED if confusions else ""
 
 
 def _grid(found: Association, names: Mapping[str, str]) -> Grid:
@@ -148,7 +158,7 @@ def _grid(found: Association, names: Mapping[str, str]) -> Grid:
     )
 
 
-def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     axes = [axis for axis in ("symptom", "cause", "fix") if axis in taxonomy.axes]
     if len(axes) < 2 or not any(all(axis in fault.labels for axis in axes) for fault in bugs):
         return
@@ -157,21 +167,28 @@ def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
     judged = sum(next(iter(found.columns.values())).values())
     yield Figure(
         "Symptom → cause → fix",
-        f"{judged:,} reports judged on all three; the {FLOW_LABELS} commonest labels of each, the rest as “{OTHER}”.",
+        f"{judged:,} reports judged on all three; the {FLOW_LABELS} commonest labels of each, the rest as “{OTHER}”."
+        f"{_uncorrected(confusions)}",
         Table("flow", ("from axis", "from", "to axis", "to", "reports"), rows),
         sankey(found, _names(taxonomy), [axis.capitalize() for axis in axes], "Flow from symptom to cause to fix"),
     )
 
 
-def _published(bugs: Sequence[Fault], taxonomy: Taxonomy) -> Iterator[Figure]:
+def _published(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
     if not {"stage", "fix", "distributed"} <= taxonomy.axes.keys():
         return
+    rows = comparison(bugs, taxonomy, confusions)
+    corrected = (
+        "Of this study, stages and fixes are corrected for the model's errors; what concerns distributed use is as "
+        "counted. "
+        if confusions
+        else ""
+    )
     yield Figure(
         "The same figures from three studies",
-        "In brackets Wilson's 95 % interval. Ma et al. give some figures only. Shares of fixes of Liu et al. are of "
-        "the "
-        "498 faults whose fix has a counterpart here.",
-        Table("published", ("", "this study", "Ma et al. 2025", "Liu et al. 2023"), comparison(bugs, taxonomy)),
+        f"In brackets the 95 % interval. {corrected}{_DISTRIBUTED} Ma et al. give some figures only. Shares of fixes "
+        "of Liu et al. are of the 498 faults whose fix has a counterpart here.",
+        Table("published", ("", "this study", "Ma et al. 2025", "Liu et al. 2023"), rows),
     )
 
 

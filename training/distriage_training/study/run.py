@@ -16,6 +16,7 @@ from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import label_numbers
 from distriage_training.measure.predict import predict
+from distriage_training.study.counts import BUGS
 from distriage_training.study.faults import Source
 from distriage_training.study.page import write_study
 from distriage_training.study.report import study
@@ -57,7 +58,7 @@ def make_study(source: str, output: Path, options: Options, console: Console) ->
         What was read, and the page.
 
     Raises:
-        CorpusError: nothing that a study can be made of, or no failure in it.
+        CorpusError: nothing that a study can be made of, no failure in it, or options that do not go with it.
         GitHubError: the repository cannot be read.
     """
     found, classifier = _read(source, options, console)
@@ -72,8 +73,12 @@ def make_study(source: str, output: Path, options: Options, console: Console) ->
 
 def _read(source: str, options: Options, console: Console) -> tuple[Source, Classifier | None]:
     kind, taxonomy = kind_of(source), default_taxonomy()
+    if options.split is not None and kind != "corpus":
+        raise CorpusError(f"{source}: --split goes with the corpus, found {kind}")
+    if options.config is not None and kind in {"corpus", "reviews", "tosem"}:
+        raise CorpusError(f"{source}: --validation goes with labels that a model chose, found {kind}")
     if kind == "corpus":
-        return read_corpus(Path(source), taxonomy, options.split, options.texts), None
+        return _note_missing(read_corpus(Path(source), taxonomy, options.split, options.texts), console), None
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
     if kind == "tosem":
@@ -88,9 +93,23 @@ def _read(source: str, options: Options, console: Console) -> tuple[Source, Clas
             raise CorpusError(f"{source}: verdicts by {found.model or 'no model'}; expected {name}, or another --model")
         return found, classifier
     classifier = Classifier(options.model)
+    axes = classifier.bundle.taxonomy.axes
+    if not axes.keys() & set(BUGS):
+        raise CorpusError(
+            f"{classifier.bundle.path}: axes {', '.join(axes)}; expected one or more of {', '.join(BUGS)} for a study"
+        )
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
     return classify_repository(source, classifier, console, options.limit), classifier
+
+
+def _note_missing(source: Source, console: Console) -> Source:
+    if missing := sum(fault.release is None for fault in source.faults):
+        console.print(
+            f"note: {missing:,} of {len(source.faults):,} reports have no text here; releases are read from the others "
+            "(`distriage corpus hydrate` brings the texts)"
+        )
+    return source
 
 
 def errors_on_validation(classifier: Classifier, config: Config, console: Console) -> dict[str, NDArray[np.integer]]:

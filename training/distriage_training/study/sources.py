@@ -23,6 +23,7 @@ from distriage.recipe.text import prepare
 from distriage.taxonomy import Taxonomy
 from distriage.types import Prediction
 from distriage.verdict import Verdict
+from distriage_training.corpus.additions.reviews import labels_of
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import PARTIAL, read_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
@@ -86,7 +87,9 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
             annotation.framework,
             (annotation.created or "")[:10],
             {axis: label for axis in taxonomy.axes if (label := annotation.label(axis)) is not None},
-            release_of(annotation.framework, find_versions(*written.get(annotation.id, ("", "")), annotation.id)),
+            release_of(annotation.framework, find_versions(*written[annotation.id], annotation.id))
+            if annotation.id in written
+            else None,
         )
         for _, annotation in annotations
         if annotation.origin not in {"generated", *PARTIAL} and split in {None, annotation.split}
@@ -106,17 +109,23 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
     Raises:
         CorpusError: a line is no review.
     """
-    labels: dict[str, dict[str, str]] = {}
-    created: dict[str, str] = {}
+    threads: dict[str, list[ReviewRecord]] = {}
     for number, row in read_jsonl(path):
         try:
             review = ReviewRecord.model_validate(row, strict=False)
         except ValidationError as error:
             raise _refused(path, number, error) from None
         if review.label is not None and review.axis in taxonomy.axes:
-            labels.setdefault(review.id, {})[review.axis] = review.label
-            created[review.id] = review.created.strftime("%Y-%m-%d") if review.created else ""
-    faults = [Fault(i, framework_of(i), created[i], found) for i, found in labels.items()]
+            threads.setdefault(review.id, []).append(review)
+    faults = [
+        Fault(
+            identifier,
+            framework_of(identifier),
+            reviews[-1].created.strftime("%Y-%m-%d") if reviews[-1].created else "",
+            labels_of(reviews, taxonomy),
+        )
+        for identifier, reviews in threads.items()
+    ]
     description = (
         "Issues that maintainers reviewed with the model's answer in view. They chose which issues to review, and "
         "agreement with the model is overstated."

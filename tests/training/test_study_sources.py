@@ -1,0 +1,157 @@
+"""`distriage study report`: what of each source is counted, corrected, replaced and refused."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from distriage.taxonomy import default_taxonomy, parse_taxonomy
+from distriage_training.study.faults import Fault, Origin, Source
+from distriage_training.study.page import write_study
+from distriage_training.study.report import study
+
+from support.command_line import Command, assert_one_line
+from support.toys import annotation, review, write_corpus, write_lines
+
+TAXONOMY = default_taxonomy()
+LABELS = {
+    "kind": "bug",
+    "distributed": "true",
+    "stage": "communication-setup",
+    "symptom": "setup-hang",
+    "cause": "network-misconfiguration",
+    "fix": "distributed-tuning",
+}
+
+
+def table(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def faults(n: int = 120, **labels: str) -> list[Fault]:
+    return [
+        Fault(
+            f"a/b#{i}", "ray" if i % 2 else "vllm", f"2024-{1 + i % 6:02}-02", {**LABELS, **labels}, f"0.{i // 2 % 2}"
+        )
+        for i in range(n)
+    ]
+
+
+def confusions() -> dict[str, Any]:
+    """A model that takes one report in four of `training-evaluation` for `communication-setup`, and else errs not."""
+    found = {axis.id: 40 * np.eye(len(axis.label_ids), dtype=np.int64) for axis in TAXONOMY.axes.values()}
+    labels = TAXONOMY.axes["stage"].label_ids
+    row = labels.index("training-evaluation")
+    found["stage"][row, row], found["stage"][row, labels.index("communication-setup")] = 30, 10
+    return found
+
+
+def test_a_study_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    """Else a paper takes the releases of another source."""
+    predicted = Source("one", Origin.PREDICTED, faults(), "Made up.", "model")
+    write_study(predicted, study(predicted, TAXONOMY, confusions()), tmp_path)
+    written = {path.name for name in ("tables", "figures") for path in (tmp_path / name).iterdir()}
+    assert {"framework-stage.csv", "release-fix.csv", "corrected-cause.csv", "corrected-cause.svg"} <= written
+    (tmp_path / "tables" / "notes.csv").write_text("mine", encoding="utf-8")
+    few = Source(
+        "two", Origin.ANNOTATED, [Fault("a/b#1", "ray", "", {"kind": "bug", "fix": "framework-patch"})], "Made up."
+    )
+    write_study(few, study(few, TAXONOMY), tmp_path)
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        "frequency-fix.csv",
+        "notes.csv",
+        "published.csv",
+    }
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"frequency-fix.svg"}
+
+
+def test_labels_that_do_not_apply_to_the_kind_a_person_gave_are_no_failure(command: Command, tmp_path: Path) -> None:
+    rows = [review(f"a/b#{n}", axis, LABELS[axis]) for n in range(1, 31) for axis in ("symptom", "cause")]
+    rows += [review(f"a/b#{n}", "kind", "question") for n in range(1, 11)]
+    done = command("study", "report", write_lines(tmp_path / "r.jsonl", rows), "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert done.out.startswith("30 reports, 20 failures")
+    assert [row["reports"] for row in table(tmp_path / "out", "frequency-symptom")] == ["20"]
+
+
+def test_the_comparison_with_the_published_studies_is_corrected(tmp_path: Path) -> None:
+    others = {"symptom": "runtime-hang", "cause": "rank-desynchronization", "fix": "framework-patch"}
+    counted = [*faults(30), *faults(90, stage="training-evaluation", **others)]
+    source = Source("x", Origin.PREDICTED, counted, "Made up.", "model")
+    page = write_study(source, study(source, TAXONOMY, confusions()), tmp_path).read_text(encoding="utf-8")
+    corrected = {row["label"]: row for row in table(tmp_path, "corrected-stage")}
+    published = {row[""]: row["this study"] for row in table(tmp_path, "published")}
+    for name in ("communication-setup", "training-evaluation"):
+        share, low, high = (100 * float(corrected[name][key]) for key in ("share", "low", "high"))
+        assert published[f"Stage: {TAXONOMY.axes['stage'].label(name).name.lower()}"] == (
+            f"{share:.1f} % ({low:.1f} to {high:.1f}), n = 120"
+        )
+    assert float(corrected["communication-setup"]["share"]) < 0.02  # counted: 0.25, all of them mistaken
+    assert "stages and fixes are corrected" in page
+    # Cross tables, the flow, what concerns distributed use, by stage and symptom, and each axis over time.
+    assert page.count("As counted, not corrected for the model&#39;s errors.") == 3 + 1 + 2 + 4
+
+
+def test_nothing_is_called_uncorrected_where_no_model_chose(tmp_path: Path) -> None:
+    source = Source("x", Origin.ANNOTATED, faults(), "Made up.")
+    page = write_study(source, study(source, TAXONOMY), tmp_path).read_text(encoding="utf-8")
+    assert "not corrected" not in page and "are corrected" not in page
+
+
+def test_what_concerns_distributed_use_is_not_called_only_distributed(tmp_path: Path) -> None:
+    """An import error of DeepSpeed concerns it, by the guide, and would show on one device."""
+    source = Source("x", Origin.ANNOTATED, faults(), "Made up.")
+    page = write_study(source, study(source, TAXONOMY), tmp_path).read_text(encoding="utf-8")
+    assert "nly in distributed use" not in page
+    assert "a package made for distributed training, its installation included" in page
+
+
+def test_releases_are_counted_among_the_texts_that_are_here(command: Command, tmp_path: Path) -> None:
+    rows = [annotation(f"vllm-project/vllm#{n}", framework="vllm") for n in range(1, 101)]
+    stated = {f"vllm-project/vllm#{n}": ("hangs", f"vLLM version: 0.{6 + n % 2}.0" * (n > 10)) for n in range(1, 61)}
+    corpus = write_corpus(tmp_path / "corpus", rows, stated)
+    done = command("study", "report", corpus, "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "note: 40 of 100 reports have no text here" in " ".join(done.err.split())
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "50 of 60 failures whose text is here (those of 40 others are not) state a version" in page
+
+
+@pytest.mark.parametrize(
+    ("option", "row", "message"),
+    [
+        ("--split", {"title": "hangs"}, "--split goes with the corpus, found reports"),
+        ("--split", {"who": "me"}, "--split goes with the corpus, found reviews"),
+        ("--validation", {"who": "me"}, "--validation goes with labels that a model chose, found reviews"),
+        ("--validation", annotation("a/b#1"), "--validation goes with labels that a model chose, found corpus"),
+    ],
+)
+def test_an_option_that_does_not_go_with_the_source_is_refused(
+    command: Command, tmp_path: Path, option: str, row: dict[str, Any], message: str
+) -> None:
+    source = write_lines(tmp_path / "source.jsonl", [row])
+    (tmp_path / "run.toml").write_text('name = "toy"\n', encoding="utf-8")
+    value = "test" if option == "--split" else tmp_path / "run.toml"
+    done = command("study", "report", source, option, value, "--output", tmp_path / "out")
+    assert done.code == 2
+    assert_one_line(done, message)
+
+
+def test_a_model_without_an_axis_of_failures_cannot_be_studied(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It would say that there is no failure among the reports."""
+    text = 'name = "acme"\nversion = "1"\n[axis.area]\n[[area]]\nid = "install"\ndefinition = "Of it."\n'
+    text += '[[area]]\nid = "run"\ndefinition = "Of it."\n'
+    bundle = SimpleNamespace(path=tmp_path / "acme", taxonomy=parse_taxonomy(text, "acme"))
+    monkeypatch.setattr("distriage_training.study.run.Classifier", lambda _: SimpleNamespace(bundle=bundle))
+    reports = write_lines(tmp_path / "reports.jsonl", [{"title": "hangs"}])
+    done = command("study", "report", reports, "--output", tmp_path / "out")
+    assert done.code == 2
+    assert_one_line(done, "acme: axes area; expected one or more of stage, symptom, cause, fix for a study")
