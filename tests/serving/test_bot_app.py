@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from distriage.errors import ConfigError, GitHubError, RefusedError
+from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.sweep import look_around, sweep
 from distriage_serving.github.app_auth import App, load_key, private_key
@@ -50,6 +54,33 @@ def test_a_token_is_kept_until_five_minutes_before_its_end(github: GitHub) -> No
     assert app.token(INSTALLATION) == "second" == app.token(INSTALLATION)
     app.forget(INSTALLATION)
     assert app.token(INSTALLATION) == "third"
+
+
+def test_no_installation_waits_while_the_token_of_another_is_fetched(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    github.installations.add(INSTALLATION + 1)
+    app = App(APP_ID, app_key(), github.url)
+    known = app.token(INSTALLATION)
+    asked, answered = Event(), Event()
+    write = Client.write
+
+    def slow(client: Client, *args: Any, **kwargs: Any) -> Any:
+        asked.set()
+        assert answered.wait(30)
+        return write(client, *args, **kwargs)
+
+    monkeypatch.setattr(Client, "write", slow)
+    with ThreadPoolExecutor(2) as threads:
+        other = threads.submit(app.token, INSTALLATION + 1)
+        try:
+            assert asked.wait(30)
+            assert threads.submit(app.token, INSTALLATION).result(10) == known
+            threads.submit(app.forget, INSTALLATION + 1).result(10)
+        finally:
+            answered.set()
+        assert other.result(30)
+    assert INSTALLATION + 1 not in app._tokens  # it was forgotten while it was on its way
 
 
 LABEL = {"color": "ededed", "description": ""}

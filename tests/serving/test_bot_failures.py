@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage.errors import RateLimitError
 from distriage_serving.bot import worker as worker_module
 from distriage_serving.bot.worker import Timing, Worker
-from distriage_serving.github.app_auth import MAX_WAIT_S, App
+from distriage_serving.github.app_auth import WORK, App, Patience
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.store import Job, pace
@@ -136,7 +136,7 @@ def test_work_under_way_waits_too_where_github_asked_another_to(bot: Bot, wait_s
     bot.clock.now = time.time()
     with suppress(RateLimitError):
         other.json("/repos/owner/repo")
-    answered = 2 if wait_s < MAX_WAIT_S else 0
+    answered = 2 if wait_s < WORK.max_wait_s else 0
     assert (len(waits), len(bot.github.requests) - before) == (answered, 1 + answered)
 
 
@@ -185,7 +185,7 @@ FAULTS = [
 def test_after_a_failure_it_is_done_later_and_once(
     make: Make, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distriage_serving.github.app_auth.MAX_WAIT_S", 0.0)  # every failure puts the job off
+    monkeypatch.setattr("distriage_serving.github.app_auth.WORK", Patience(20.0, 0.0))  # every failure puts the job off
     bot = make()
     bot.github.files["owner/repo/.github/distriage.yml"] = COMMENTED
     bot.github.troubles.append(
@@ -201,7 +201,7 @@ def test_after_a_failure_it_is_done_later_and_once(
 def test_what_fails_again_and_again_becomes_a_dead_letter_that_can_be_replayed(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distriage_serving.github.app_auth.MAX_WAIT_S", 0.0)
+    monkeypatch.setattr("distriage_serving.github.app_auth.WORK", Patience(20.0, 0.0))
     bot = make()
     bot.github.troubles.append(Trouble(r"^GET .*/issues/1$", Fault(500), times=1000))
     bot.issue("opened")

@@ -13,7 +13,9 @@ from distriage_serving.github.app_auth import App, open_app
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Lifecycle
 
+from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
+from support.faults import Trouble
 from support.github import INSTALLATION, GitHub
 from support.queue_server import Queue, csrf
 from support.queue_site import admin, site, stranger
@@ -75,6 +77,13 @@ def test_where_github_cannot_say_nothing_is_closed(site: Queue, admin: httpx.Cli
     refused = mark(admin, 4, 99)
     assert refused.status_code == 503 and "GitHub cannot say whether there is an issue Owner/Repo#99" in refused.text
     assert acts(site, 4) == 0
+
+
+def test_a_person_does_not_wait_for_several_attempts(site: Queue, admin: httpx.Client, github: GitHub) -> None:
+    site.add(8, "hangs")
+    github.troubles.append(Trouble("/issues/98$", faults.status(502), times=9))
+    assert mark(admin, 8, 98).status_code == 503
+    assert [request.path for request in github.requests].count("/repos/owner/repo/issues/98") == 1
 
 
 def test_an_app_that_github_does_not_know_is_no_missing_issue(site: Queue, admin: httpx.Client, github: GitHub) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from distriage.errors import ConfigError, GitHubError
-from distriage.github import Client
+from distriage.github import TIMEOUT_S, Client
 from distriage.github_limits import Limits
 from distriage_serving.http_settings import PREFIX
 from distriage_serving.settings import Settings
@@ -27,7 +27,18 @@ BACKDATE_S: Final = 60  # GitHub's advice against clocks that run ahead
 LIFETIME_S: Final = 540  # GitHub takes at most 600
 MARGIN_S: Final = 300  # a job must not outlive its token
 FRESH_S: Final = 60.0  # a token that is younger knows of all permissions
-MAX_WAIT_S: Final = 10.0  # of one piece of work; a longer wait defers it
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that one request may take, and that a client's requests together may wait for limits and in between."""
+
+    timeout_s: float
+    max_wait_s: float
+
+
+WORK: Final = Patience(TIMEOUT_S, 10.0)  # of a worker; a longer wait defers it
+A_PERSON_WAITS: Final = Patience(8.0, 0.0)  # one attempt; token, App and issue together stay below a request's 30 s
 
 
 def private_key(settings: Settings) -> str:
@@ -88,57 +99,59 @@ class App:
         self._api = api
         self._clock = clock
         self._tokens: dict[int, _Token] = {}
+        self._forgotten = 0  # times
         self._login: str | None = None
         self._lock = threading.Lock()
 
-    def client(self) -> Client:
+    def client(self, patience: Patience | None = None) -> Client:
         """A client that speaks as the App itself, for some minutes."""
         now = int(self._clock())
         claims = {"iat": now - BACKDATE_S, "exp": now + LIFETIME_S, "iss": self._app_id}
-        return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, max_wait_s=MAX_WAIT_S)
+        return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, **asdict(patience or WORK))
 
     def installation_client(
         self,
         installation_id: int,
         *,
+        patience: Patience | None = None,
         before_write: Callable[[], None] | None = None,
         limits: Limits | None = None,
     ) -> Client:
         """A client that speaks as one installation.
 
         Args:
+            patience: Default: a worker's.
             before_write: Called before each request that changes something; may raise.
             limits: Shared by all clients of the installation.
 
         Raises:
             GitHubError: as `token` and `login`.
         """
-        token = self.token(installation_id)
+        token = self.token(installation_id, patience)
         return Client(
             token,
             self._api,
-            max_wait_s=MAX_WAIT_S,
-            login=self.login(),
+            **asdict(patience or WORK),
+            login=self.login(patience),
             before_write=before_write,
-            renew=partial(self._another, installation_id, token),
+            renew=partial(self._another, installation_id, token, patience),
             limits=limits,
         )
 
-    def login(self) -> str:
+    def login(self, patience: Patience | None = None) -> str:
         """The account under which the bot acts, such as `distriage[bot]`.
 
         Raises:
             GitHubError: GitHub cannot be reached or refuses.
         """
-        with self._lock:
-            if self._login is None:
-                slug = self.client().json("/app").get("slug")
-                if not isinstance(slug, str):
-                    raise GitHubError("GET /app: GitHub's answer holds no slug")
-                self._login = f"{slug}[bot]"
-            return self._login
+        if self._login is None:
+            slug = self.client(patience).json("/app").get("slug")
+            if not isinstance(slug, str):
+                raise GitHubError("GET /app: GitHub's answer holds no slug")
+            self._login = f"{slug}[bot]"
+        return self._login
 
-    def token(self, installation_id: int) -> str:
+    def token(self, installation_id: int, patience: Patience | None = None) -> str:
         """A token of an installation, valid for at least `MARGIN_S`.
 
         Raises:
@@ -146,14 +159,18 @@ class App:
             GitHubError: GitHub cannot be reached.
         """
         with self._lock:
-            known = self._tokens.get(installation_id)
-            if known is None or known.ends_at - MARGIN_S <= self._clock():
-                path = f"/app/installations/{installation_id}/access_tokens"
-                answer = self.client().write("POST", path, {}, repeatable=True)
-                known = self._tokens[installation_id] = _read_token(answer, self._clock())
-            return known.text
+            known, forgotten = self._tokens.get(installation_id), self._forgotten
+        if known is None or known.ends_at - MARGIN_S <= self._clock():
+            path = f"/app/installations/{installation_id}/access_tokens"
+            # Not under the lock: all installations would wait. That two threads fetch a token of one does no harm.
+            answer = self.client(patience).write("POST", path, {}, repeatable=True)
+            known = _read_token(answer, self._clock())
+            with self._lock:
+                if forgotten == self._forgotten:  # else it may be from before what made us forget
+                    self._tokens[installation_id] = known
+        return known.text
 
-    def _another(self, installation_id: int, old: str) -> str | None:
+    def _another(self, installation_id: int, old: str, patience: Patience | None) -> str | None:
         """A token in place of one that GitHub refused; None: that one is as new as can be.
 
         An installation's new permissions are in no token from before them, and of their grant one process hears.
@@ -164,12 +181,13 @@ class App:
                 if self._clock() - known.made_at < FRESH_S:
                     return None
                 del self._tokens[installation_id]
-        return self.token(installation_id)
+        return self.token(installation_id, patience)
 
     def forget(self, installation_id: int) -> None:
         """Forget a token that GitHub refused, so that the next call asks for a new one."""
         with self._lock:
             self._tokens.pop(installation_id, None)
+            self._forgotten += 1
 
 
 def open_app(settings: Settings) -> App | None:

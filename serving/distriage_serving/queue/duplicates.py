@@ -7,7 +7,7 @@ from starlette.requests import Request
 from distriage.errors import GitHubError, NotFoundError
 from distriage.github import Client
 from distriage.references import IssueReference
-from distriage_serving.github.app_auth import App
+from distriage_serving.github.app_auth import A_PERSON_WAITS, App
 from distriage_serving.queue.listing import read_number
 from distriage_serving.queue.login.sessions import Fields
 from distriage_serving.queue.visit import Visit
@@ -53,7 +53,8 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
         return
     name = visit.spelled(repository, other)
     try:
-        client = app.installation_client(known.installation_id)  # a 404 here is one of the App, not of the issue
+        # A 404 here is one of the App, not of the issue.
+        client = app.installation_client(known.installation_id, patience=A_PERSON_WAITS)
         if not _exists(client, IssueReference(repository, other)):
             detail = f"GitHub knows no issue {name}, so nothing was closed; look at the number"
             raise ProblemError(400, "bad-request", detail)
