@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -179,6 +181,26 @@ def test_whoever_fails_has_to_wait_longer_each_time() -> None:
     assert attempts.wait_s("a") == 0
     now = 2000.0
     assert attempts.delay_s() == 0
+
+
+def test_a_login_that_succeeds_slows_nobody_down() -> None:
+    attempts = Attempts(lambda: 0.0)
+    for number in range(40):
+        attempts.failed(f"peer {number}")
+        attempts.succeeded(f"peer {number}")
+    assert attempts.delay_s() == 0
+
+
+def test_guesses_at_once_are_counted_before_they_are_looked_at(stranger: httpx.Client) -> None:
+    data = {"csrf": csrf(stranger.get("/login")), "token": "x" * 16}
+
+    def guess(_: int) -> int:
+        with httpx.Client(base_url=stranger.base_url, cookies=dict(stranger.cookies), timeout=60) as client:
+            return client.post("/login", data=data).status_code
+
+    with ThreadPoolExecutor(30) as threads:
+        answers = Counter(threads.map(guess, range(30)))
+    assert answers == {403: 6, 429: 24}
 
 
 def test_the_memory_of_failures_is_bounded() -> None:

@@ -4,6 +4,7 @@ when many fail at once, everybody a little. Pure but for its memory.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -47,5 +48,7 @@ class Attempts:
         self._recent.append(now_s)
 
     def succeeded(self, peer: str) -> None:
-        """Forget its failures."""
-        self._failed.pop(peer, None)
+        """Forget its failures; its last one was counted before it was known."""
+        _, last_s = self._failed.pop(peer, (0, math.nan))
+        if last_s in self._recent:
+            self._recent.remove(last_s)

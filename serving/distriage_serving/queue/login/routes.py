@@ -93,12 +93,12 @@ async def login(request: Request) -> Response:
     wait_s = attempts.wait_s(peer)
     if wait_s:
         return await run_in_threadpool(_wait_page, request, wait_s)
-    await asyncio.sleep(attempts.delay_s())
+    delay_s = attempts.delay_s()
+    attempts.failed(peer)  # until it has succeeded: others that come meanwhile must find it counted
+    await asyncio.sleep(delay_s)
     response = await write(request, _log_in, request, fields)
     if response.status_code == 303:
         attempts.succeeded(peer)
-    else:
-        attempts.failed(peer)
     return response
 
 
