@@ -198,3 +198,23 @@ def test_the_document_is_valid_and_declares_every_route_and_error(server: Runnin
         assert list(answer["content"]) == [MEDIA_TYPE]
     assert {"NotFound", "MethodNotAllowed"} <= set(document["components"]["responses"])
     assert document["components"]["schemas"]["ClassifyBatch"]["properties"]["reports"]["maxItems"] == 8
+
+
+def test_generators_of_clients_find_each_field_of_a_request(server: Running) -> None:
+    """A union beside the fields makes them drop the fields: no client could send a body."""
+    schemas = server.client.get("/openapi.json").json()["components"]["schemas"]
+    for name, fields in {"ReportFields": {"title", "body", "id"}, "ClassifyReport": {"title", "body", "mode"}}.items():
+        assert set(schemas[name]["properties"]) >= fields
+    assert [
+        name for name, one in schemas.items() if "properties" in one and {"anyOf", "oneOf", "allOf"} & set(one)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/livez", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/taxonomy", "/nothing"]
+)
+def test_head_is_answered_as_get_without_a_body(server: Running, path: str) -> None:
+    head, get = server.client.head(path), server.client.get(path)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+    assert server.client.head("/v1/classify").headers["allow"] == "POST"

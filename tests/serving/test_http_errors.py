@@ -195,6 +195,18 @@ def test_an_unforeseen_failure_is_a_500_that_tells_nothing(gated: GatedModel, lo
     assert "zebra" not in "".join(log_lines)
 
 
+def test_a_report_on_which_the_model_fails_costs_a_batch_no_other_answer(gated: GatedModel) -> None:
+    gated.open()
+    reports = [{"title": "a hang"}, {"title": "zebra", "id": "two"}, {"title": " "}, {"title": "another hang"}]
+    with running(gated) as server:
+        response = post(server.client, {"reports": reports})
+        counts = server.client.get("/metrics").text
+    first, second, third, fourth = response.json()["verdicts"]
+    assert second == {"schema_version": 1, "id": "two", "error": "the model failed on this report"}
+    assert "empty" in third["error"] and [answer["title"] for answer in (first, fourth)] == ["a hang", "another hang"]
+    assert 'distriage_reports_total{result="failed"} 1.0' in counts
+
+
 @pytest.fixture(scope="module")
 def broken(keyword_bundle: Path) -> Iterator[Running]:
     """A server each of whose routes fails."""

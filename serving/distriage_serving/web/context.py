@@ -42,6 +42,9 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        method = str(scope["method"])
+        if method == "HEAD":  # as GET; uvicorn leaves the body out of the answer
+            scope = {**scope, "method": "GET"}
         given = Headers(scope=scope).get("x-request-id", "")
         request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         scope["distriage.request_id"] = request_id
@@ -75,14 +78,13 @@ class RequestContext:
             seconds = time.perf_counter() - started_s
             # Any other path may hold anything; routes are few.
             route = scope["path"] if scope["path"] in self._paths else getattr(scope.get("route"), "path", UNMATCHED)
-            self._metrics.answered(scope["method"], route, status, seconds)
+            self._metrics.answered(method, route, status, seconds)
             level = logging.DEBUG if route in _QUIET and status == 200 else logging.INFO
-            method = scope["method"] if scope["method"].isalpha() and len(scope["method"]) <= 10 else "other"
             log(
                 level,
                 "request",
                 request_id=request_id,
-                method=method,
+                method=method if method.isalpha() and len(method) <= 10 else "other",
                 route=route,
                 status=status,
                 duration_ms=round(seconds * 1000, 1),

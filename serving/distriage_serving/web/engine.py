@@ -145,14 +145,15 @@ class Engine:
         explain: bool,
         similar: bool = False,
         past: PastIndex | None = None,
-    ) -> list[Verdict | FailedRecord]:
+    ) -> list[Verdict | FailedRecord | ModelError]:
         """Classify reports that `check_report` has let pass.
 
         Args:
             past: Where to look for likely duplicates; None: nowhere.
 
         Returns:
-            One verdict a report, in order; a `FailedRecord` in place of a report that takes too long to read.
+            One verdict a report, in order; a `FailedRecord` in place of a report that takes too long to read, a
+            `ModelError` in place of one that the model failed on.
 
         Raises:
             ProblemError: the model is not loaded, the queue is full, or the server is shutting down (503 each);
@@ -197,7 +198,7 @@ class Engine:
         except ClosedError:
             raise unavailable("shutting-down", "the server is shutting down", 1) from None
 
-    def _counted(self, report: IssueReport, answer: Read | BaseException) -> Verdict | FailedRecord:
+    def _counted(self, report: IssueReport, answer: Read | BaseException) -> Verdict | FailedRecord | ModelError:
         if not isinstance(answer, BaseException):
             self._metrics.decided(answer[0])
             return answer[0]
@@ -207,6 +208,7 @@ class Engine:
             return FailedRecord(id=report.id, error=str(answer))
         if isinstance(answer, ModelError):
             log(logging.ERROR, "report_failed", reason=str(answer))
+            return answer
         raise answer
 
 

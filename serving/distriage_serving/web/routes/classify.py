@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
@@ -22,6 +22,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.metrics import Metrics
+from distriage_serving.web.model_process import ModelError
 from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
 
 JSON: Final = "application/json"
@@ -31,23 +32,13 @@ _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # of JSON; th
 
 router = APIRouter()
 
-# That a report must not be blank, in the words of JSON Schema.
-_NOT_BLANK: Final[dict[str, Any]] = {
-    "anyOf": [
-        {"required": ["title"], "properties": {"title": {"type": "string", "pattern": r"\S"}}},
-        {"required": ["body"], "properties": {"body": {"type": "string", "pattern": r"\S"}}},
-    ]
-}
-
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class ReportFields(_Body):
-    """A report as filed. Title and body together are at most 1 MiB; one of them may be empty."""
-
-    model_config = ConfigDict(json_schema_extra=_NOT_BLANK)
+    """A report as filed. Title and body together are at most 1 MiB; one of them may be blank, not both."""
 
     title: str = Field(default="", max_length=MAX_REPORT_BYTES, examples=["NCCL timeout in all_reduce"])
     body: str | None = Field(
@@ -88,9 +79,7 @@ class _Options(_Body):
 
 
 class ClassifyReport(ReportFields, _Options):
-    """One report."""
-
-    model_config = ConfigDict(json_schema_extra=_NOT_BLANK)
+    """One report; title and body must not both be blank."""
 
 
 class ClassifyBatch(_Options):
@@ -167,16 +156,21 @@ async def classify(request: Request) -> Response:
         if faults:
             raise _refused(faults[0])
         (verdict,) = await ask(reports)
+        if isinstance(verdict, ModelError):
+            raise verdict
         if isinstance(verdict, FailedRecord):
             raise _refused(verdict.error)
         return Response(verdict.model_dump_json(), media_type=JSON)
-    good = [report for place, report in enumerate(reports) if place not in faults]
-    verdicts = iter(await ask(good))
-    answers = [
-        FailedRecord(id=report.id, error=faults[place]) if place in faults else next(verdicts)
-        for place, report in enumerate(reports)
-    ]
-    return Response(BatchAnswer(verdicts=answers).model_dump_json(), media_type=JSON)
+    good = [place for place in range(len(reports)) if place not in faults]
+    answers: dict[int, Verdict | FailedRecord] = {}
+    for place, answer in zip(good, await ask([reports[place] for place in good]), strict=True):
+        if isinstance(answer, ModelError):  # the other reports have been paid for
+            faults[place] = "the model failed on this report"
+        else:
+            answers[place] = answer
+    answers |= {place: FailedRecord(id=reports[place].id, error=fault) for place, fault in faults.items()}
+    verdicts = [answers[place] for place in range(len(reports))]
+    return Response(BatchAnswer(verdicts=verdicts).model_dump_json(), media_type=JSON)
 
 
 def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
