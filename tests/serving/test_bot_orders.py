@@ -52,6 +52,18 @@ def test_undo_takes_back_one_decision_at_a_time(bot: Bot) -> None:
     assert bot.github.reactions[third["id"]] == ["confused"]
 
 
+def test_undo_beside_other_commands_takes_the_last_decision_back(bot: Bot) -> None:
+    bot.issue("opened")
+    bot.say("/triage wrong symptom=oom")
+    bot.say("/triage wrong symptom=leak\n\n/triage undo")
+    assert bot.reviews() == [("command", "oom", "maintainer", "hang")]
+    bot.say("/triage wrong symptom=leak")
+    bot.say("/triage undo\n\n/triage undo")
+    assert bot.reviews() == [] and len(bot.reviews(undone=True)) == 2
+    nothing_left = bot.say("/triage wrong symptom=leak\n\n/triage undo\n\n/triage undo")
+    assert bot.github.reactions[nothing_left["id"]] == ["confused"] and bot.reviews() == []
+
+
 @pytest.mark.parametrize(
     ("role", "may"),
     [("triage", True), ("write", True), ("maintain", True), ("admin", True), ("read", False), (None, False)],

@@ -7,7 +7,7 @@ ones replace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -66,8 +66,10 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
             match parse_command(line, taxonomy):
                 case Wrong(corrections):
                     reviews |= {review.axis: review for review in _reviews(store, issue, asked, corrections)}
+                case Undo() if reviews:  # of this comment's own lines, not stored yet: they are the last decision
+                    reviews.clear()
                 case Undo():
-                    taken_back += _last_decision(store, issue)
+                    taken_back += _last_decision(store, issue, taken_back)
         except InputError as error:
             faults[line] = str(error)
     notes = [_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD)]
@@ -126,9 +128,13 @@ def _reviews(
     ]
 
 
-def _last_decision(store: Store, issue: IssueReference) -> list[int]:
-    """Ids of all reviews that one command, or one step in the queue, gave."""
-    standing = [review for review in store.reviews(issue=issue) if review.how in {"command", "queue"}]
+def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int]) -> list[int]:
+    """Ids of all reviews that one command, or one step in the queue, gave; but for those taken back before."""
+    standing = [
+        review
+        for review in store.reviews(issue=issue)
+        if review.how in {"command", "queue"} and review.id not in taken_back
+    ]
     if not standing:
         raise InputError("/triage undo: there is no decision to take back")
     return [review.id for review in standing if (review.who, review.at) == (standing[-1].who, standing[-1].at)]
