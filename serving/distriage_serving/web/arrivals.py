@@ -127,7 +127,8 @@ class Body:
         """The whole body; None: the client went away.
 
         Raises:
-            ProblemError: too large (413), too slow or pushed aside (408), no room for it (503), wrongly signed (401).
+            ProblemError: too large (413), too slow (408), pushed aside or no room for it (503; 408 for a delivery or
+                a form, see `_late`), wrongly signed (401).
         """
         announced = has_body(self._scope)
         try:
@@ -136,12 +137,7 @@ class Body:
                     self._arrivals.enter(self)
                 whole = await self._receive_all(receive)
         except TimeoutError:
-            raise ProblemError(
-                408,
-                "body-timeout",
-                f"the body did not arrive within {self._arrivals.timeout_s:g} s, or others needed its place",
-                headers={"Connection": "close"},
-            ) from None
+            raise self._late() from None
         finally:
             self._arrivals.leave(self)
         if not whole:
@@ -151,6 +147,15 @@ class Body:
         body = b"".join(self._chunks)
         self.drop()
         return body
+
+    def _late(self) -> ProblemError:
+        if not self._ended:
+            detail = f"the body did not arrive within {self._arrivals.timeout_s:g} s"
+        elif self.kind == "api":  # programs heed a 503's Retry-After
+            return unavailable("too-many-requests-at-once", "other requests needed this one's place", 1)
+        else:
+            detail = "other requests needed this one's place"
+        return ProblemError(408, "body-timeout", detail, headers={"Connection": "close"})
 
     async def _receive_all(self, receive: Receive) -> bool:
         size = 0

@@ -18,6 +18,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from distriage_serving.settings import Settings
+from distriage_serving.web.arrivals import peer_of
 from distriage_serving.web.problem import ProblemError
 
 BACKLOG: Final = 128  # asyncio takes up to this number of connections before it lets anything else, us too, happen
@@ -71,7 +72,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room, if need be, and begin to wait for a request."""
         super().connection_made(transport)
-        self.peer = self.client[0] if self.client else ""
+        self.peer = peer_of({"client": self.client})
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]  # of asyncio's own transports: 256 KiB at a time
         if len(self.connections) > self._waiting.limit:
             (self._waiting.longest() or self).abort()
