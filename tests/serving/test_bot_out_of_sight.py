@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from distriage.taxonomy import default_taxonomy
 from distriage_serving.bot import reconcile, triage, worker
@@ -25,6 +26,10 @@ from support.github import INSTALLATION
 from support.waiting import WAIT_S
 
 FILE = "owner/repo/.github/distriage.yml"
+
+
+def still_open(bot: Bot) -> list[int]:
+    return [number for number, (state, *_) in bot.store.issue_states("owner/repo").items() if state == "open"]
 
 
 def out_of_sight(bot: Bot) -> None:
@@ -67,7 +72,7 @@ def test_a_comparison_that_settles_nothing_is_not_asked_for_again(
         out_of_sight(bot)
     client = App(APP_ID, app_key(), bot.github.url).installation_client(INSTALLATION)
     done = reconcile.reconcile(client, bot.store, default_taxonomy(), "owner/repo", INSTALLATION)
-    assert done.jobs == () and len(bot.store.open_issues("owner/repo")) == 3
+    assert done.jobs == () and still_open(bot) == [1, 2, 3]
     asked = [request.path for request in bot.github.requests if request.path.startswith("/repos/owner/repo/issues/")]
     assert len(asked) == (0 if shown else 1)
 
@@ -84,7 +89,22 @@ def test_many_issues_that_were_closed_unseen_are_settled_in_several_comparisons(
         bot.github.open(f"owner/repo#{number}", "", state="closed")
     bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
     bot.settle()
-    assert bot.store.open_issues("owner/repo") == {}
+    assert still_open(bot) == []
+
+
+def test_a_comparison_reads_the_store_as_often_however_many_issues_it_does_not_know(bot: Bot) -> None:
+    bot.issue("opened")
+    client = App(APP_ID, app_key(), bot.github.url).installation_client(INSTALLATION)
+    statements: list[int] = []
+    event.listen(bot.store._reading, "before_cursor_execute", lambda *_: statements.append(1))
+    counts = []
+    for numbers in (range(2, 3), range(3, 40)):
+        for number in numbers:
+            bot.github.open(f"owner/repo#{number}", "It hangs", "since before the App came")
+        statements.clear()
+        assert reconcile.reconcile(client, bot.store, default_taxonomy(), "owner/repo", INSTALLATION).jobs == ()
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
 
 
 def test_work_that_waits_does_not_bring_a_repository_back_that_the_app_was_taken_off(bot: Bot) -> None:

@@ -120,7 +120,7 @@ def test_issues_of_one_number_in_two_repositories_have_nothing_in_common(store: 
     assert store.latest_verdict("owner/repo", 1) is not None and store.labelled_digest("owner/repo", 1) is not None
     assert (store.backfilled(one), store.backfilled(other)) == ([noted], [])
     assert (store.held_issues("owner/repo"), store.held_issues("other/repo")) == ([one], [])
-    assert (list(store.open_issues("owner/repo")), list(store.open_issues("other/repo"))) == ([], [1])
+    assert [store.issue_states(name)[1][0] for name in ("owner/repo", "other/repo")] == ["closed", "open"]
     assert store.reviews(issue=other) == [] == store.acts(other)
     assert store.count_issues(IssueFilter(awake_at=NOW)) == 1
     store.add_act(Act(repository="owner/repo", number=1, what="completed", who="ada", at=NOW))

@@ -6,8 +6,10 @@ import signal
 from collections import Counter
 
 import pytest
+from sqlalchemy import select
 
 from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Reading, Store, report_digest
+from distriage_serving.store.schema import Write
 
 from support import store_worker
 from support.crash_worker import forkserver
@@ -189,6 +191,19 @@ def test_purge_keeps_what_is_waiting_dead_or_recent(store: Store, clock: Clock) 
     assert store.purge(50) == 2
     assert {item.id for item in store.list_work(Delivery)} == {"dead", "waiting", "recent"}
     assert store.counts()["jobs"]["waiting"] == 1
+
+
+def test_pace_looks_at_one_installation_s_writes_alone(store: Store, clock: Clock) -> None:
+    for installation_id in (1, 2):
+        store.take_write(installation_id)
+    clock.now += 3601
+    store.take_write(1)
+    with store._session(writes=False) as session:
+        left = session.execute(select(Write.installation_id, Write.at).order_by(Write.at)).all()
+    assert [tuple(row) for row in left] == [(2, clock.now - 3601), (1, clock.now)]
+    store.purge(0)
+    with store._session(writes=False) as session:
+        assert list(session.scalars(select(Write.installation_id))) == [1]
 
 
 def test_purge_keeps_second_readings_of_reports_that_are_there(store: Store, clock: Clock) -> None:

@@ -167,3 +167,15 @@ def test_readyz_asks_the_database_and_metrics_count_what_is_in_it(keyword_bundle
             assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "not-ready", "5")
             assert "distriage_jobs{" not in server.client.get("/metrics").text
             assert server.client.get("/livez").status_code == 200
+
+
+@pytest.mark.database
+def test_a_postgresql_that_became_read_only_is_unavailable(postgresql_server: str) -> None:
+    with fresh_postgresql(postgresql_server) as url:
+        Store.open(url).close()
+        separator = "&" if "?" in url else "?"
+        with Store.open(f"{url}{separator}options=-c%20default_transaction_read_only%3Don") as store:
+            assert store.count_issues(IssueFilter()) == 0
+            for writes in (store.check, lambda: store.save_repository("owner/repo"), lambda: store.take_write(1)):
+                with pytest.raises(UnavailableError, match="read-only"):
+                    writes()

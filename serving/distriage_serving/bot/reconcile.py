@@ -8,8 +8,7 @@ by itself, for it was closed, deleted or transferred.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from distriage.errors import NotFoundError, RefusedError, TransferredError
 from distriage.github import Client
@@ -57,18 +56,19 @@ def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
     """
     began_at = store.clock()
     try:
-        return _reconcile(client, store, taxonomy, repository, installation_id)
+        return _reconcile(client, store, taxonomy, repository, installation_id, began_at)
     except RefusedError:  # such as issues that are switched off: not again before its next turn
         store.save_repository(repository, reconcile_refused_at=began_at)
         raise
 
 
-def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
-    began_at = store.clock()
+def _reconcile(
+    client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int, began_at: float
+) -> Done:
     current_config(client, store, taxonomy, repository, installation_id)
     row = store.get_repository(repository)
     known_since = row.reconciled_at - OVERLAP_S if row is not None and row.reconciled_at is not None else None
-    known = store.open_issues(repository)
+    known = store.issue_states(repository)
     look_at: list[int] = []
     listed: set[int] = set()
     for items, _ in client.pages(f"/repos/{repository}/issues", {"state": "open"}):
@@ -80,27 +80,19 @@ def _reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str
             if is_bot(item.get("user")):
                 continue
             if number in known:
-                updated_at, digest = known[number]
+                state, updated_at, digest = known[number]
                 changed = digest != report_digest(str(item.get("title") or ""), str(item.get("body") or ""))
-                if changed and epoch_s(item.get("updated_at")) >= updated_at:
+                if (changed or state != "open") and epoch_s(item.get("updated_at")) >= updated_at:
                     look_at.append(number)
-            elif _was_missed(store, IssueReference(repository, number), item, known_since):
+            elif known_since is not None and epoch_s(item.get("created_at")) >= known_since:
                 look_at.append(number)
-    missing = sorted(known.keys() - listed)
+    missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
     found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
     if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
         return Done(found, jobs=(*jobs, reconcile_job(repository, installation_id)))
     return Done(found, jobs=tuple(jobs), reconciled=(repository, began_at))
-
-
-def _was_missed(store: Store, issue: IssueReference, item: Mapping[str, Any], since: float | None) -> bool:
-    """Whether an open issue that is not open in the store should be: reopened, or filed since the last comparison."""
-    stored = store.get_issue(issue.repository, issue.number)
-    if stored is not None:
-        return epoch_s(item.get("updated_at")) >= stored.updated_at
-    return since is not None and epoch_s(item.get("created_at")) >= since
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:

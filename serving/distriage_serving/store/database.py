@@ -16,7 +16,7 @@ from typing import Any, Final, Self, cast
 from sqlalchemy import URL, Engine, Table, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
@@ -33,7 +33,7 @@ _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/D
 
 
 class UnavailableError(Exception):
-    """The database cannot be reached, or has been locked for long; the same call may succeed later."""
+    """The database cannot be reached or written to, or has been locked for long; the same call may succeed later."""
 
 
 class Database:
@@ -145,7 +145,7 @@ class Database:
                     yield session
                 finally:
                     self._current.session = None
-        except (OperationalError, InterfaceError) as error:
+        except (OperationalError, InterfaceError, InternalError) as error:  # the last: it became read-only
             raise UnavailableError(_reason(error)) from error
         except PoolTimeoutError as error:
             raise UnavailableError("all connections to the database are in use") from error

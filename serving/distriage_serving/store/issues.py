@@ -111,12 +111,12 @@ class Issues(Database):
         with self._session(writes=False) as session:
             return [IssueReference(repository, number) for number in session.scalars(wanted)]
 
-    def open_issues(self, repository: str) -> dict[int, tuple[float, str]]:
-        """Number -> (`updated_at`, digest) of the open issues of a repository."""
-        wanted = select(Issue.number, Issue.updated_at, Issue.digest)
-        wanted = wanted.where(Issue.repository == repository, Issue.state == "open")
+    def issue_states(self, repository: str) -> dict[int, tuple[Lifecycle, float, str]]:
+        """Number -> (state, `updated_at`, digest) of all issues of a repository."""
+        wanted = select(Issue.number, Issue.state, Issue.updated_at, Issue.digest)
+        wanted = wanted.where(Issue.repository == repository)
         with self._session(writes=False) as session:
-            return {number: (updated_at, digest) for number, updated_at, digest in session.execute(wanted)}
+            return {number: (state, at, digest) for number, state, at, digest in session.execute(wanted)}
 
     def get_issue(self, repository: str, number: int, *, lock: bool = False) -> Issue | None:
         """The whole issue, if it is known.

@@ -16,6 +16,7 @@ from distriage_serving.store.database import Database, insert
 from distriage_serving.store.schema import SharedValue, Write
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
+COUNTED_S: Final = LIMITS[-1][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,12 @@ class Pace(Database):
         Returns:
             None: send it. Else it is one too many, and was not counted: the time from which on it is not.
         """
-        now = self.clock()
+        now, mine = self.clock(), Write.installation_id == installation_id
         with self._session(writes=True) as session:
             if session.get_bind().dialect.name == "postgresql":
                 session.execute(select(func.pg_advisory_xact_lock(installation_id)))  # SQLite has one writer anyway
-            session.execute(delete(Write).where(Write.at <= now - LIMITS[-1][0]))
-            latest = select(Write.at).where(Write.installation_id == installation_id).order_by(Write.at.desc()).limit(1)
+            session.execute(delete(Write).where(mine, Write.at <= now - COUNTED_S))
+            latest = select(Write.at).where(mine).order_by(Write.at.desc()).limit(1)
             ends = [
                 at + span_s
                 for span_s, most in LIMITS

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.jobs import Item, NewJob, due_items
+from distriage_serving.store.pace import COUNTED_S
 from distriage_serving.store.readings import Reading
-from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
+from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState, Write
 
 MAX_ATTEMPTS: Final = 10
 
@@ -222,9 +223,10 @@ class WorkStore(Database):
 
     def purge(self, retention_s: float) -> int:
         """Delete deliveries and jobs that were done or ignored this long ago, issues that were deleted or transferred
-        then, with their verdicts, and second readings made before then that no issue's report needs any more.
+        then, with their verdicts, and second readings made before then that no issue's report needs any more. Of writes
+        to GitHub, those that no limit counts any more.
 
-        Dead items and people's reviews stay.
+        Dead items, people's reviews and their acts stay.
 
         Returns:
             How many rows.
@@ -246,6 +248,7 @@ class WorkStore(Database):
             .execution_options(synchronize_session=False)
         )
         with self._session(writes=True) as session:
+            session.execute(delete(Write).where(Write.at <= self.clock() - COUNTED_S))
             return sum(len(session.scalars(statement).all()) for statement in (*old, gone, unneeded))
 
 
