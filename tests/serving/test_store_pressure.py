@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from distriage.classifier import Classifier
-from distriage_serving.store import IssueFilter, IssueStatus, NewJob, Store, UnavailableError, database
+from distriage_serving.store import IssueFilter, IssueStatus, NewJob, Store, UnavailableError, database, sweep_job
 
 from support.databases import fresh_postgresql
 from support.queue_server import Queue, csrf, log_in, queue, visitor
@@ -176,6 +176,6 @@ def test_a_postgresql_that_became_read_only_is_unavailable(postgresql_server: st
         separator = "&" if "?" in url else "?"
         with Store.open(f"{url}{separator}options=-c%20default_transaction_read_only%3Don") as store:
             assert store.count_issues(IssueFilter()) == 0
-            for writes in (store.check, lambda: store.save_repository("owner/repo"), lambda: store.take_write(1)):
+            for writes in (store.check, lambda: store.put_job(sweep_job()), lambda: store.take_write(1)):
                 with pytest.raises(UnavailableError, match="read-only"):
                     writes()
