@@ -206,6 +206,12 @@ def test_reports_are_classified_and_corrected(keyword_bundle: Path, command: Com
     assert not (tmp_path / "out2").exists()
 
 
+def test_a_folder_that_cannot_be_written_into_is_refused_before_the_work(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a-file").touch()
+    done = command("study", "report", tmp_path / "none.jsonl", "--output", tmp_path / "a-file")
+    assert_one_line(done, f"{tmp_path / 'a-file'}: cannot be written")
+
+
 def test_verdicts_are_read_as_they_are(keyword_bundle: Path, command: Command, tmp_path: Path) -> None:
     reports = write_lines(tmp_path / "reports.jsonl", REPORTS)
     verdicts = command("classify", reports, "--model", keyword_bundle)
@@ -251,8 +257,8 @@ def test_a_repository_is_fetched_and_classified(
         ([], "a line has nothing; expected"),
         ([{"title": "how", "body": ""}], "1 reports and no failure among them; nothing to study"),
         ([{"title": "hangs"}, {"title": 3}], "2: title: expected a string"),
-        ([{"who": "me"}], "1: id: Field required"),
-        ([{"axes": {}}], "1: id: Field required"),
+        ([{"who": "me"}], "1: id: missing"),
+        ([{"axes": {}}], "1: id: missing"),
         (['{"title": '], "1: not JSON"),
     ],
 )

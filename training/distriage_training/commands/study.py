@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from distriage_training.commands.options import (
     named_model,
     training,
 )
+from distriage_training.disk import writing
 
 study_app = typer.Typer(
     name="study",
@@ -26,6 +29,23 @@ study_app = typer.Typer(
 StudyOption = Annotated[
     Path | None, typer.Option("--output", help="Folder for what was measured; default: runs/NAME-study.")
 ]
+
+
+@contextmanager
+def _results(output: Path | None, name: str) -> Iterator[Path]:
+    """The folder for what is measured: made before the work, which may take hours.
+
+    Raises:
+        InputError: it cannot be written into.
+    """
+    folder = output or Path("runs") / f"{name}-study"
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            yield folder
+        finally:
+            with suppress(OSError):
+                folder.rmdir()  # where nothing was measured
 
 
 @study_app.command("report")
@@ -57,7 +77,8 @@ def report_(
 
         config = load_config(validation) if validation is not None else None
         options = Options(model, config, split, limit, TEXTS)
-        found, page = make_study(source, output, options, Console(stderr=True, highlight=False))
+        with _results(output, "") as folder:
+            found, page = make_study(source, folder, options, Console(stderr=True, highlight=False))
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
 
 
@@ -80,12 +101,11 @@ def peers(
         from distriage_training.measure.experiments.compare import compare_with_peers, peers_table
 
         settings = load_config(config)
-        folder = output or Path("runs") / f"{settings.name}-study"
         classifier = Classifier(named_model(model, settings.name))
         wanted = None if axes is None else [axis.strip() for axis in axes.split(",")]
-        result = compare_with_peers(
-            classifier, settings, split, names.split(","), folder, Console(stderr=True, highlight=False), wanted
-        )
+        console = Console(stderr=True, highlight=False)
+        with _results(output, settings.name) as folder:
+            result = compare_with_peers(classifier, settings, split, names.split(","), folder, console, wanted)
     typer.echo(peers_table(result))
 
 
@@ -110,8 +130,8 @@ def curve(
             raise typer.BadParameter(
                 f"{shares!r}: expected numbers above 0 and up to 1, such as 0.25,0.5,1", param_hint="--shares"
             )
-        folder = output or Path("runs") / f"{settings.name}-study"
-        result = learning_curve(settings, parts, folder, Console(stderr=True, highlight=False))
+        with _results(output, settings.name) as folder:
+            result = learning_curve(settings, parts, folder, Console(stderr=True, highlight=False))
     typer.echo(scores_table(result, "training records"))
     typer.echo(f"written: {folder}/learning-curve.png", err=True)
 
@@ -131,12 +151,9 @@ def leave_out_(
         from distriage_training.measure.experiments.repositories import leave_out_repositories
 
         settings = load_config(config)
-        result = leave_out_repositories(
-            settings,
-            output or Path("runs") / f"{settings.name}-study",
-            Console(stderr=True, highlight=False),
-            repository or (),
-        )
+        with _results(output, settings.name) as folder:
+            console = Console(stderr=True, highlight=False)
+            result = leave_out_repositories(settings, folder, console, repository or ())
     typer.echo(scores_table(result, "repository"))
 
 
@@ -153,12 +170,8 @@ def sources(
         from distriage_training.measure.experiments.sources import leave_out_sources
 
         settings = load_config(config)
-        result = leave_out_sources(
-            settings,
-            output or Path("runs") / f"{settings.name}-study",
-            Console(stderr=True, highlight=False),
-            source or (),
-        )
+        with _results(output, settings.name) as folder:
+            result = leave_out_sources(settings, folder, Console(stderr=True, highlight=False), source or ())
     typer.echo(scores_table(result, "training records"))
 
 
@@ -230,11 +243,10 @@ def own_labels_(
         read = [read_table(file) for file in tables or ()]
         classifier, console = Classifier(model, threads=1), Console(stderr=True, highlight=False)
         note = console.print if console.is_terminal else lambda _: None
-        rows = by_date(classifier, histories, setfit=setfit, note=note)
-        found = published(classifier, read[0], read[1], note) if read else {}
-        folder = output or Path("runs/own-labels-study")
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")
+        with _results(output, "own-labels") as folder:
+            rows = by_date(classifier, histories, setfit=setfit, note=note)
+            found = published(classifier, read[0], read[1], note) if read else {}
+            (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")
     typer.echo(by_date_table(rows))
     if found:
         typer.echo(published_table(found))
