@@ -203,5 +203,5 @@ def test_reports_that_are_not_here_are_named_before_hours_of_work(tmp_path: Path
 def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:
     path = foreign_config(tmp_path, repositories=["a/one"])
     (tmp_path / "table.csv").write_text("name,text\nx,y\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match="no column body, repo, title"):
+    with pytest.raises(CorpusError, match="no column 'repo', 'title', 'body'; columns: name, text"):
         read_foreign(load_config(path))

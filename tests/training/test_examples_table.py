@@ -19,6 +19,7 @@ from distriage.taxonomy import default_taxonomy
 from distriage_training.config import load_config
 from distriage_training.corpus.load import data_sha256
 from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers
+from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import load_tokenizer
 from distriage_training.fit.examples import NO_NOTE, tokenize
 
@@ -186,7 +187,7 @@ def test_an_unknown_label_names_file_and_record(tmp_path: Path) -> None:
 
 def test_a_short_record_names_file_and_record(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("title,body,label\na,b,bug\nonly a title\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"train\.csv: record 2: label: unknown label None; known: bug"):
+    with pytest.raises(CorpusError, match=r"train\.csv: record 2: label: unknown label ''; known: bug"):
         load(table_config(tmp_path))
 
 
@@ -270,3 +271,21 @@ def test_tokenize(tmp_path: Path) -> None:
     assert data["weights"] == [[[1.0] * 6], [[0.0, 1.0, 1.0, 0.3, 1.0, 1.0]]]
     assert data["note"] == [NO_NOTE, 1]
     assert data["source"] == ["toys", "odd"]
+
+
+def test_a_table_s_faults_are_named_and_a_short_row_is_filled_up(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("repo,title,body\na/b,only a title\na/b,long," + "x" * 200_000 + "\n", encoding="utf-8")
+    short, long = read_csv(table, ["repo", "title", "body"])
+    assert short == {"repo": "a/b", "title": "only a title", "body": ""} and len(long["body"]) == 200_000
+    with pytest.raises(CorpusError, match=r"a\.csv: no column 'label', 'at'; columns: repo, title, body"):
+        list(read_csv(table, ["label", "title", "at"]))
+    whole = gzip.compress(table.read_bytes())
+    for name, content in (
+        ("cut.csv.gz", whole[: len(whole) // 2]),
+        ("none.csv.gz", b"title"),
+        ("latin.csv", b"title\n\xe9"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(CorpusError, match=f"{name}: cannot be read: "):
+            list(read_csv(tmp_path / name, ["title"]))

@@ -55,7 +55,7 @@ def test_a_table_without_the_columns_is_refused(command: Command, keyword_bundle
     wrong = tmp_path / "train.csv"
     wrong.write_text("a,b\n1,2\n", encoding="utf-8")
     finished = command("study", "own-labels", history, "--model", keyword_bundle, "--nlbse", wrong, wrong)
-    assert_one_line(finished, "train.csv: 'repo'; expected CSV with repo")
+    assert_one_line(finished, "train.csv: no column 'repo', 'label', 'title', 'body'; columns: a, b")
     finished = command("study", "own-labels", history, "--model", keyword_bundle, "--nlbse", tmp_path / "none", wrong)
     assert_one_line(finished, "No such file")
 

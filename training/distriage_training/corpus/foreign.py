@@ -4,16 +4,14 @@ restated ones are in the corpus.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from distriage.errors import ConfigError, CorpusError
+from distriage.errors import ConfigError
 from distriage_training.config import Config
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Record
+from distriage_training.corpus.tables import read_csv
 
 
 def missing_foreign(config: Config) -> ConfigError | None:
@@ -65,17 +63,5 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str, str]]:
             repository, _, number = str(report.get("id", "")).lower().partition("#")
             yield number, repository, str(report.get("title") or ""), str(report.get("body") or "")
         return
-    csv.field_size_limit(1 << 27)
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8", newline="")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8", newline="") as stream
-        ):
-            reader = csv.DictReader(stream)
-            if missing := {"repo", "title", "body"} - set(reader.fieldnames or []):
-                raise CorpusError(f"{path}: no column {', '.join(sorted(missing))}")
-            for place, row in enumerate(reader, 1):
-                yield f"{path.name}:{place}", row["repo"].lower(), row["title"] or "", row["body"] or ""
-    except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
-        raise CorpusError(f"{path}: cannot be read: {error}") from None
+    for place, row in enumerate(read_csv(path, ["repo", "title", "body"]), 1):
+        yield f"{path.name}:{place}", row["repo"].lower(), row["title"], row["body"]

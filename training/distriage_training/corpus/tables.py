@@ -1,4 +1,4 @@
-"""Records from CSV tables with a label column per axis (`data.format = "csv"`)."""
+"""CSV tables, and records from those with a label column per axis (`data.format = "csv"`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import csv
 import gzip
 import hashlib
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config, DataConfig
 from distriage_training.corpus.records import Record
+
+MAX_CELL_CHARS = 1 << 27  # reports hold whole logs; Python's own bound is 131,072
 
 
 def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
@@ -35,42 +38,43 @@ def read_tables(config: Config, data: DataConfig, taxonomy: Taxonomy) -> list[Re
 
 
 def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) -> list[Record]:
-    csv.field_size_limit(1 << 27)
     records = []
+    optional = filter(None, [data.group_column, data.title_prefix_column])
+    for number, row in enumerate(read_csv(path, ["title", "body", *data.label_columns.values(), *optional]), 1):
+        labels = {axis: row[column] for axis, column in data.label_columns.items() if row[column]}
+        if not labels:
+            raise CorpusError(f"{path}: record {number}: no label at all; expected one or more")
+        for axis, label in labels.items():
+            known = taxonomy.axes[axis].label_ids
+            if label not in known:
+                raise CorpusError(
+                    f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: "
+                    f"{', '.join(known)}"
+                )
+        group, title = row.get(data.group_column or "", ""), row["title"]
+        if data.title_prefix_column:
+            title = f"{row[data.title_prefix_column]}: {title}"
+        digest = hashlib.sha256((title + row["body"]).encode()).hexdigest()
+        records.append(Record(digest, title, row["body"], labels, split, "table", "raw", group))
+    return records
+
+
+def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+    """The rows of a CSV table with a header, gzip and Excel's byte order mark allowed; a cell that a short row lacks is empty.
+
+    Args:
+        columns: That it must have.
+
+    Raises:
+        CorpusError: it cannot be read, or lacks a column.
+    """
+    csv.field_size_limit(MAX_CELL_CHARS)
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8-sig", newline="") as stream
-        ):
-            reader = csv.DictReader(stream)
-            columns = reader.fieldnames or []
-            for column in (
-                "title",
-                "body",
-                *data.label_columns.values(),
-                *filter(None, [data.group_column, data.title_prefix_column]),
-            ):
-                if column not in columns:
-                    raise CorpusError(f"{path}: no column {column!r}; columns: {', '.join(columns)}")
-            for number, row in enumerate(reader, 1):
-                labels = {axis: row[column] for axis, column in data.label_columns.items() if row[column] != ""}
-                if not labels:
-                    raise CorpusError(f"{path}: record {number}: no label at all; expected one or more")
-                for axis, label in labels.items():
-                    known = taxonomy.axes[axis].label_ids
-                    if label not in known:
-                        raise CorpusError(
-                            f"{path}: record {number}: {data.label_columns[axis]}: unknown label {label!r}; known: "
-                            f"{', '.join(known)}"
-                        )
-                group = row.get(data.group_column or "") or ""
-                title = row["title"] or ""
-                if data.title_prefix_column:
-                    title = f"{row[data.title_prefix_column]}: {title}"
-                body = row["body"] or ""
-                digest = hashlib.sha256((title + body).encode()).hexdigest()
-                records.append(Record(digest, title, body, labels, split, "table", "raw", group))
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, restval="")
+            found = reader.fieldnames or ()
+            if missing := [column for column in columns if column not in found]:
+                raise CorpusError(f"{path}: no column {', '.join(map(repr, missing))}; columns: {', '.join(found)}")
+            yield from reader
     except (OSError, UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
-    return records

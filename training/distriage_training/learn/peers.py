@@ -6,8 +6,6 @@ their features, and the same later issues to answer.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import random
 import time
@@ -20,9 +18,9 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
 from distriage.history import PastIssue, load_history
 from distriage.own.features import Reading
+from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
 from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
@@ -147,14 +145,9 @@ def read_table(file: Path) -> Table:
         CorpusError: it cannot be read.
     """
     found: dict[str, list[PastIssue]] = defaultdict(list)
-    csv.field_size_limit(1 << 27)
-    try:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                issues = found[row["repo"]]
-                issues.append(PastIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
-    except (OSError, csv.Error, KeyError, UnicodeDecodeError) as error:
-        raise CorpusError(f"{file}: {error}; expected CSV with repo, created_at, label, title, body") from None
+    for row in read_csv(file, ["repo", "label", "title", "body"]):
+        issues = found[row["repo"]]
+        issues.append(PastIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
     return found
 
 

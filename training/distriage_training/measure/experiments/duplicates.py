@@ -6,9 +6,8 @@ about all others of the repository, it is harder. Ties count against the method:
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from distriage.past.same import is_spoken_of
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
+from distriage_training.corpus.tables import read_csv
 from distriage_training.measure.tables import markdown
 
 AT = (1, 5, 10)
@@ -146,19 +146,7 @@ def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[
 
 
 def _read_pairs(file: Path, first: str, second: str) -> list[Pair]:
-    return [(row[first].lower(), row[second].lower()) for row in _read_table(file, (first, second))]
-
-
-def _read_table(file: Path, columns: Iterable[str]) -> list[dict[str, str]]:
-    try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except OSError as error:
-        raise CorpusError(f"{file}: cannot be read: {error.strerror}") from None
-    for column in columns:
-        if not rows or column not in rows[0]:
-            raise CorpusError(f"{file}: no column {column!r}; expected {', '.join(columns)}")
-    return rows
+    return [(row[first].lower(), row[second].lower()) for row in read_csv(file, (first, second))]
 
 
 def _rank(scores: Scores, row: int, wanted: int, *, earlier: bool) -> int:
@@ -221,7 +209,7 @@ def _spoken(repositories: Sequence[Repository], file: Path) -> tuple[int, int, i
     """Judged, right, spoken and asked; see `DuplicatesResult`."""
     same = {
         (row["issue"].lower(), row["past"].lower()): row["same"] == "yes"
-        for row in _read_table(file, ("issue", "past", "same"))
+        for row in read_csv(file, ("issue", "past", "same"))
     }
     spoken: list[Pair] = []
     asked = 0
