@@ -32,6 +32,15 @@ def test_a_clean_corpus(tmp_path: Path) -> None:
     assert check(corpus, store) == (0, ["5 valid records, 4 with a text; 0 errors, 0 near-duplicates within a split"])
 
 
+def test_what_counts_annotations_refuses_invalid_ones(command: Command, tmp_path: Path) -> None:
+    rows = [annotation("a/b#1"), annotation("a/b#2", symptom="hang?"), annotation("a/b#3", kind="x")]
+    corpus = write_corpus(tmp_path, rows)
+    for call in (("stats",), ("digests", "--write"), ("publish",)):
+        done = command("corpus", *call, "--corpus", corpus)
+        assert_one_line(done, f"{corpus / 'annotations.jsonl'}:2: symptom: unknown label 'hang?'")
+        assert "(and 1 more; see `distriage corpus check`)" in done.err
+
+
 def test_a_corpus_without_any_text(tmp_path: Path) -> None:
     assert check(write_corpus(tmp_path, [annotation("a/b#1")])) == (
         0,

@@ -34,12 +34,12 @@ def test_help_names_the_commands(command: Command) -> None:
         ("name = ", "run.toml: not valid TOML"),
         (
             'name = "a"\n[training]\nepoch = 3\n',
-            "run.toml: unknown key training.epoch; known in this table: epochs, batch_size",
+            "run.toml: unknown key training.epoch; did you mean epochs? known: epochs, batch_size",
         ),
-        ('name = "a"\n[training]\nepochs = 0\n', "run.toml: training.epochs: Input should be greater than 0, found 0"),
+        ('name = "a"\n[training]\nepochs = 0\n', "run.toml: training.epochs: expected greater than 0, found 0"),
         (
             'name = "a"\n[encoder]\nlayers = "two"\n',
-            "run.toml: encoder.layers: Input should be a valid integer, found 'two'",
+            "run.toml: encoder.layers: expected a valid integer, found 'two'",
         ),
     ],
     ids=["missing", "not TOML", "unknown key", "out of range", "wrong type"],

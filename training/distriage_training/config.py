@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.errors import ConfigError
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
+from distriage.validation import first_fault, known_keys, suggestion
 
 ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
 PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"), ("pretrain", "reports"))
@@ -226,17 +227,11 @@ def load_config(path: Path) -> Config:
     """
     data = _read(path)
     if "path" in data:
-        raise ConfigError(f"{path}: unknown key path; known in this table: {', '.join(_known_keys(('path',)))}")
+        raise ConfigError(f"{path}: unknown key path; {suggestion('path', known_keys(Config))}")
     try:
         written = Config.model_validate({**data, "path": path})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(
-                f"{path}: unknown key {key}; known in this table: {', '.join(_known_keys(first['loc']))}"
-            ) from None
-        raise ConfigError(f"{path}: {key}: {first['msg']}, found {first['input']!r}") from None
+        raise ConfigError(f"{path}: {first_fault(error, Config)}") from None
     folder = path.resolve().parent
     document = _change_paths(written.model_dump(mode="json"), lambda place: str((folder / place).resolve()))
     if (source := folder / written.encoder.source).is_dir():
@@ -284,12 +279,3 @@ def _change_paths(document: dict[str, Any], change: Callable[[str], str]) -> dic
     if document["taxonomy"] is not None:
         document["taxonomy"] = change(document["taxonomy"])
     return document
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = Config
-    for part in location[:-1]:
-        annotation = model.model_fields[str(part)].annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            model = annotation
-    return [name for name in model.model_fields if name != "path"]

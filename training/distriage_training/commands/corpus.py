@@ -160,15 +160,12 @@ def import_tosem(
 def publish(corpus: CorpusOption = CORPUS) -> None:
     """Write the annotations as compressed JSONL, one file per split, for `datasets.load_dataset` and pandas."""
     with training():
-        from distriage.errors import CorpusError
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus.dataset import write_splits
-        from distriage_training.corpus.records import read_annotations
+        from distriage_training.corpus.records import valid_annotations
 
-        numbered, problems = read_annotations(corpus / "annotations.jsonl", default_taxonomy())
-        if problems:
-            raise CorpusError(problems[0])
-        counts = write_splits([annotation for _, annotation in numbered], corpus / "data")
+        annotations = valid_annotations(corpus / "annotations.jsonl", default_taxonomy())
+        counts = write_splits(annotations, corpus / "data")
     typer.echo(", ".join(f"{count:,} {split}" for split, count in counts.items()) + f": {corpus / 'data'}")
 
 
@@ -182,13 +179,13 @@ def digests(
     with training():
         from distriage.taxonomy import default_taxonomy
         from distriage_training.corpus.digests import compare_digests, write_digests
-        from distriage_training.corpus.records import read_annotations
+        from distriage_training.corpus.records import valid_annotations
         from distriage_training.corpus.texts import read_texts
 
         store = read_texts([texts])
         if write:
-            numbered, _ = read_annotations(corpus / "annotations.jsonl", default_taxonomy())
-            raw = [annotation.id for _, annotation in numbered if annotation.origin == "raw"]
+            annotations = valid_annotations(corpus / "annotations.jsonl", default_taxonomy())
+            raw = [annotation.id for annotation in annotations if annotation.origin == "raw"]
             typer.echo(f"{write_digests(corpus, store, raw):,} digests written")
             return
         found = compare_digests(corpus, store)

@@ -16,7 +16,7 @@ from distriage.errors import ConfigError, CorpusError
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.readings import join_readings
-from distriage_training.corpus.records import FEEDBACK, Annotation, Record, read_annotations
+from distriage_training.corpus.records import FEEDBACK, Annotation, Record, valid_annotations
 from distriage_training.corpus.tables import read_tables
 from distriage_training.corpus.texts import own_texts, read_texts
 
@@ -160,15 +160,10 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
     Raises:
         CorpusError: the annotations are not valid; names the first problem and how many there are.
     """
-    annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
-    if problems:
-        raise CorpusError(
-            f"{problems[0]}"
-            + (f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else "")
-        )
+    annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)
     store = read_texts([texts, *own_texts(corpus)])
     records, missing = [], []
-    for _, annotation in annotations:
+    for annotation in annotations:
         if annotation.id not in store:
             missing.append(annotation)
             continue

@@ -1,4 +1,4 @@
-"""The annotated corpus on disk, and in memory as a `datasets.Dataset`.
+"""The annotated corpus on disk.
 
 training/corpus/annotations.jsonl   a record per report: labels, url, origin, split; no text
 training/corpus/restated.jsonl      id, title, body of real threads that were written anew for this project
@@ -17,8 +17,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from distriage.errors import CorpusError
 from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
+from distriage.validation import first_fault
 from distriage_training.corpus.jsonl import read_jsonl
 
 FEEDBACK = "feedback"  # origin and source of what people said of a model's answers
@@ -154,8 +156,7 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
         try:
             record = Annotation.model_validate(row)
         except ValidationError as error:
-            first = error.errors()[0]
-            problems.append(f"{place}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")
+            problems.append(f"{place}: {first_fault(error, Annotation, 'record', show_value=False)}")
             continue
         wrong = [axis for axis, labels in known.items() if record.label(axis) not in labels]
         problems += [
@@ -168,6 +169,19 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
             records.append((number, record))
         seen.setdefault(key, number)
     return records, problems
+
+
+def valid_annotations(path: Path, taxonomy: Taxonomy) -> list[Annotation]:
+    """Read annotations all of which are valid.
+
+    Raises:
+        CorpusError: one is not; names the first problem and how many more there are.
+    """
+    records, problems = read_annotations(path, taxonomy)
+    if problems:
+        more = f" (and {len(problems) - 1} more; see `distriage corpus check`)" if len(problems) > 1 else ""
+        raise CorpusError(problems[0] + more)
+    return [record for _, record in records]
 
 
 def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:

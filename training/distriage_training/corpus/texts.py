@@ -12,7 +12,7 @@ from distriage.errors import CorpusError
 from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
-from distriage_training.corpus.records import OWN_TEXTS, read_annotations
+from distriage_training.corpus.records import OWN_TEXTS, valid_annotations
 
 
 def own_texts(corpus: Path) -> list[Path]:
@@ -47,12 +47,13 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
         How many texts were stored, how many unlabelled reports, how many annotated reports still have no text.
 
     Raises:
-        CorpusError: no such folder, no text in it, or a text file with a line that is none.
+        CorpusError: no such folder, no text in it, a text file with a line that is none, or annotations that are not
+            valid.
     """
     if not folder.is_dir():
         raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")
-    annotations, _ = read_annotations(corpus / "annotations.jsonl", taxonomy)
-    wanted = {thread_key(annotation.id): annotation.id for _, annotation in annotations}
+    annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)
+    wanted = {thread_key(annotation.id): annotation.id for annotation in annotations}
     others = texts.with_name("unlabelled.jsonl")
     known = read_texts([others, texts])  # of earlier imports
     found = 0

@@ -15,7 +15,7 @@ from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.near_duplicates import near_duplicates
 from distriage_training.corpus.readings import read_readings
-from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations
+from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
 ANNOTATIONS = "annotations"  # names the corpus' own labels where a reader is asked for
@@ -29,8 +29,12 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def print_stats(console: Console, corpus: Path, taxonomy: Taxonomy) -> None:
-    """Records by split and origin, by framework, and labels by axis and split."""
-    annotations = [annotation for _, annotation in read_annotations(corpus / "annotations.jsonl", taxonomy)[0]]
+    """Records by split and origin, by framework, and labels by axis and split.
+
+    Raises:
+        CorpusError: an annotation is not valid.
+    """
+    annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)
     splits = ("train", "validation", "test")
     for title, key in (("origin", "origin"), ("framework", "framework")):
         counts: Counter[tuple[str, str]] = Counter((getattr(a, key), a.split) for a in annotations)

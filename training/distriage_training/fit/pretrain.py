@@ -23,7 +23,7 @@ from distriage.errors import ConfigError, CorpusError
 from distriage.recipe.text import prepare
 from distriage.references import thread_key
 from distriage_training.config import Config
-from distriage_training.corpus.records import read_annotations
+from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import read_texts
 from distriage_training.fit.batches import BucketSampler
 from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_token, save_encoder, special_tokens
@@ -162,10 +162,8 @@ def _reports(config: Config) -> list[tuple[str, str]]:
     path, annotations = config.pretrain.reports, config.data.corpus / "annotations.jsonl"
     measured: set[str] = set()
     if config.data.format == "corpus" and annotations.is_file():
-        numbered, problems = read_annotations(annotations, config.load_taxonomy())
-        if problems:
-            raise CorpusError(problems[0])
-        measured = {thread_key(annotation.id) for _, annotation in numbered if annotation.split != "train"}
+        read = valid_annotations(annotations, config.load_taxonomy())
+        measured = {thread_key(annotation.id) for annotation in read if annotation.split != "train"}
     reports = [text for i, text in read_texts([path]).items() if thread_key(i) not in measured]
     if not reports:
         raise CorpusError(f"{path}: no unlabelled report; `distriage corpus import FOLDER` brings them")

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from distriage.errors import ConfigError
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.taxonomy import Taxonomy
+from distriage.validation import first_fault
 from distriage_training.config import Config
 from distriage_training.fit.encoder import load_encoder
 from distriage_training.fit.model import TriageModel
@@ -70,8 +71,7 @@ def load_run_info(run: Path) -> RunInfo:
     try:
         return RunInfo.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ConfigError(f"{file}: {first_fault(error, RunInfo)}") from None
 
 
 def note_beginning(run: Path, config: Config, taxonomy: Taxonomy, data_sha256: str) -> None:

@@ -14,7 +14,7 @@ from distriage.classifier import Classifier
 from distriage.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import Annotation, Record, label_numbers, read_annotations
+from distriage_training.corpus.records import Annotation, Record, label_numbers, valid_annotations
 from distriage_training.measure.predict import predict, probability_matrix
 from distriage_training.measure.tables import markdown
 
@@ -64,8 +64,8 @@ def analyse(
     records = load_splits(config, taxonomy, console).measured(split)
     annotations: dict[str, Annotation] = {}
     if config.data.format == "corpus":
-        numbered, _ = read_annotations(config.data.corpus / "annotations.jsonl", taxonomy)
-        annotations = {annotation.id: annotation for _, annotation in numbered}
+        read = valid_annotations(config.data.corpus / "annotations.jsonl", taxonomy)
+        annotations = {annotation.id: annotation for annotation in read}
     predictions = predict(classifier, records, console)
     numbers = np.array([label_numbers(record, taxonomy) for record in records])
     result = {}

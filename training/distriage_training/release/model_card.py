@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from distriage.bundle import Bundle, Manifest, Provenance
 from distriage.errors import BundleError
+from distriage.validation import first_fault
 from distriage_training.measure.evaluation import BundleFigures
 from distriage_training.measure.tables import markdown
 
@@ -82,8 +83,7 @@ def read_figures(bundle: Bundle) -> BundleFigures:
     try:
         return BundleFigures.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BundleError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise BundleError(f"{file}: {first_fault(error, BundleFigures)}") from None
 
 
 def model_card(manifest: Manifest, figures: BundleFigures, *, gated: bool) -> str:

@@ -29,7 +29,7 @@ from distriage.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.additions.reviews import labels_of, read_reviews
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, read_annotations
+from distriage_training.corpus.records import FEEDBACK, PARTIAL, Record, valid_annotations
 from distriage_training.measure import scoring
 from distriage_training.release.model_card import read_figures
 
@@ -117,8 +117,8 @@ def _evidence(bundles: Sequence[Bundle], config: Config, reviews: Path | None, c
     if reviews is not None:
         if config.data.format != "corpus":
             raise CorpusError(f"{config.path}: --reviews goes with data.format corpus, found {config.data.format}")
-        annotations, _ = read_annotations(config.data.corpus / "annotations.jsonl", taxonomy)
-        annotated = {thread_key(annotation.id) for _, annotation in annotations if annotation.origin not in PARTIAL}
+        annotations = valid_annotations(config.data.corpus / "annotations.jsonl", taxonomy)
+        annotated = {thread_key(annotation.id) for annotation in annotations if annotation.origin not in PARTIAL}
         for thread in read_reviews(reviews, taxonomy):
             last = max(thread, key=lambda review: review.at)
             labels = labels_of(thread, taxonomy)

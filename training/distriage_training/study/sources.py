@@ -17,15 +17,15 @@ from rich.progress import track
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
 from distriage.facts.environment import find_versions
-from distriage.feedback import ReviewRecord
 from distriage.github import Client, token_of_environment
 from distriage.recipe.text import prepare
 from distriage.taxonomy import Taxonomy
 from distriage.types import Prediction
+from distriage.validation import first_fault
 from distriage.verdict import Verdict
-from distriage_training.corpus.additions.reviews import labels_of
+from distriage_training.corpus.additions.reviews import labels_of, read_review_records
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import PARTIAL, read_annotations
+from distriage_training.corpus.records import PARTIAL, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
 
@@ -77,9 +77,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
         CorpusError: the annotations are not valid.
     """
     file = path / "annotations.jsonl" if path.is_dir() else path
-    annotations, problems = read_annotations(file, taxonomy)
-    if problems:
-        raise CorpusError(problems[0])
+    annotations = valid_annotations(file, taxonomy)
     written = read_texts([*own_texts(file.parent), *([texts] if texts is not None else [])])
     faults = [
         Fault(
@@ -91,7 +89,7 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
             if annotation.id in written
             else None,
         )
-        for _, annotation in annotations
+        for annotation in annotations
         if annotation.origin not in {"generated", *PARTIAL} and split in {None, annotation.split}
     ]
     description = (
@@ -110,11 +108,7 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
         CorpusError: a line is no review.
     """
     threads: dict[str, list[ReviewRecord]] = {}
-    for number, row in read_jsonl(path):
-        try:
-            review = ReviewRecord.model_validate(row, strict=False)
-        except ValidationError as error:
-            raise _refused(path, number, error) from None
+    for _, review in read_review_records(path):
         if review.label is not None and review.axis in taxonomy.axes:
             threads.setdefault(review.id, []).append(review)
     faults = [
@@ -146,7 +140,7 @@ def read_verdicts(path: Path) -> Source:
         try:
             verdict = Verdict.model_validate(row, strict=False)
         except ValidationError as error:
-            raise _refused(path, number, error) from None
+            raise CorpusError(f"{path}:{number}: {first_fault(error, Verdict, show_value=False)}") from None
         labels = {axis: found.label for axis, found in verdict.axes.items()}
         framework = framework_of(verdict.id)
         release = release_of(framework, verdict.environment)
@@ -245,8 +239,3 @@ def _predicted(name: str, faults: list[Fault], model: str) -> Source:
         "Where validation reports are at hand, shares are corrected for that."
     )
     return Source(name, Origin.PREDICTED, faults, description, model)
-
-
-def _refused(path: Path, number: int, error: ValidationError) -> CorpusError:
-    first = error.errors(include_input=False, include_url=False)[0]
-    return CorpusError(f"{path}:{number}: {'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}")

@@ -22,7 +22,7 @@ from distriage.second_reader.calibration import ReaderCalibration
 from distriage.types import IssueReport
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
-from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, read_annotations
+from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, valid_annotations
 
 _THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")
 
@@ -75,10 +75,7 @@ def import_answers(
         InputError: the reports cannot be read.
     """
     place = corpus / "annotations.jsonl"
-    numbered, problems = read_annotations(place, asking.classifier.bundle.taxonomy)
-    if problems:
-        raise CorpusError(problems[0])
-    annotations = [annotation for _, annotation in numbered]
+    annotations = valid_annotations(place, asking.classifier.bundle.taxonomy)
     _check_threads(reports)
     left_out: Counter[str] = Counter()
     frameworks = Frameworks(annotations)

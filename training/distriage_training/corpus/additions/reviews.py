@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,10 +22,11 @@ from distriage.errors import CorpusError
 from distriage.feedback import ReviewRecord, own_label
 from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
+from distriage.validation import first_fault
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, read_annotations
+from distriage_training.corpus.records import BUG_AXES, FEEDBACK, PARTIAL, Annotation, valid_annotations
 
 VALIDATION_SHARE = 0.2
 
@@ -51,6 +52,20 @@ class FeedbackReport:
     without_label: int
 
 
+def read_review_records(path: Path) -> Iterator[tuple[int, ReviewRecord]]:
+    """Line numbers and lines of what `distriage reviews export` wrote, whatever their axis.
+
+    Raises:
+        CorpusError: the file cannot be read, or a line is not a review; names file, line and field.
+    """
+    for number, row in read_jsonl(path):
+        try:
+            yield number, ReviewRecord.model_validate_json(json.dumps(row))
+        except ValidationError as error:
+            fault = first_fault(error, ReviewRecord, "review", show_value=False)
+            raise CorpusError(f"{path}:{number}: {fault}") from None
+
+
 def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
     """Read what `distriage reviews export` wrote.
 
@@ -62,13 +77,8 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
     """
     threads: dict[str, list[ReviewRecord]] = defaultdict(list)
     seen: dict[tuple[str, str], int] = {}
-    for number, row in read_jsonl(path):
+    for number, review in read_review_records(path):
         place = f"{path}:{number}"
-        try:
-            review = ReviewRecord.model_validate_json(json.dumps(row))
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            raise CorpusError(f"{place}: {'.'.join(map(str, first['loc'])) or 'review'}: {first['msg']}") from None
         if own_label(review.axis) is not None:  # of a repository's own labels: for `distriage learn`
             continue
         if review.axis not in taxonomy.axes:
@@ -120,10 +130,7 @@ def import_reviews(
     """
     threads = read_reviews(path, taxonomy)
     place = corpus / "annotations.jsonl"
-    numbered, problems = read_annotations(place, taxonomy)
-    if problems:
-        raise CorpusError(problems[0])
-    annotations = [annotation for _, annotation in numbered]
+    annotations = valid_annotations(place, taxonomy)
     frameworks = Frameworks(annotations)
     known = {thread_key(annotation.id) for annotation in annotations if annotation.origin not in PARTIAL}
     taught = {thread_key(annotation.id) for annotation in annotations if annotation.split == "train"} - known
