@@ -176,13 +176,13 @@ def test_the_corpus_stays_whole(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_line_that_broke_off_is_cut_where_nothing_more_can_be_written(tmp_path: Path) -> None:
-    from distriage_training.corpus.hydrate import _mend_last_line
+    from distriage_training.corpus.jsonl import mend_last_line
 
     store = tmp_path / "texts.jsonl"
     whole = "".join(json.dumps(row) + "\n" for row in texts(f"a/b#{n}" for n in range(50)))
     store.write_text(whole + '{"id": "a/b#5')
     with files_of_at_most(300):
-        _mend_last_line(store)
+        mend_last_line(store)
     assert store.read_text() == whole
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,12 +12,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from distriage.errors import CorpusError, NotFoundError
+from distriage.errors import NotFoundError
 from distriage.github import Client, token_of_environment
 from distriage.references import parse_reference
 from distriage.taxonomy import Taxonomy
-from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import read_annotations
+from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
+from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
 LONG_WAIT_S = 60.0  # of which the person who waits is told
@@ -55,19 +54,17 @@ def hydrate(
 
     Raises:
         GitHubError: no network, or access refused; what was fetched so far is kept.
-        CorpusError: the annotations cannot be read.
+        CorpusError: the annotations are not valid.
     """
-    annotations, problems = read_annotations(corpus / "annotations.jsonl", taxonomy)
-    if problems:
-        raise CorpusError(problems[0])
+    annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)
     gone_file = texts.with_name("gone.jsonl")
-    _mend_last_line(gone_file)
+    mend_last_line(gone_file)
     gone = {row["id"] for _, row in read_jsonl(gone_file)} if gone_file.is_file() else set()
-    _mend_last_line(texts)
+    mend_last_line(texts)
     known = read_texts([texts, *own_texts(corpus)]).keys() | gone
     wanted = [
         annotation
-        for _, annotation in annotations
+        for annotation in annotations
         if annotation.id not in known and annotation.url and split in {None, annotation.split}
     ]
     todo = wanted[:limit]
@@ -108,12 +105,3 @@ def hydrate(
             progress.advance(task)
     report.left = len(wanted) - len(todo)
     return report
-
-
-def _mend_last_line(path: Path) -> None:
-    """Cut a line that an interruption left half-written."""
-    if not path.is_file():
-        return
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        os.truncate(path, content.rfind(b"\n") + 1)  # needs no space on the disk

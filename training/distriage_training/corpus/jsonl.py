@@ -1,9 +1,10 @@
-"""JSONL files: read with line numbers, written all or nothing."""
+"""JSONL files: read with line numbers, mended after an interruption, written all or nothing."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,11 +29,22 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     value = json.loads(line)
                 except json.JSONDecodeError as error:
                     raise CorpusError(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}") from None
+                except (ValueError, RecursionError) as error:  # of thousands of digits or brackets
+                    raise CorpusError(f"{path}:{number}: cannot be read: {error}") from None
                 if not isinstance(value, dict):
                     raise CorpusError(f"{path}:{number}: expected a JSON object, found {type(value).__name__}")
                 yield number, value
     except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise CorpusError(f"{path}: cannot be read: {error}") from None
+
+
+def mend_last_line(path: Path) -> None:
+    """Cut a line that an interruption left half-written."""
+    if not path.is_file():
+        return
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)  # needs no space on the disk
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

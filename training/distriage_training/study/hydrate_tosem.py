@@ -12,7 +12,7 @@ from rich.progress import track
 from distriage.errors import NotFoundError
 from distriage.github import Client, token_of_environment
 from distriage.references import parse_reference
-from distriage_training.corpus.jsonl import write_jsonl
+from distriage_training.corpus.jsonl import mend_last_line, write_jsonl
 from distriage_training.corpus.texts import read_texts
 from distriage_training.study.tosem import read_tosem
 
@@ -47,6 +47,7 @@ def import_faults(folder: Path, output: Path, console: Console) -> Imported:
 
 
 def _fetch(urls: dict[str, str], store: Path, client: Client, console: Console) -> tuple[int, int]:
+    mend_last_line(store)
     known = read_texts([store])
     fetched = gone = 0
     with store.open("a", encoding="utf-8", errors="replace") as stream:
