@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
-from distriage_training.corpus.near_duplicates import MIN_WORDS, Pair, leaks, near_duplicates
+from distriage_training.corpus.near_duplicates import MIN_WORDS, near_duplicates
 from distriage_training.corpus.records import Record
 
 
@@ -81,9 +81,3 @@ def test_against_brute_force(bodies: list[list[int]], threshold: float) -> None:
             expected[i, j] = len(a & b) / len(a | b)
     found = {(pair.first, pair.second): pair.similarity for pair in near_duplicates(records, threshold)}
     assert found == pytest.approx(expected)
-
-
-def test_leaks_are_pairs_across_splits() -> None:
-    records = [record("", "train"), record("", "test"), record("", "train"), record("", "validation")]
-    pairs = [Pair(0, 1, 1.0), Pair(0, 2, 1.0), Pair(1, 3, 0.7)]
-    assert leaks(records, pairs) == [pairs[0], pairs[2]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from distriage.errors import CorpusError
 from distriage.taxonomy import default_taxonomy
 from distriage_training.study.published import published
-from distriage_training.study.tosem import COLUMNS, FIXES, STAGES, SYMPTOMS, WORKBOOK, counts_of, read_tosem
+from distriage_training.study.tosem import COLUMNS, FIXES, STAGES, SYMPTOMS, WORKBOOK, TosemFault, read_tosem
 
 from support.checkout import REPOSITORY
 from support.command_line import Command, assert_one_line
@@ -62,6 +64,19 @@ def test_the_committed_counts_are_the_published_ones() -> None:
     assert [liu["stage"][stage] for stage in stages] == [365, 133, 82, 57]
     assert sum(liu["symptom"].values()) == 637
     assert sum(liu["distributed_by_stage"].values()) == 569
+
+
+def counts_of(faults: Sequence[TosemFault]) -> Mapping[str, Any]:
+    """The aggregated counts that are committed in `published.toml`."""
+    specific = Counter(STAGES[fault.stage] for fault in faults if fault.distributed)
+    return {
+        "reports": len(faults),
+        "distributed": sum(fault.distributed for fault in faults),
+        "stage": dict(Counter(fault.labels["stage"] for fault in faults)),
+        "distributed_by_stage": dict(specific),
+        "symptom": dict(Counter(fault.symptom for fault in faults)),
+        "fix": dict(Counter(fault.labels["fix"] for fault in faults if "fix" in fault.labels)),
+    }
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the published workbook of Liu et al. beside the checkout")
@@ -145,5 +160,9 @@ def test_texts_are_fetched_where_there_is_a_token(
     assert "texts: 1 fetched, 1 deleted, private or moved away" in done.out
     again = command("corpus", "import-tosem", folder, "--out", tmp_path / "out")
     assert "texts: 0 fetched" in again.out  # nothing is fetched twice
-    texts = (tmp_path / "out" / "texts.jsonl").read_text(encoding="utf-8").splitlines()
+    file = tmp_path / "out" / "texts.jsonl"
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('{"id": "a/b#7", "ti')  # interrupted
+    assert "texts: 0 fetched" in command("corpus", "import-tosem", folder, "--out", tmp_path / "out").out
+    texts = file.read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in texts] == [{"id": "a/b#1", "title": "It hangs", "body": "after a while"}]

@@ -1,4 +1,4 @@
-"""Near-duplicates, and leaks between splits.
+"""Near-duplicates.
 
 Two reports are near-duplicates where the word 3-grams of their cleaned texts overlap by a Jaccard index of at least
 `SIMILAR`.
@@ -55,8 +55,3 @@ def _shingles(text: str) -> list[str]:
     if len(tokens) < MIN_WORDS:
         return []
     return [" ".join(tokens[i : i + 3]) for i in range(len(tokens) - 2)]
-
-
-def leaks(records: Sequence[Record], pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs whose members lie in different splits."""
-    return [pair for pair in pairs if records[pair.first].split != records[pair.second].split]

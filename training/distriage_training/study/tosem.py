@@ -4,8 +4,6 @@ software engineering perspective", ACM TOSEM 32(6): 637 faults of Stack Overflow
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -162,16 +160,3 @@ def _identifier(url: str) -> str:
     if question := _QUESTION.match(url):
         return f"stackoverflow#{question[1]}"
     return url
-
-
-def counts_of(faults: Sequence[TosemFault]) -> Mapping[str, Any]:
-    """The aggregated counts that are committed in `published.toml`."""
-    specific = Counter(STAGES[fault.stage] for fault in faults if fault.distributed)
-    return {
-        "reports": len(faults),
-        "distributed": sum(fault.distributed for fault in faults),
-        "stage": dict(Counter(fault.labels["stage"] for fault in faults)),
-        "distributed_by_stage": dict(specific),
-        "symptom": dict(Counter(fault.symptom for fault in faults)),
-        "fix": dict(Counter(fault.labels["fix"] for fault in faults if "fix" in fault.labels)),
-    }
