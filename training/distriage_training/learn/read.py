@@ -19,13 +19,14 @@ def readings_of(
     """What heads read of each issue, in order.
 
     Args:
+        progress: Told "reading", how many have been read, and of how many.
         workers: Processes; None: one a core, none where the issues are few.
 
     Raises:
         DistriageError: a worker died.
     """
     readings = []
-    for number, reading in enumerate(spread(_read, classifier, issues, workers)):
+    for number, reading in enumerate(spread(_read, classifier, issues, workers), 1):
         progress("reading", number, len(issues))
         readings.append(reading)
     return readings
