@@ -85,7 +85,7 @@ def test_a_dry_run_writes_nothing_and_the_run_after_it_does_everything(double: G
 
 
 def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Backfill, tmp_path: Path) -> None:
-    double.open(f"{REPOSITORY}#7", '=HYPERLINK("x") hangs <b>', "It hangs")
+    double.open(f"{REPOSITORY}#7", '=HYPERLINK("x") hangs <b>\u202e', "It hangs")
     page, table = tmp_path / "review.html", tmp_path / "review.csv"
     for _ in range(2):  # the second run reads no issue anew, and shows the same
         done = run("--dry-run", "--html", page, "--csv", table)
@@ -101,6 +101,7 @@ def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Ba
         assert rows[0]["url"] == f"https://github.com/{REPOSITORY}/issues/1"
         shown = page.read_text(encoding="utf-8")
         assert shown.count("symptom: hang") == 3 and "hangs &lt;b&gt;" in shown and "<script" not in shown
+        assert "\u202e" not in shown  # it would turn round what follows
     assert "for 5,000" in run("--dry-run", "--again").out
     assert_one_line(run("--html", page), "--html and --csv show what a dry run proposes; expected --dry-run")
     assert "cannot be written: Is a directory" in run("--dry-run", "--csv", tmp_path).err

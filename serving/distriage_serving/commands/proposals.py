@@ -7,36 +7,13 @@ import io
 from collections.abc import Sequence
 from typing import Final
 
-from jinja2 import Environment, StrictUndefined
-
+from distriage.pages import page_environment
 from distriage_serving.bot.backfill import BackfillReport, Proposal
+from distriage_serving.store.pace import LIMITS
 
-WRITES_AN_HOUR: Final = 500  # that the store lets through; see `store/pace.py`
+WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through
 COLUMNS: Final = ("number", "title", "label", "probability", "url")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to calculate
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{{ repository }}: labels to review</title>
-<style>
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8886; vertical-align: top; }
-td:last-child, th:last-child { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; }
-</style>
-<h1>{{ repository }}: {{ rows|length }} labels to review</h1>
-<p>{{ estimate }} Nothing was written to GitHub.</p>
-<table>
-<thead><tr><th>Issue</th><th>Title</th><th>Label</th><th>Probability</th></tr></thead>
-<tbody>
-{% for row in rows %}<tr><td>{% if row.url %}<a href="{{ row.url }}" rel="noreferrer noopener">#{{ row.number }}</a>{% else %}#{{ row.number }}{% endif %}</td><td><bdi>{{ row.title }}</bdi></td><td>{{ row.label }}</td><td>{% if row.probability is not none %}{{ "%.2f"|format(row.probability) }}{% endif %}</td></tr>
-{% endfor %}</tbody>
-</table>
-</html>
-"""  # noqa: E501
 
 
 def as_csv(rows: Sequence[Proposal]) -> str:
@@ -52,7 +29,7 @@ def as_csv(rows: Sequence[Proposal]) -> str:
 
 def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
     """The same for people."""
-    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(_PAGE)
+    template = page_environment("distriage_serving.commands").get_template("proposals.html")
     return template.render(repository=repository, rows=rows, estimate=estimate)
 
 

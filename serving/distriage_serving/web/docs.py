@@ -7,8 +7,9 @@ import hashlib
 import json
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from distriage.pages import page_environment
 
 _STYLE: Final = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -30,13 +31,6 @@ SECURITY_POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _EXAMPLE: Final = '{"title": "NCCL timeout in all_reduce", "body": "Training hangs after 1200 steps on 2 nodes."}'
-_TEMPLATES: Final = Environment(
-    loader=PackageLoader("distriage_serving.web"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 
 
 def docs_page(document: dict[str, Any]) -> str:
@@ -45,7 +39,8 @@ def docs_page(document: dict[str, Any]) -> str:
     Args:
         document: An OpenAPI document whose parts are those of `openapi.py`.
     """
-    return _TEMPLATES.get_template("docs.html").render(
+    template = page_environment("distriage_serving.web").get_template("docs.html")
+    return template.render(
         info=document["info"],
         style=Markup(_STYLE),
         operations=[

@@ -6,13 +6,10 @@ import csv
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined, Template
-
 from distriage import __version__
+from distriage.pages import page_environment
 from distriage_training.study.faults import Source
 from distriage_training.study.published import published
 from distriage_training.study.sections import Figure, Section, Table
@@ -55,20 +52,14 @@ def write_study(source: Source, sections: Sequence[Section], folder: Path) -> Pa
 
 def render_study(source: Source, sections: Sequence[Section]) -> str:
     """The page; whatever comes from a source is escaped."""
-    return _template().render(
+    template = page_environment("distriage_training.study").get_template("study.html")
+    return template.render(
         source=source,
         sections=sections,
         published=published(),
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
     )
-
-
-@cache  # to compile it takes longer than to fill it in
-def _template() -> Template:
-    text = resources.files(__package__).joinpath("templates/study.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text)
 
 
 def _write_table(table: Table, folder: Path) -> None:
