@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from distriage.bundle import Bundle
-from distriage.errors import ConfigError
 from distriage.past.answer import LikelyDuplicate
 from distriage.past.index import Known
 from distriage.shipped import find_bundle
@@ -21,7 +20,7 @@ from distriage.verdict import Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge, required
 from distriage_serving.settings import Settings
-from distriage_serving.store import Reading, Store, report_digest
+from distriage_serving.store import SecondReading, Store, report_digest
 
 if TYPE_CHECKING:
     from distriage.second_reader.answer import Shares
@@ -103,7 +102,7 @@ class TwoReaders:
             return "nothing is in doubt"
         answer = self._reader.ask(question, self.bundle.taxonomy)
         given = {} if isinstance(answer, Unanswered) else answer.shares
-        reading = Reading(
+        reading = SecondReading(
             digest=report_digest(report.title, report.body),
             model=self.bundle.manifest.name,
             reader=self._reader.name,
@@ -114,7 +113,7 @@ class TwoReaders:
         self._store.save_reading(reading)
         return reading.note
 
-    def _known(self, report: IssueReport) -> Reading | None:
+    def _known(self, report: IssueReport) -> SecondReading | None:
         digest = report_digest(report.title, report.body)
         known = self._store.get_reading(digest, self.bundle.manifest.name, self._reader.name)
         if known is not None and known.note is not None and known.made_at < self._store.clock() - FAILURE_COUNTS_S:
@@ -140,9 +139,10 @@ def open_reader(settings: Settings, store: Store) -> SecondReader:
 
     url, model = settings.second_reader, settings.second_reader_model
     assert url is not None
+    key = settings.secret("second_reader_key") or ""
     bundle = Bundle(find_bundle(settings.model))
     endpoint = Endpoint(
-        EndpointSettings(url, model, _key(settings), settings.second_reader_timeout_s),
+        EndpointSettings(url, model, key.strip(), settings.second_reader_timeout_s),
         StoreBudget(store, settings.second_reader_requests_per_day, settings.second_reader_tokens_per_day),
         store.count_reader_result,
     )
@@ -151,16 +151,5 @@ def open_reader(settings: Settings, store: Store) -> SecondReader:
     return SecondReader(endpoint, fitted, check_axes(settings.second_reader_axes, bundle.taxonomy))
 
 
-def _key(settings: Settings) -> str:
-    file = settings.second_reader_key_file
-    if file is None:
-        return settings.second_reader_key.get_secret_value() if settings.second_reader_key is not None else ""
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"DISTRIAGE_SECOND_READER_KEY_FILE: {file} cannot be read: {why}") from None
-
-
-def _shares(reading: Reading) -> Mapping[str, Shares]:
+def _shares(reading: SecondReading) -> Mapping[str, Shares]:
     return {axis: dict(pairs) for axis, pairs in reading.shares.items()}

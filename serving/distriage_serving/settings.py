@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -110,9 +110,9 @@ class Settings(HttpSettings):
         description="What `distriage second-reader calibrate` wrote for it; without it, its labels are suggestions.",
     )
 
-    @field_validator("second_reader_axes", mode="before")
+    @field_validator("second_reader_axes", "admins", mode="before")
     @classmethod
-    def _split_axes(cls, value: object) -> object:
+    def _split(cls, value: object) -> object:
         return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
     @model_validator(mode="after")
@@ -125,22 +125,17 @@ class Settings(HttpSettings):
             raise ValueError(_both("SECOND_READER_KEY"))
         return self
 
-    @field_validator("admins", mode="before")
-    @classmethod
-    def _split_admins(cls, value: object) -> object:
-        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
-
     @field_validator("admins")
     @classmethod
     def _check_admins(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         read_entries(entries)
         return entries
 
-    @field_validator("admin_token", "github_client_secret")
+    @field_validator("admin_token", "github_client_secret", "github_webhook_secret")
     @classmethod
     def _check_secret(cls, secret: SecretStr | None) -> SecretStr | None:
         if secret is not None and len(secret.get_secret_value()) < MIN_KEY_CHARS:
-            raise ValueError(f"has fewer than {MIN_KEY_CHARS} characters; e.g. `openssl rand -hex 32` makes a token")
+            raise ValueError(f"has fewer than {MIN_KEY_CHARS} characters; e.g. `openssl rand -hex 32` makes one")
         return secret
 
     @model_validator(mode="after")
@@ -152,13 +147,6 @@ class Settings(HttpSettings):
                 "DISTRIAGE_PUBLIC_URL, all three"
             )
         return self
-
-    @field_validator("github_webhook_secret")
-    @classmethod
-    def _check_webhook_secret(cls, secret: SecretStr | None) -> SecretStr | None:
-        if secret is not None and len(secret.get_secret_value()) < MIN_KEY_CHARS:
-            raise ValueError(f"has fewer than {MIN_KEY_CHARS} characters; e.g. `openssl rand -hex 32` makes one")
-        return secret
 
     @model_validator(mode="after")
     def _check_replicas(self) -> Settings:
@@ -181,6 +169,22 @@ class Settings(HttpSettings):
         if len(keys) > 1:
             raise ValueError(_both("GITHUB_PRIVATE_KEY"))
         return self
+
+    def secret(self, name: Literal["github_private_key", "second_reader_key"]) -> str | None:
+        """A secret that is given here or in a file; None: it is not.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        given: SecretStr | None = getattr(self, name)
+        file: Path | None = getattr(self, f"{name}_file")
+        if given is not None or file is None:
+            return given.get_secret_value() if given is not None else None
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise ConfigError(f"{PREFIX}{name.upper()}_FILE: {file}: cannot be read: {why}") from None
 
     @property
     def has_bot(self) -> bool:

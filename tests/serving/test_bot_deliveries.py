@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from distriage.references import IssueReference
 from distriage_serving.bot.deliveries import (
     Became,
-    Command,
+    Commanded,
     Configured,
     Effect,
     Ignored,
@@ -150,11 +150,11 @@ def test_an_edited_comment_asks_for_what_is_new_in_it() -> None:
         return effect_of("issue_comment", {**BASE, "action": "edited", "comment": later, "changes": changes})
 
     effect = edited("/triage undo")
-    assert isinstance(effect, Command)
+    assert isinstance(effect, Commanded)
     assert (effect.argument.lines, effect.argument.edited) == (["/triage wrong stage"], True)
     assert effect.argument.at == 1_704_153_600.0
     assert edited("/triage wrong stage\n\n/triage undo") == Ignored("no new command in the comment")
-    assert isinstance(edited(None), Command)
+    assert isinstance(edited(None), Commanded)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from distriage.taxonomy import default_taxonomy
 from distriage.types import Mode
 from distriage.verdict import Candidate, Differential, EvidenceLine, Verdict
 from distriage_serving.queue.charts import figures as charts
-from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, outside_domain, view_axes, view_differential
+from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes, view_differential
 from distriage_serving.queue.listing import age, display_name, issue_href, list_href
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.rendered import render
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.visible import plain, visible, with_code
-from distriage_serving.store import AxisCount, Review
+from distriage_serving.store import WEEK_S, AxisCount, Review
 
 from support.linear_time import in_time
 from support.reports import make_report
@@ -224,7 +224,7 @@ def test_coverage_leaves_out_axes_that_do_not_apply() -> None:
 
 
 def test_drift_is_measured_against_the_weeks_before_and_against_chance() -> None:
-    weeks = [MONDAY + place * charts.WEEK_S for place in range(-2, 1)]
+    weeks = [MONDAY + place * WEEK_S for place in range(-2, 1)]
     counts = [
         AxisCount(weeks[0], "symptom", "oom", "apply", 30),
         AxisCount(weeks[1], "symptom", "leak", "suggest", 30),
@@ -273,8 +273,8 @@ def test_the_differential_has_names_and_shares_for_people() -> None:
 
 def test_a_report_from_outside_is_said_to_be_one() -> None:
     outside = make_verdict().model_copy(update={"in_domain": False})
-    assert outside_domain(outside).startswith("This does not read like a report about distributed deep learning")
-    assert outside_domain(make_verdict()) == outside_domain(None) == ""
+    assert outside.silence.startswith("This does not read like a report about distributed deep learning")
+    assert make_verdict().silence == ""
 
 
 @pytest.mark.parametrize("unit", ["http://[", "http://a.b", "<http://", "http://a.b/(", "http:// ", "[http:// "])

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import select
 
-from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, Reading, Store, report_digest
+from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, SecondReading, Store, report_digest
 from distriage_serving.store.schema import Write
 
 from support import store_worker
@@ -210,7 +210,7 @@ def test_purge_keeps_second_readings_of_reports_that_are_there(store: Store, clo
     store.save_issue(issue())
     there = report_digest("A hang", "It hangs")
     for digest in (there, "gone"):
-        store.save_reading(Reading(digest=digest, model="m", reader="r", shares={}, note=None, made_at=clock()))
+        store.save_reading(SecondReading(digest=digest, model="m", reader="r", shares={}, note=None, made_at=clock()))
     assert store.purge(50) == 0
     clock.now += 100
     assert store.purge(50) == 1

@@ -47,7 +47,7 @@ class Triage:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class Commanded:
     """Carry out the commands of a comment."""
 
     issue: IssueReference
@@ -112,7 +112,7 @@ class Ignored:
     why: str
 
 
-Effect = Triage | Command | Check | Became | Access | Ended | Renamed | Configured | Ignored
+Effect = Triage | Commanded | Check | Became | Access | Ended | Renamed | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
@@ -206,7 +206,7 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
     at = epoch_s(comment.get("updated_at" if action == "edited" else "created_at"))
     if number is None or not (isinstance(who, str) and who and who.isprintable() and at):
         return Ignored("the comment has no id, no time or no person behind it")
-    return Command(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
+    return Commanded(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
 
 
 def _lines(body: object) -> list[str]:

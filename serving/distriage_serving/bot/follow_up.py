@@ -8,7 +8,7 @@ from distriage_serving.bot.deliveries import (
     Access,
     Became,
     Check,
-    Command,
+    Commanded,
     Configured,
     Effect,
     Ended,
@@ -35,7 +35,7 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
             return "it was there before the App; `distriage backfill` takes such issues"
         case Triage(issue, debounced):
             store.put_job(triage_job(issue, installation_id), store.clock() + (debounce_s if debounced else 0.0))
-        case Command(issue, argument):
+        case Commanded(issue, argument):
             store.put_job(command_job(issue, installation_id, argument))
         case Check(pull, argument):
             store.put_job(check_job(pull, installation_id, argument))

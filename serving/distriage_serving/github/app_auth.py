@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from distriage.errors import ConfigError, GitHubError
 from distriage.github import TIMEOUT_S, Client
 from distriage.github_limits import Limits
-from distriage_serving.http_settings import PREFIX
 from distriage_serving.settings import Settings
 
 BACKDATE_S: Final = 60  # GitHub's advice against clocks that run ahead
@@ -47,14 +46,9 @@ def private_key(settings: Settings) -> str:
     Raises:
         ConfigError: the file cannot be read.
     """
-    if settings.github_private_key is not None:
-        return settings.github_private_key.get_secret_value().replace("\\n", "\n")  # as it gets through an .env file
-    file = settings.github_private_key_file
-    assert file is not None
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{PREFIX}GITHUB_PRIVATE_KEY_FILE: {file}: cannot be read: {error}") from None
+    pem = settings.secret("github_private_key")
+    assert pem is not None
+    return pem.replace("\\n", "\n")  # as it gets through an .env file
 
 
 def load_key(pem: str) -> RSAPrivateKey:

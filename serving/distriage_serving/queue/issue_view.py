@@ -174,11 +174,6 @@ def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[Ow
     return found
 
 
-def outside_domain(verdict: Verdict | None) -> str:
-    """What to say of a report that the model's domain does not hold; else empty."""
-    return "" if verdict is None else verdict.silence
-
-
 @dataclass(frozen=True, slots=True)
 class CauseView:
     """One cause of a differential diagnosis."""

@@ -22,7 +22,6 @@ from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history
 from distriage_serving.queue.issue_view import (
     OTHER,
-    outside_domain,
     view_axes,
     view_differential,
     view_own,
@@ -243,7 +242,7 @@ def _issue_page(
         facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()]
         if verdict is not None
         else [],
-        outside=outside_domain(verdict),
+        outside=verdict.silence if verdict is not None else "",
         second=verdict.second_reading.said if verdict is not None and verdict.second_reading is not None else "",
         checks=verdict.checks if verdict is not None else [],
         differential=view_differential(verdict, visit.taxonomy),

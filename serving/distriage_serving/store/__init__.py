@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from distriage_serving.store.acts import SNOOZE, Act, Acts
 from distriage_serving.store.database import UnavailableError
-from distriage_serving.store.issues import AxisCount, Backfilled, Issues
+from distriage_serving.store.issues import WEEK_S, AxisCount, Backfilled, Issues, week_of
 from distriage_serving.store.jobs import (
     CheckArgument,
     CommandArgument,
@@ -28,7 +28,7 @@ from distriage_serving.store.jobs import (
 from distriage_serving.store.pace import Pace
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
-from distriage_serving.store.readings import Reading, Readings
+from distriage_serving.store.readings import Readings, SecondReading
 from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews
 from distriage_serving.store.schema import (
@@ -53,6 +53,7 @@ from distriage_serving.store.work import MAX_ATTEMPTS, LeaseLostError, WorkStore
 __all__ = [
     "MAX_ATTEMPTS",
     "SNOOZE",
+    "WEEK_S",
     "WORK_STATES",
     "Act",
     "AxisCount",
@@ -73,9 +74,9 @@ __all__ = [
     "Page",
     "PastRow",
     "PastState",
-    "Reading",
     "Repository",
     "Review",
+    "SecondReading",
     "Sort",
     "Store",
     "StoredVerdict",
@@ -94,6 +95,7 @@ __all__ = [
     "second_read_job",
     "sweep_job",
     "triage_job",
+    "week_of",
 ]
 
 

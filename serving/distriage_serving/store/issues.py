@@ -33,6 +33,11 @@ _FROM_GITHUB: Final = (
 )
 
 
+def week_of(at: float) -> int:
+    """Monday 00:00 UTC of the week of a time; both epoch seconds."""
+    return int((at - _A_MONDAY) // WEEK_S * WEEK_S + _A_MONDAY)
+
+
 @dataclass(frozen=True, slots=True)
 class AxisCount:
     """Issues whose latest verdict, made in the week that begins at `week_at`, says this of an axis."""
@@ -141,7 +146,7 @@ class Issues(Database):
         Raises:
             LookupError: the issue was not saved before.
         """
-        stored.week_at = int((stored.made_at - _A_MONDAY) // WEEK_S * WEEK_S + _A_MONDAY)
+        stored.week_at = week_of(stored.made_at)
         this = (Issue.repository == stored.repository, Issue.number == stored.number)
         with self._session(writes=True) as session:
             created_at = session.scalar(select(Issue.created_at).where(*this).with_for_update())

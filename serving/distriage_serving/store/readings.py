@@ -11,7 +11,7 @@ from distriage_serving.store.schema import Base, JsonValue
 DAY_S = 86400
 
 
-class Reading(Base):
+class SecondReading(Base):
     """What a second reader answered about a report, or why it did not. Holds nothing of the report, nor of the
     answer's text.
 
@@ -60,18 +60,20 @@ class ReaderResult(Base):
 class Readings(Database):
     """The store's part for the second reader."""
 
-    def get_reading(self, digest: str, model: str, reader: str) -> Reading | None:
+    def get_reading(self, digest: str, model: str, reader: str) -> SecondReading | None:
         """What this second reader said of a report."""
-        wanted = select(Reading).where(Reading.digest == digest, Reading.model == model, Reading.reader == reader)
+        wanted = select(SecondReading).where(
+            SecondReading.digest == digest, SecondReading.model == model, SecondReading.reader == reader
+        )
         with self._session(writes=False) as session:
             return session.scalar(wanted)
 
-    def save_reading(self, reading: Reading) -> None:
+    def save_reading(self, reading: SecondReading) -> None:
         """Keep what it said, in place of what it said before."""
         values = values_of(reading)
         with self._session(writes=True) as session:
-            new = insert(session, Reading).values(values)
-            key = [Reading.digest, Reading.model, Reading.reader]
+            new = insert(session, SecondReading).values(values)
+            key = [SecondReading.digest, SecondReading.model, SecondReading.reader]
             session.execute(new.on_conflict_do_update(index_elements=key, set_=values))
 
     def take_reader_budget(self, tokens: int, limits: tuple[int | None, int | None]) -> bool:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, defer
 from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.jobs import Item, NewJob, due_items
 from distriage_serving.store.pace import COUNTED_S
-from distriage_serving.store.readings import Reading
+from distriage_serving.store.readings import SecondReading
 from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState, Write
 
 MAX_ATTEMPTS: Final = 10
@@ -242,9 +242,9 @@ class WorkStore(Database):
             .returning(Issue.number)
         )
         unneeded = (
-            delete(Reading)
-            .where(Reading.made_at < end, Reading.digest.not_in(select(Issue.digest)))
-            .returning(Reading.digest)
+            delete(SecondReading)
+            .where(SecondReading.made_at < end, SecondReading.digest.not_in(select(Issue.digest)))
+            .returning(SecondReading.digest)
             .execution_options(synchronize_session=False)
         )
         with self._session(writes=True) as session:

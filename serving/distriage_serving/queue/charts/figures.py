@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from distriage.intervals import wilson
-from distriage_serving.store import AxisCount, Review
+from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
 
-WEEK_S: Final = 7 * 86400
 BASELINE_WEEKS: Final = 8
 MIN_ISSUES: Final = 10  # of a week, before its labels are compared
 OUTCOMES: Final = ("apply", "suggest", "abstain")
@@ -106,7 +105,7 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
             compared = families.get(item.label, item.label)
             of_week[compared] = of_week.get(compared, 0) + item.count
             sure[item.week_at] = sure.get(item.week_at, 0) + (item.count if item.outcome == "apply" else 0)
-    monday = int(now) - (int(now) - 4 * 86400) % WEEK_S  # 1970-01-05 was a Monday
+    monday = week_of(now)
     found = []
     for start in range(monday - (length - 1) * WEEK_S, monday + 1, WEEK_S):
         this = labels.get(start, {})

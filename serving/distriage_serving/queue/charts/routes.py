@@ -13,6 +13,7 @@ from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.listing import display_name
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.visit import Visit
+from distriage_serving.store import WEEK_S
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -34,15 +35,14 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         raise ProblemError(400, "bad-request", "axis, repository: expected those that the page offers")
     seen = [repository] if repository else visit.seen
     now = visit.store.clock()
-    since = now - (WEEKS + charts.BASELINE_WEEKS) * charts.WEEK_S
+    since = now - (WEEKS + charts.BASELINE_WEEKS) * WEEK_S
     counts = visit.store.axis_counts(since, seen)
-    shown_since = now - WEEKS * charts.WEEK_S
+    shown_since = now - WEEKS * WEEK_S
     families = {label: family for family, labels in axes[axis].families.items() for label in labels}
     by_week = charts.weeks(counts, axis, families, now, WEEKS)
     days = [week.day for week in by_week]
     covered = {
-        item.axis: item
-        for item in charts.coverage(item for item in counts if item.week_at >= shown_since - charts.WEEK_S)
+        item.axis: item for item in charts.coverage(item for item in counts if item.week_at >= shown_since - WEEK_S)
     }
     return show(
         "charts.html",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Literal
+from typing import Final
 
 from sqlalchemy import ColumnElement, Index, exists, select, update
 from sqlalchemy.orm import Mapped, mapped_column
@@ -12,7 +12,6 @@ from distriage.references import IssueReference
 from distriage_serving.store.database import Database
 from distriage_serving.store.schema import Base, Issue, Name, Number
 
-What = Literal["duplicate", "completed", "not_planned", "snooze"]
 SNOOZE: Final = "snooze"
 
 
