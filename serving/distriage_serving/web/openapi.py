@@ -22,8 +22,6 @@ to 64 letters, digits, `.`, `_` or `-`.
 _REF: Final = "#/components/schemas/{model}"
 _WHEN: Final[Mapping[int, str]] = {
     401: "No known API key; only where the server asks for one.",
-    404: "No such path.",
-    405: "The path knows other methods; see the header Allow.",
     408: "The body did not arrive in time.",
     413: "The body is larger than the server allows.",
     415: "The body is not plain application/json.",

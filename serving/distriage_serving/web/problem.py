@@ -47,7 +47,6 @@ Code = Literal[
     "not-ready",
     "queue-full",
     "too-many-requests-at-once",
-    "too-many-attempts",
     "timeout",
     "shutting-down",
 ]
