@@ -33,7 +33,7 @@ FLOORS = {
         {"past"},
         {"planning", "store"},
         {"settings", "logs"},
-        {"administrators", "http_settings", "times"},
+        {"administrators", "http_settings"},
     ],
     "distriage_training": [
         {"commands"},

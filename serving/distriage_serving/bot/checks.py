@@ -12,6 +12,7 @@ from urllib.parse import quote
 from distriage.errors import ConfigError, RefusedError
 from distriage.github import Client
 from distriage.taxonomy import Taxonomy
+from distriage.terminal import counted
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.github.executor import raise_if_moved
 from distriage_serving.github.files import read_file
@@ -65,7 +66,7 @@ def _check_run(head: str, problems: list[ConfigProblem]) -> dict[str, Any]:
         }
         for problem in problems[:MAX_ANNOTATIONS]
     ]
-    title = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else "Valid"
+    title = counted(len(problems), "problem") if problems else "Valid"
     summary = f"`{CONFIG_PATH}` is not valid; the lines are marked." if problems else f"`{CONFIG_PATH}` is valid."
     return {
         "name": NAME,

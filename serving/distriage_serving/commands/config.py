@@ -14,6 +14,7 @@ import typer
 
 from distriage.errors import InputError
 from distriage.terminal import printable
+from distriage_serving.commands.options import ModelOption, check_repository
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
@@ -86,11 +87,10 @@ def init(
             metavar="FILE", help="Past issues that `distriage backtest` fetched: what the model says of them counts."
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+    model: ModelOption = None,
 ) -> None:
     """Print a draft made from a repository's labels: which of our labels each may stand for, and why."""
     from distriage.bundle import Bundle
-    from distriage.references import REPOSITORY
     from distriage.shipped import find_bundle
     from distriage_serving.planning.config_file import parse_config
     from distriage_serving.planning.draft import TheirLabel, draft, observe
@@ -103,8 +103,7 @@ def init(
         from distriage.github import Client, token_of_environment
 
         name = repository or ""
-        if not REPOSITORY.fullmatch(name):
-            raise InputError(f"{name!r}: expected owner/repo")
+        check_repository(name)
         client = Client(token_of_environment(), max_wait_s=math.inf)
         found = client.items(f"/repos/{name}/labels")
         theirs = [TheirLabel(str(item.get("name")), str(item.get("description") or "")) for item in found]

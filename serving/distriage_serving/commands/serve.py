@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from distriage.extras import needs_extra
+from distriage_serving.commands.options import ModelOption
 
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one; default: 8000.")] = None,
-    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+    model: ModelOption = None,
 ) -> None:
     """Answer over HTTP. Settings come from the environment; see docs/settings.md."""
     with needs_extra("serve"):

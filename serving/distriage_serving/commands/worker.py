@@ -9,7 +9,7 @@ import typer
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
-from distriage_serving.commands.options import DatabaseOption, open_store
+from distriage_serving.commands.options import DatabaseOption, ModelOption, open_store
 
 if TYPE_CHECKING:
     from distriage_serving.store import Delivery, Job, Store
@@ -22,7 +22,7 @@ inbox_app = typer.Typer(
 
 
 def worker(
-    model: Annotated[str | None, typer.Option(help="A bundle's folder or the name of a shipped model.")] = None,
+    model: ModelOption = None,
 ) -> None:
     """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
     with needs_extra("serve"):

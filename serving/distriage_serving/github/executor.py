@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from distriage.errors import GitHubError, LostAnswerError, RefusedError, TransferredError
+from distriage.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.github import MAX_ATTEMPTS, Client
 from distriage.references import IssueReference
 from distriage_serving.github.issue import find_own_comment, issue_type
@@ -137,7 +137,7 @@ def write_comment(client: Client, issue: IssueReference, comment: PlannedComment
             replaces = found.id if found is not None else None
         else:
             return "written"
-    raise GitHubError("unreachable")
+    raise AssertionError  # the loop has no end that is not one of these
 
 
 def raise_if_moved(error: RefusedError) -> None:

@@ -184,6 +184,11 @@ def valid_annotations(path: Path, taxonomy: Taxonomy) -> list[Annotation]:
     return [record for _, record in records]
 
 
+def repository_of(identifier: str) -> str:
+    """`owner/name` of a report, by its present name."""
+    return thread_key(identifier).partition("#")[0]
+
+
 def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[str, Counter[str]]:
     """Axis -> how often each label occurs; labels that never occur count 0."""
     counts = {axis.id: Counter(dict.fromkeys(axis.label_ids, 0)) for axis in taxonomy.axes.values()}

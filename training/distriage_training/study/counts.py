@@ -18,7 +18,6 @@ from distriage_training.study.faults import TRUE, Fault
 MIN_PAIR = 10  # reports that share two labels, for their lift to be shown
 MIN_RESIDUAL = 3.29  # adjusted residual, two-sided p < 0.001
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
-BUGS = ("stage", "symptom", "cause", "fix")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from distriage_training.corpus.records import BUG_AXES
+
 TRUE = "true"  # of the axis distributed
 
 
@@ -57,7 +59,7 @@ class Source:
     @property
     def bugs(self) -> list[Fault]:
         """Reports that have a stage, symptom, cause or fix."""
-        return [fault for fault in self.faults if fault.labels.keys() & {"stage", "symptom", "cause", "fix"}]
+        return [fault for fault in self.faults if not fault.labels.keys().isdisjoint(BUG_AXES)]
 
 
 FRAMEWORKS = {  # second part of a repository's name, lower case -> framework

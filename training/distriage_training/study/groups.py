@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.taxonomy import Axis, Taxonomy
+from distriage_training.corpus.records import BUG_AXES
 from distriage_training.study.correction import Confusions, corrected_shares
-from distriage_training.study.counts import BUGS, Share, by_framework, by_release, frequencies, trend
+from distriage_training.study.counts import Share, by_framework, by_release, frequencies, trend
 from distriage_training.study.faults import Fault
 from distriage_training.study.figures import lines
 from distriage_training.study.sections import Figure, Grid, Table
@@ -25,7 +26,7 @@ _SHARE_HEADINGS = ("label", "reports", "of", "share", "low", "high")
 
 def judged_axes(taxonomy: Taxonomy) -> list[Axis]:
     """The axes that a failure is judged on."""
-    return [taxonomy.axes[axis] for axis in BUGS if axis in taxonomy.axes]
+    return [taxonomy.axes[axis] for axis in BUG_AXES if axis in taxonomy.axes]
 
 
 def trends(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:

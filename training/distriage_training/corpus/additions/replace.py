@@ -9,7 +9,7 @@ from pathlib import Path
 
 from distriage.references import thread_key
 from distriage_training.corpus.jsonl import write_jsonl
-from distriage_training.corpus.records import PARTIAL, Annotation
+from distriage_training.corpus.records import PARTIAL, Annotation, repository_of
 from distriage_training.corpus.texts import read_texts
 from distriage_training.disk import replaced
 
@@ -22,11 +22,11 @@ class Frameworks:
     def __init__(self, annotations: Sequence[Annotation]) -> None:
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
         for annotation in annotations:
-            self._counts[_repository(annotation.id)][annotation.framework] += 1
+            self._counts[repository_of(annotation.id)][annotation.framework] += 1
 
     def of(self, identifier: str) -> str:
         """The framework of a thread; `other` where no record is of its repository."""
-        found = self._counts.get(_repository(identifier))
+        found = self._counts.get(repository_of(identifier))
         return found.most_common(1)[0][0] if found else "other"
 
 
@@ -51,10 +51,6 @@ def store_records(
     if store != before:
         write_jsonl(texts, ({"id": i, "title": title, "body": body} for i, (title, body) in store.items()))
     return changed
-
-
-def _repository(identifier: str) -> str:
-    return thread_key(identifier).partition("#")[0]
 
 
 def _replace_records(place: Path, fresh: Mapping[str, Annotation], withdrawn: Mapping[str, str]) -> int:

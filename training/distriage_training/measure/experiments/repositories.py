@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.errors import CorpusError
-from distriage.references import thread_key
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
+from distriage_training.corpus.records import repository_of
 from distriage_training.measure.experiments.linear import EVERYTHING, AxisScores, Linear
 
 MIN_REPORTS = 20  # validation reports of a repository that is left out
@@ -61,8 +61,3 @@ def _wanted(config: Config, members: dict[str, list[int]], repositories: Sequenc
     if not wanted:
         raise CorpusError(f"{config.path}: no repository with {MIN_REPORTS} validation reports")
     return wanted
-
-
-def repository_of(identifier: str) -> str:
-    """`owner/name` of a report, by its present name."""
-    return thread_key(identifier).rpartition("#")[0]
