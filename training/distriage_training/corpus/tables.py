@@ -60,7 +60,7 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV table with a header, gzip and Excel's byte order mark allowed; a cell that a short row lacks is empty.
+    """The rows of a CSV table with a header, gzip and a byte order mark allowed; what a short row lacks is empty.
 
     Args:
         columns: That it must have.

@@ -14,9 +14,8 @@ from distriage.errors import CorpusError
 from distriage.taxonomy import Taxonomy, default_taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
-from distriage_training.corpus.records import label_numbers
+from distriage_training.corpus.records import BUG_AXES, label_numbers
 from distriage_training.measure.predict import predict
-from distriage_training.study.counts import BUGS
 from distriage_training.study.faults import Source
 from distriage_training.study.page import write_study
 from distriage_training.study.report import study
@@ -94,9 +93,9 @@ def _read(source: str, options: Options, console: Console) -> tuple[Source, Clas
         return found, classifier
     classifier = Classifier(options.model)
     axes = classifier.bundle.taxonomy.axes
-    if not axes.keys() & set(BUGS):
+    if not axes.keys() & set(BUG_AXES):
         raise CorpusError(
-            f"{classifier.bundle.path}: axes {', '.join(axes)}; expected one or more of {', '.join(BUGS)} for a study"
+            f"{classifier.bundle.path}: axes {', '.join(axes)}; expected some of {', '.join(BUG_AXES)} for a study"
         )
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier

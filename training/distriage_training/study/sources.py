@@ -17,6 +17,7 @@ from rich.progress import track
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
 from distriage.facts.environment import find_versions
+from distriage.feedback import ReviewRecord
 from distriage.github import Client, token_of_environment
 from distriage.recipe.text import prepare
 from distriage.taxonomy import Taxonomy
