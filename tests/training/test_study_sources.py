@@ -154,4 +154,4 @@ def test_a_model_without_an_axis_of_failures_cannot_be_studied(
     reports = write_lines(tmp_path / "reports.jsonl", [{"title": "hangs"}])
     done = command("study", "report", reports, "--output", tmp_path / "out")
     assert done.code == 2
-    assert_one_line(done, "acme: axes area; expected one or more of stage, symptom, cause, fix for a study")
+    assert_one_line(done, "acme: axes area; expected some of stage, symptom, cause, fix for a study")
