@@ -202,7 +202,10 @@ def _issues(issues: list[str], *, tolerant: bool) -> Iterator[IssueReport | BadR
         from distriage.references import parse_reference
 
         client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
-        references = [parse_reference(text, client.hosts) for text in issues]
+        try:
+            references = [parse_reference(text, client.hosts) for text in issues]
+        except InputError as error:
+            raise InputError(f"--issue {error}") from None
         for reference in references:
             yield read_one(str(reference), partial(client.issue, reference), tolerant=tolerant)
 

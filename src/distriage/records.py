@@ -20,7 +20,7 @@ LINES = (".jsonl", ".ndjson")
 COMPRESSED = (".gz", ".zst")
 TABLE = ".parquet"
 MAX_RECORD_BYTES = 2 * MAX_REPORT_BYTES  # escapes take room
-COLUMNS = ("title", "body", "id", "number")  # of a table, that a report is made of
+COLUMNS = ("title", "body", "id", "number", "html_url", "url")  # of a table, that a report is made of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,12 +51,29 @@ def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """
     match = _REFERENCE.match(text.strip())
     if match is None:
-        raise InputError(f"--issue {text!r}: expected owner/repo#number or the issue's URL")
+        raise InputError(f"{text!r}: expected owner/repo#number or the issue's URL")
     if hosts and match["host"] and match["host"].lower() not in hosts:
         raise InputError(
-            f"--issue {text!r}: {match['host']}; expected an issue of github.com (GITHUB_API_URL names another GitHub)"
+            f"{text!r}: {match['host']}; expected an issue of github.com (GITHUB_API_URL names another GitHub)"
         )
     return IssueReference(match["repository"], int(match["number"]))
+
+
+def reference_of(item: Mapping[str, object]) -> str | None:
+    """The name of an issue that is JSON of ours or of GitHub's: its `id`, or `owner/repo#12` from its address.
+
+    GitHub's own `id` is the number of a row in its database; `html_url` names the issue, and what `gh` calls `url`.
+
+    Returns:
+        None: the item has neither.
+    """
+    if isinstance(given := item.get("id"), str) and given:
+        return given
+    for key in ("html_url", "url"):
+        if isinstance(url := item.get(key), str):
+            with suppress(InputError):  # of a server whose addresses have another form
+                return str(parse_reference(url))
+    return None
 
 
 def thread_key(identifier: str) -> str:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
+from distriage.references import reference_of
 from distriage.types import IssueReport
 
 MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are of another encoding
@@ -125,6 +126,6 @@ def report_of(value: object, name: str) -> IssueReport:
         )
     if body is not None and not isinstance(body, str):
         raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
-    given = (value.get(key) for key in ("id", "number"))
+    given = (reference_of(value), value.get("number"), value.get("id"))
     identifier = next((str(one) for one in given if one not in (None, "")), name)
     return IssueReport(title=title, body=body or "", id=identifier)

@@ -86,6 +86,20 @@ def test_an_empty_batch_gives_nothing(classify: Command, tmp_path: Path) -> None
     assert json.loads(classify(tmp_path / "reports.jsonl", "--json").out) == []
 
 
+def test_a_report_in_github_s_form_is_named_as_its_issue(
+    classify: Command, tmp_path: Path, github: GitHub, schema: dict[str, Any]
+) -> None:
+    issue = {**github.add("owner/repo#12", "it hangs", "At step 3."), "id": 2384756001}
+    file, table = tmp_path / "issues.jsonl", tmp_path / "issues.parquet"
+    file.write_text(json.dumps(issue) + "\n", encoding="utf-8")
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pyarrow.table({key: [issue[key]] for key in ("title", "body", "id", "number", "html_url")}), table
+    )
+    for path in (file, table):
+        assert [answer["id"] for answer in lines(classify(path), schema, "1 answer")] == ["owner/repo#12"]
+
+
 def test_issues_are_read_from_github(classify: Command, github: GitHub, schema: dict[str, Any]) -> None:
     github.add("owner/repo#12", "It hangs", "with a segfault, segfault")
     github.add("owner/repo#13", "Memory exhausted", None)

@@ -66,9 +66,7 @@ def test_names_may_hold_dots_and_dashes() -> None:
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(InputError) as refused:
         parse_reference(text)
-    assert str(refused.value).startswith("--issue ") and str(refused.value).endswith(
-        ": expected owner/repo#number or the issue's URL"
-    )
+    assert str(refused.value) == f"{text!r}: expected owner/repo#number or the issue's URL"
 
 
 @pytest.mark.parametrize(

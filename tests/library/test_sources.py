@@ -110,7 +110,11 @@ def test_a_title_that_is_given_counts_for_json_too(tmp_path: Path) -> None:
     [
         ({"id": "owner/repo#3"}, "owner/repo#3"),
         ({"id": 7}, "7"),
-        ({"id": 0, "number": 12}, "0"),
+        ({"id": 0, "number": 12}, "12"),
+        ({"id": 2384756001, "number": 12, "html_url": "https://github.com/owner/repo/issues/12"}, "owner/repo#12"),
+        ({"number": 12, "url": "https://github.com/owner/repo/issues/12"}, "owner/repo#12"),
+        ({"id": 7, "url": "https://api.github.com/repos/owner/repo/issues/12", "number": 12}, "12"),
+        ({"id": 7, "html_url": "https://git.example/x", "url": None}, "7"),
         ({"number": 12}, "12"),
         ({"id": None, "number": 12}, "12"),
         ({"id": ""}, None),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES
 from distriage.records import read_records
-from distriage.references import parse_reference, web_link
+from distriage.references import reference_of, web_link
 from distriage.times import epoch_s
 from distriage.types import IssueReport
 
@@ -122,10 +121,8 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 
 
 def _id(item: Mapping[str, Any], repository: str, place: str) -> str:
-    if isinstance(given := item.get("id"), str) and given:
-        return given
-    with suppress(InputError):  # of a server whose addresses have another form
-        return str(parse_reference(_text(item, "html_url")))
+    if (named := reference_of(item)) is not None:
+        return named
     try:
         return f"{repository}#{int(item['number'])}"
     except (KeyError, TypeError, ValueError, OverflowError):
