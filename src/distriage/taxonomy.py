@@ -164,11 +164,15 @@ class Taxonomy(_Model):
 
     @model_validator(mode="after")
     def _check_requirements(self) -> Self:
+        before: set[str] = set()  # verdicts are made and completed in this order
         for axis in self.axes.values():
             if axis.requires is not None:
                 other, label = axis.requires
                 if other not in self.axes or label not in self.axes[other].label_ids:
                     raise ValueError(f"axis {axis.id} requires {other}={label}, which does not exist")
+                if other not in before:
+                    raise ValueError(f"axis {axis.id} requires {other}, which does not come before it")
+            before.add(axis.id)
         return self
 
     @cached_property

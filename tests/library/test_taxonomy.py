@@ -188,6 +188,17 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
             toml(axes='[axis.kind]\nrequires = { axis = "kind", label = "bugs" }\n'),
             "axis kind requires kind=bugs, which does not exist",
         ),
+        (
+            toml(axes='[axis.kind]\nrequires = { axis = "kind", label = "bug" }\n'),
+            "axis kind requires kind, which does not come before it",
+        ),
+        (
+            toml(
+                axes='[axis.stage]\nrequires = { axis = "kind", label = "bug" }\n[axis.kind]\n',
+                labels=LABELS + LABELS.replace("kind", "stage"),
+            ),
+            "axis stage requires kind, which does not come before it",
+        ),
     ],
 )
 def test_a_taxonomy_that_is_not_valid_is_refused_with_the_place(text: str, message: str) -> None:
