@@ -71,6 +71,11 @@ def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: 
     return PERHAPS_OUT_OF_DOMAIN if mode is Mode.PRECISE and not prediction.surely_in_domain else None
 
 
+def reaches(probability: float, wanted: float) -> bool:
+    """Whether a probability is what somebody configured, as people see it: with four digits."""
+    return round(probability, 4) >= wanted
+
+
 def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
     """Probability of each family: the sum over its labels."""
     return {family: sum(scores.probabilities[label] for label in labels) for family, labels in axis.families.items()}
@@ -106,7 +111,7 @@ def _decide_axis(
         if family_threshold is not None and families[family] >= max(family_threshold, floor):
             sure_family = family
     if not isinstance(mode, Mode):
-        if round(probability, 4) >= mode:  # as people see it
+        if reaches(probability, mode):
             return decision(Outcome.APPLY, f"at or above the configured {mode:.2f}")
         outcome = Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN
         return decision(outcome, f"below the configured {mode:.2f}", sure_family)

@@ -8,7 +8,7 @@ import pytest
 
 from distriage.facts.situation import Platform, Situation
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import PERHAPS_OUT_OF_DOMAIN
+from distriage.policy import PERHAPS_OUT_OF_DOMAIN, reaches
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
 from distriage.taxonomy import default_taxonomy
@@ -93,6 +93,20 @@ def test_a_configuration_says_how_sure_a_label_must_be(wanted: Mode | float, out
         lambda *_: wanted,
     ).axes["symptom"]
     assert (said.label, said.outcome, said.reason) == ("native-crash", outcome, f"{reason}; read by m")
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(0.79996, "apply"), (0.7999, "suggest")])
+def test_a_configured_probability_is_reached_by_the_one_that_people_see(share: float, outcome: str) -> None:
+    """As the first reader has it."""
+    assert reaches(share, 0.8) is (outcome == "apply")
+    fusion = AxisFusion(first=0.0, thresholds={"0.80": 0.6})
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"symptom": fusion})
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.0)) for axis in TAXONOMY.axes.values()}
+    shares: dict[str | None, float] = {"native-crash": share / 0.9, "runtime-hang": (1 - share) / 0.9}
+    first = make_verdict(symptom="abstain")
+    both = complete(first, Prediction("toy", scores), {"symptom": shares}, TAXONOMY, "m", calibration, lambda *_: 0.8)
+    said = both.axes["symptom"]
+    assert (said.label, said.outcome, said.probability) == ("native-crash", outcome, round(share, 4))
 
 
 def test_a_label_of_the_first_reader_does_not_fall_to_a_calibration_without_thresholds() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores
+from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores, reaches
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
@@ -139,7 +139,7 @@ def _outcome(probability: float, fusion: AxisFusion | None, wanted: Mode | float
     if wanted is Mode.BEST:
         return Outcome.APPLY, "the likeliest label"
     if isinstance(wanted, float):
-        if probability >= wanted:
+        if reaches(probability, wanted):
             return Outcome.APPLY, f"at or above the configured {wanted:.2f}"
         return below, f"below the configured {wanted:.2f}"
     target = PRECISION[wanted]
