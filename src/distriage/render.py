@@ -15,7 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from distriage.errors import GitHubError
+from distriage.errors import DistriageError
 from distriage.own.answer import OwnLabel
 from distriage.policy import TOO_THIN
 from distriage.taxonomy import YES_NO, Axis, Taxonomy
@@ -51,7 +51,7 @@ def print_answers(
                 if count > failures:
                     console.print()
                 print_verdict(console, answer, taxonomy)
-    except GitHubError:  # what was answered is not lost
+    except DistriageError:  # what was answered is not lost
         if documents:
             _print_documents(documents, several=True)
         raise

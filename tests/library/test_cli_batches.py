@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import time
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_beside_a_batch_other_files_are_marked_too(
         "-",
         "/none.md: cannot be read: No such file or directory",
     ]
+
+
+def test_where_a_damaged_file_ends_the_run_what_was_answered_is_not_lost(
+    classify: Command, tmp_path: Path, schema: dict[str, Any]
+) -> None:
+    """With `--json` too, which prints at the end."""
+    file = tmp_path / "cut.jsonl.gz"
+    file.write_bytes(gzip.compress(b'{"title": "it hangs", "id": "a/b#1"}\n' * 3)[:-9])
+    ended = classify(file, "--json")
+    assert ended.code == 2 and ended.err.startswith(f"distriage: {file}: damaged")
+    answers = document(Finished(0, ended.out, ""), schema)
+    assert [answer["id"] for answer in answers] == ["a/b#1"] * 3
 
 
 def test_an_empty_batch_gives_nothing(classify: Command, tmp_path: Path) -> None:
