@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,23 @@ def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing
     first, *_, last_count = cluster.run(files, str(output), settings, resume=True, workers=1)
     assert first == (5, 7, 0) and last_count == (7, 7, SHARD_LINES + 3)
     assert {part.name: part.read_bytes() for part in output.glob("part-*[0-5].jsonl")} == parts
+
+
+def test_a_shard_that_cannot_be_written_is_one_line_and_leaves_nothing_behind(
+    batch: Path, tmp_path: Path, keyword_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without Ray, which would wrap an error of the system in a traceback of its own."""
+    shards = [json.dumps(asdict(shard)) for shard in cluster.plan([str(batch)])]
+    settings = Settings(str(keyword_bundle), Mode.BALANCED)
+    worker = cluster.ShardWorker(settings, str(tmp_path / "nowhere"))
+    said = worker({"item": shards})
+    assert said["records"] == [0]
+    assert said["error"] == [f"{tmp_path}/nowhere/part-000000.jsonl: cannot be written: No such file or directory"]
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(full))
+    (said,) = [cluster.ShardWorker(settings, str(tmp_path))({"item": shards})]
+    assert said["error"] == [f"{tmp_path}/part-000000.jsonl: cannot be written: No space left on device"]
+    assert list(tmp_path.iterdir()) == [batch]
 
 
 def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> None:

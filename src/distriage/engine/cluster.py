@@ -112,12 +112,17 @@ class ShardWorker:
         done = self._output / shard.name
         part = done.with_name(f".{shard.name}.{os.getpid()}")
         count = 0
-        with part.open("w", encoding="utf-8") as stream:
-            records = shard.records()
-            while some := list(islice(records, CHUNK)):
-                stream.writelines(f"{line}\n" for line in self._answers.lines(some))
-                count += len(some)
-        part.replace(done)
+        try:
+            with part.open("w", encoding="utf-8") as stream:
+                records = shard.records()
+                while some := list(islice(records, CHUNK)):
+                    stream.writelines(f"{line}\n" for line in self._answers.lines(some))
+                    count += len(some)
+            part.replace(done)
+        except OSError as error:
+            raise InputError(f"{done}: cannot be written: {error.strerror or error}") from None
+        finally:
+            part.unlink(missing_ok=True)
         return count
 
 
