@@ -20,13 +20,13 @@ domain.npz  format     []                      `DOMAIN_FORMAT`
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.arrays import arrays_of
 from distriage.errors import BundleError
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
@@ -110,13 +110,9 @@ class DomainGate:
         Raises:
             BundleError: the file is damaged, of another format or made for other axes.
         """
-        try:
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                self._read(arrays, axes)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise BundleError(
-                f"{file}: not a domain gate that this Distriage reads (format {DOMAIN_FORMAT}): {error}"
-            ) from None
+        expected = f"a domain gate that this Distriage reads (format {DOMAIN_FORMAT})"
+        with arrays_of(file, expected, BundleError) as arrays:
+            self._read(arrays, axes)
 
     def _read(self, arrays: Mapping[str, NDArray[np.generic]], axes: Mapping[str, int]) -> None:
         if (found := int(arrays["format"])) != DOMAIN_FORMAT:

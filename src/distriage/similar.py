@@ -17,13 +17,13 @@ index.npz  format   []             `INDEX_FORMAT`
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.arrays import arrays_of
 from distriage.bundle import INDEX, Bundle
 from distriage.classifier import Classifier
 from distriage.errors import BundleError
@@ -74,13 +74,8 @@ class Similar:
         file = bundle.path / INDEX
         if not self.available(bundle):
             raise BundleError(f"{file}: missing; this model has no index of known issues (`distriage index` makes one)")
-        try:
-            with np.load(file, allow_pickle=False) as arrays:
-                self._read(arrays, bundle)
-        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise BundleError(
-                f"{file}: not an index that this Distriage reads (format {INDEX_FORMAT}): {error}"
-            ) from None
+        with arrays_of(file, f"an index that this Distriage reads (format {INDEX_FORMAT})", BundleError) as arrays:
+            self._read(arrays, bundle)
 
     @staticmethod
     def available(bundle: Bundle) -> bool:

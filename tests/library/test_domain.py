@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 
 from support import keyword_model
+from support.files import mark_encrypted, spoil
 from support.toy_gate import FOREIGN, add_gate, arrays
 
 AXES = {"kind": 2, "symptom": 4}
@@ -118,10 +120,21 @@ def test_a_file_that_is_no_gate_is_refused(tmp_path: Path) -> None:
     (tmp_path / DOMAIN).write_bytes(b"PK\x03\x04 but no zip")
     with pytest.raises(BundleError, match="not a domain gate"):
         DomainGate(tmp_path / DOMAIN, AXES)
+    (tmp_path / DOMAIN).write_text("a report", encoding="utf-8")
+    with pytest.raises(BundleError, match=r"no \.npz file, or one that broke off$"):
+        DomainGate(tmp_path / DOMAIN, AXES)
     missing = {name: value for name, value in arrays(FOREIGN).items() if name != "bias"}
     np.savez_compressed(tmp_path / DOMAIN, **missing)
     with pytest.raises(BundleError, match="bias"):
         DomainGate(tmp_path / DOMAIN, AXES)
+
+
+@pytest.mark.parametrize("damage", [lambda file: spoil(file, "idf.npy"), mark_encrypted])
+def test_a_gate_whose_bytes_cannot_be_unpacked_is_refused(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    file = write(tmp_path / DOMAIN)
+    damage(file)
+    with pytest.raises(BundleError, match="not a domain gate"):
+        DomainGate(file, AXES)
 
 
 def test_a_damaged_gate_stops_the_bundle(tmp_path: Path) -> None:

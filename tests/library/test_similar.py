@@ -25,6 +25,7 @@ from distriage_training.corpus.load import known_issues
 from distriage_training.release.index import MAX_POSTINGS, write_index
 
 from support.command_line import Command, assert_one_line
+from support.files import mark_encrypted, spoil
 from support.keyword_model import seal
 from support.known_issues import ISSUES, TOY, issue
 
@@ -187,6 +188,8 @@ def _change(**arrays: Any) -> Callable[[Path], None]:
         (_change(records=np.asarray("3")), "not an index"),
         (_change(records=np.asarray(["a", 1], object)), "not an index"),
         (lambda file: file.write_bytes(b"PK nothing"), "not an index"),
+        (lambda file: spoil(file, "idf.npy"), "not an index"),
+        (mark_encrypted, "not an index"),
     ],
 )
 def test_a_sealed_index_that_cannot_be_read_is_named(copy: Path, damage: Callable[[Path], None], message: str) -> None:

@@ -12,14 +12,15 @@ import hashlib
 import json
 import re
 import zipfile
-import zlib
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from distriage.arrays import arrays_of
 from distriage.bundle import Bundle
 from distriage.bundle import Manifest as BundleManifest
 from distriage.errors import BundleError
@@ -35,8 +36,6 @@ MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
 _ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
 MAX_BYTES = 512 << 20  # of the arrays, unpacked: 1,000 labels of a large repository need less
-
-_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 Floats = NDArray[np.floating]
 
@@ -126,19 +125,16 @@ class OwnLabels:
                 f"{folder / MANIFEST}: learned with {self.manifest.model}; the model is {bundle.manifest.name}, "
                 "of another graph or calibration: run `distriage learn` again"
             )
-        file = folder / ARRAYS
-        try:
-            with file.open("rb") as stream:  # the same file for all, whatever takes its name meanwhile
-                if self.manifest.arrays_sha256 not in {"", hashlib.file_digest(stream, "sha256").hexdigest()}:
-                    raise ValueError(f"damaged, or of another learning than {MANIFEST}: run `distriage learn` again")
-                with zipfile.ZipFile(stream) as packed:
-                    if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
-                        raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
-                stream.seek(0)
-                with np.load(stream, allow_pickle=False) as arrays:
-                    self._read(arrays)
-        except _DAMAGED as error:
-            raise BundleError(f"{file}: not what this Distriage wrote (format {OWN_FORMAT}): {error}") from None
+        expected = f"what this Distriage wrote (format {OWN_FORMAT})"
+        with arrays_of(folder / ARRAYS, expected, BundleError, self._check) as arrays:
+            self._read(arrays)
+
+    def _check(self, stream: BufferedReader) -> None:
+        if self.manifest.arrays_sha256 not in {"", hashlib.file_digest(stream, "sha256").hexdigest()}:
+            raise ValueError(f"damaged, or of another learning than {MANIFEST}: run `distriage learn` again")
+        with zipfile.ZipFile(stream) as packed:
+            if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
+                raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
 
     def _read(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         self._scales = Scales(

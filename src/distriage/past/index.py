@@ -21,8 +21,7 @@ FILE.npz  format   []             `FORMAT`
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
@@ -31,6 +30,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.arrays import arrays_of
 from distriage.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
@@ -40,7 +40,6 @@ from distriage.recipe.features import HASH_BUCKETS, VIEWS
 FORMAT = 1
 BUCKETS = VIEWS * HASH_BUCKETS
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
-_DAMAGED = (OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 Features = tuple[NDArray[np.int32], NDArray[np.float32]]
 Floats = NDArray[np.float32]
@@ -206,17 +205,10 @@ def load_index(file: Path) -> PastIndex:
     Raises:
         InputError: missing, damaged, or of another format.
     """
-    try:
-        with file.open("rb") as stream:
-            if not zipfile.is_zipfile(stream):  # numpy would take it for a pickle, and say how to load that
-                raise ValueError("no .npz file, or one that broke off")
-            stream.seek(0)
-            with np.load(stream, allow_pickle=False) as arrays:
-                return _read(arrays)
-    except FileNotFoundError:
-        raise InputError(f"{file}: missing; `distriage similar index` makes an index") from None
-    except _DAMAGED as error:
-        raise InputError(f"{file}: not an index that this Distriage reads (format {FORMAT}): {error}") from None
+    if not os.path.exists(file):  # noqa: PTH110 - Path.exists raises where a folder may not be looked into
+        raise InputError(f"{file}: missing; `distriage similar index` makes an index")
+    with arrays_of(file, f"an index that this Distriage reads (format {FORMAT})", InputError) as arrays:
+        return _read(arrays)
 
 
 def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
