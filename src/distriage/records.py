@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Callable, Collection, Iterator
@@ -143,39 +144,15 @@ def _read_lines(path: str, offset: int, before: int, lines: int | None, longest:
                 yield RawRecord(f"{path}:{number}", kept, file.tell())
 
 
-def _decompressed(path: str, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | _Lines:
+def _decompressed(path: str, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | io.BufferedReader:
     if path.lower().endswith(".gz"):
         return gzip.GzipFile(fileobj=file)
     if path.lower().endswith(".zst"):
         with needs_extra("parquet"):
             import pyarrow
         stream: Any = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
-        return _Lines(stream)
+        return io.BufferedReader(stream)
     return file
-
-
-class _Lines:
-    """`readline` for pyarrow's streams, which have none."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._rest = stream, b""
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stream.close()
-
-    def readline(self, limit: int) -> bytes:
-        """As of files: at most `limit` bytes, up to and with the next line feed."""
-        while b"\n" not in self._rest and len(self._rest) < limit:
-            more = self._stream.read(1 << 20)
-            if not more:
-                break
-            self._rest += more
-        end = min(self._rest.find(b"\n") + 1 or len(self._rest), limit)
-        line, self._rest = self._rest[:end], self._rest[end:]
-        return line
 
 
 def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord]:

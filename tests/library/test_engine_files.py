@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -71,9 +72,38 @@ def test_bytes_in_a_table_are_no_text(tmp_path: Path, column: str) -> None:
         list(read_batch(str(file)))
 
 
-@pytest.mark.parametrize("name", ["damaged.jsonl.gz", "damaged.parquet", "none.jsonl"])
+def zstandard(file: Path, content: bytes) -> Path:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
+    with pyarrow.CompressedOutputStream(str(file), "zstd") as stream:
+        stream.write(content)
+    return file
+
+
+def test_zstandard_costs_little_more_than_plain_lines(tmp_path: Path) -> None:
+    content = b"".join(b'{"title": "it hangs %d", "body": "%s"}\n' % (i, b"x" * 200) for i in range(40_000))
+    plain, packed = tmp_path / "in.jsonl", zstandard(tmp_path / "in.jsonl.zst", content)
+    plain.write_bytes(content)
+
+    def took(file: Path) -> float:
+        begun = time.process_time()
+        assert sum(1 for _ in read_records(str(file))) == 40_000
+        return time.process_time() - begun
+
+    took(packed)  # imports pyarrow
+    assert min(took(packed) for _ in range(3)) < 3 * min(took(plain) for _ in range(3))
+
+
+@pytest.mark.parametrize("keep", [slice(-9), slice(100)])
+def test_zstandard_that_is_cut_is_named(keep: slice, tmp_path: Path) -> None:
+    file = zstandard(tmp_path / "cut.jsonl.zst", b"".join(b'{"title": "hangs %d"}\n' % i for i in range(9999)))
+    file.write_bytes(file.read_bytes()[keep])
+    with pytest.raises(InputError, match=r"cut\.jsonl\.zst: "):
+        list(read_batch(str(file)))
+
+
+@pytest.mark.parametrize("name", ["damaged.jsonl.gz", "damaged.jsonl.zst", "damaged.parquet", "none.jsonl"])
 def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
-    if name.endswith("parquet"):
+    if name.endswith(("parquet", "zst")):
         pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'distriage[parquet]'")
     if name != "none.jsonl":
         (tmp_path / name).write_bytes(gzip.compress(b'{"title": "hangs"}\n' * 999)[:-9])
@@ -81,8 +111,12 @@ def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
         list(read_batch(str(tmp_path / name)))
 
 
-def test_a_huge_line_is_refused_without_being_held(tmp_path: Path) -> None:
-    file = tmp_path / "huge.jsonl"
-    file.write_bytes(b'{"title": "' + b"x" * (5 << 20) + b'"}\n{"title": "hangs"}\n')
+@pytest.mark.parametrize("name", ["huge.jsonl", "huge.jsonl.zst"])
+def test_a_huge_line_is_refused_without_being_held(tmp_path: Path, name: str) -> None:
+    file, content = tmp_path / name, b'{"title": "' + b"x" * (5 << 20) + b'"}\n{"title": "hangs"}\n'
+    if name.endswith("zst"):
+        zstandard(file, content)
+    else:
+        file.write_bytes(content)
     bad, good = read_records(str(file))
     assert len(bad.content) < 3 << 20 and good.place == f"{file}:2"

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
-from distriage.records import COMPRESSED, LINES, TABLE
+from distriage.records import COMPRESSED, LINES, TABLE, is_batch
 
 ROWS = 1000  # of a row group
 
@@ -44,7 +44,7 @@ class Output:
         with _written(self._path):
             if self._path.is_dir():
                 raise InputError(f"--output {path}: a folder; expected a file")
-        if not is_output(path):
+        if not is_batch(path):  # answers can be written in the formats that reports are read in
             raise InputError(
                 f"--output {path}: expected a name that ends in {', '.join(LINES)}, "
                 f"with {' or '.join(COMPRESSED)} after that if wanted, or in {TABLE}"
@@ -182,14 +182,6 @@ def check_apart(path: str, sources: Iterable[str]) -> None:
         with suppress(OSError):  # one of them is not there, or cannot be looked at
             if Path(source).samefile(path):
                 raise InputError(f"--output {path}: the input, which would be lost; expected another file")
-
-
-def is_output(path: str) -> bool:
-    """Whether a name says a format that answers can be written in."""
-    name = path.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.endswith(LINES) or path.lower().endswith(TABLE)
 
 
 def _compress(part: Path, done: Path, name: str) -> None:
