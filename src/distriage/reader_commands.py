@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from distriage.errors import ConfigError, InputError
+from distriage.terminal import counted
 from distriage.types import Mode
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def export_(
         else:
             sys.stdout.write(line + "\n")
             asked += 1
-    sys.stderr.write(f"{asked:,} requests" + (f"; {left_out:,} records cannot be read" if left_out else "") + "\n")
+    sys.stderr.write(
+        counted(asked, "request") + (f"; {counted(left_out, 'record')} cannot be read" if left_out else "") + "\n"
+    )
 
 
 @second_reader_app.command("import")
@@ -96,7 +99,7 @@ def import_(
         reading = verdict.second_reading if isinstance(verdict, Verdict) else None
         asked += reading is not None
         answered += reading is not None and bool(reading.axes)
-    sys.stderr.write(f"{asked:,} reports in doubt, {answered:,} of them answered by {reader_model}\n")
+    sys.stderr.write(f"{counted(asked, 'report')} in doubt, {answered:,} of them answered by {reader_model}\n")
 
 
 @second_reader_app.command()

@@ -33,7 +33,7 @@ def test_an_export_answered_elsewhere_becomes_verdicts(command: Command, keyword
     content = file.read_text(encoding="utf-8")
     file.write_text(content + content.splitlines()[0] + "\n[]\n", encoding="utf-8")  # one comes twice, one is none
     exported = command("second-reader", "export", file, *options(keyword_bundle))
-    assert exported.code == 0 and exported.err.endswith("3 requests; 1 records cannot be read\n")
+    assert exported.code == 0 and exported.err.endswith("3 requests; 1 record cannot be read\n")
     lines = [json.loads(line) for line in exported.out.splitlines()]
     assert len({line["custom_id"] for line in lines}) == 3
     assert {(line["method"], line["url"], line["body"]["model"]) for line in lines} == {

@@ -107,7 +107,7 @@ def _interrupted(target: Output | None) -> Iterator[None]:
     except (KeyboardInterrupt, GitHubError) as error:
         said = ["interrupted"] if isinstance(error, KeyboardInterrupt) else []
         if target is not None and target.count:
-            said.append(f"{target.part} holds {target.count:,} answers: --resume goes on")
+            said.append(f"{target.part} holds {counted(target.count, 'answer')}: --resume goes on")
         if said:
             say("; ".join(said))
         raise
@@ -150,7 +150,7 @@ def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:
     last = next(islice(stream, target.count - 1, None), None)
     if last is None:
         raise items.failure or InputError(
-            f"--resume: the file holds {target.count:,} answers; the input has fewer records"
+            f"--resume: the file holds {counted(target.count, 'answer')}; the input has fewer records"
         )
     found = parse_record(last) if isinstance(last, RawRecord) else last
     target.check_continues(found.id)
@@ -173,7 +173,7 @@ def run_cluster(
         for done, total, records in cluster.run(sources, output, settings, resume=resume, workers=workers):
             progress.update(task, completed=done, total=total, reports=f"{records:,}")
     console.print(
-        f"{records:,} answers in {time.monotonic() - started:.0f} s: {output}/part-*.jsonl",
+        f"{counted(records, 'answer')} in {time.monotonic() - started:.0f} s: {output}/part-*.jsonl",
         soft_wrap=True,
         markup=False,
     )
