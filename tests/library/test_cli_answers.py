@@ -68,6 +68,16 @@ def test_a_title_can_be_given(classify: Command, report: Path, schema: dict[str,
     assert document(classify("--title", "Mine", "--json", stdin=b"it hangs"), schema)["title"] == "Mine"
 
 
+@pytest.mark.parametrize("source", ["file", "standard input"])
+def test_a_title_can_be_given_to_a_file_of_answers_too(
+    classify: Command, report: Path, tmp_path: Path, source: str
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    arguments = [report] if source == "file" else []
+    done = classify(*arguments, "--title", "Segfault", "--output", output, stdin=report.read_bytes())
+    assert (done.code, json.loads(output.read_text(encoding="utf-8"))["title"]) == (0, "Segfault")
+
+
 @pytest.mark.parametrize(("mode", "outcome"), [("best", "apply"), ("balanced", "apply"), ("precise", "suggest")])
 def test_the_mode(classify: Command, mode: str, outcome: str, schema: dict[str, Any]) -> None:
     answer = document(classify("--json", "--mode", mode, stdin=b"it hangs"), schema)  # p = 0.87

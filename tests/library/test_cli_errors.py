@@ -118,6 +118,15 @@ def test_a_folder(classify: Command, tmp_path: Path) -> None:
         (["--title", "t", "a.md", "b.md"], "--title goes with one FILE that holds a body"),
         (["--title", "t", "a.jsonl"], "--title goes with one FILE that holds a body"),
         (["--title", "t", "--issue", "a/b#1"], "--title goes with one FILE that holds a body"),
+        (["--second-reader", "http://x", "--json", "a.jsonl"], "--second-reader does not go with a batch or --output"),
+        (["--show-request", "a.md", "--output", "o.jsonl"], "--show-request does not go with a batch or --output"),
+        (["--json", "a.md", "--output", "o.jsonl"], "--json does not go with --output"),
+        (["--workers", "2", "a.md"], "--workers does not go with single reports or --json"),
+        (["--workers", "2", "--json", "a.jsonl"], "--workers does not go with single reports or --json"),
+        (
+            ["a.jsonl", "--issue", "a/b#1", "--engine", "ray", "--output", "o"],
+            "--issue does not go with --engine ray",
+        ),
         (["--issue", "DeepSpeed"], "--issue 'DeepSpeed': expected owner/repo#number or the issue's URL"),
     ],
 )

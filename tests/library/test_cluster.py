@@ -16,8 +16,7 @@ import pytest
 
 from distriage.bench import equal
 from distriage.classifier import Classifier
-from distriage.engine import cluster, local
-from distriage.engine.answers import Settings
+from distriage.engine import Settings, cluster, local
 from distriage.errors import BundleError, DistriageError, InputError
 from distriage.records import read_records
 from distriage.types import Mode

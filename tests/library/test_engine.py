@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from distriage.engine import local
-from distriage.engine.answers import CHUNK, Item, Settings, checked, run_options
+from distriage.engine import Settings, local
+from distriage.engine.answers import CHUNK, Item, checked, run_options
 from distriage.engine.output import Output
 from distriage.engine.workers import AHEAD
 from distriage.errors import BundleError, InputError

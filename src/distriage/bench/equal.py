@@ -13,8 +13,7 @@ from distriage.bench import load
 from distriage.bench.files import EXTRA
 from distriage.bench.peers import installed
 from distriage.classifier import Classifier
-from distriage.engine import cluster, local
-from distriage.engine.answers import Settings
+from distriage.engine import Settings, cluster, local
 from distriage.engine.workers import cores
 from distriage.records import read_records
 from distriage.types import IssueReport, Mode

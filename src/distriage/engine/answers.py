@@ -5,37 +5,22 @@ same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
+from distriage.engine import Settings
 from distriage.own.labels import MANIFEST as OWN_MANIFEST
 from distriage.own.labels import OwnLabels
 from distriage.records import BadRecord, RawRecord, parse_record
 from distriage.shipped import MANIFEST, find_bundle, sha256_of
-from distriage.types import IssueReport, Mode
+from distriage.types import IssueReport
 from distriage.verdict import FailedRecord
 
 Item = RawRecord | IssueReport | BadRecord
 CHUNK = 8  # items that are answered together: about a fifth of a second
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every answer of a run depends on.
-
-    Attributes:
-        model: A bundle's folder or name; None: the default model.
-        own: A folder with a repository's own labels.
-    """
-
-    model: str | None
-    mode: Mode
-    explain: bool = False
-    similar: bool = False
-    own: str | None = None
 
 
 def checked(settings: Settings) -> tuple[Settings, Bundle]:

@@ -15,7 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from distriage.engine.answers import CHUNK, Answers, Settings, checked, run_options
+from distriage.engine import Settings
+from distriage.engine.answers import CHUNK, Answers, checked, run_options
 from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
 from distriage.records import COLUMNS, LINES, RawRecord, read_records

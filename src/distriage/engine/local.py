@@ -7,7 +7,8 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from itertools import chain, islice
 
-from distriage.engine.answers import CHUNK, Answers, Item, Settings
+from distriage.engine import Settings
+from distriage.engine.answers import CHUNK, Answers, Item
 from distriage.engine.workers import FEW, cores, in_processes
 from distriage.errors import DistriageError
 

@@ -13,8 +13,8 @@ from itertools import islice
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from distriage.engine import cluster, local
-from distriage.engine.answers import Item, Settings, checked, run_options
+from distriage.engine import Settings, cluster, local
+from distriage.engine.answers import Item, checked, run_options
 from distriage.engine.output import Output, is_complete
 from distriage.errors import GitHubError, InputError
 from distriage.records import COLUMNS, RawRecord, is_batch, parse_record, read_one, read_records, size_of
@@ -33,11 +33,12 @@ class Items:
         failure: What ended the items before their end; those before it are answered.
     """
 
-    def __init__(self, sources: Sequence[str], more: Iterator[Item]) -> None:
+    def __init__(self, sources: Sequence[str], more: Iterator[Item], title: str | None = None) -> None:
         """Args:
         more: Reports that come from elsewhere, after those of the sources.
+        title: Of a source that holds only a body.
         """
-        self._sources, self._more = sources, more
+        self._sources, self._more, self._title = sources, more, title
         self.failure: GitHubError | None = None
         self.total = sum(size_of(source) for source in sources if is_batch(source))
         self.position = 0
@@ -46,7 +47,7 @@ class Items:
         before = 0
         for source in self._sources:
             if not is_batch(source):
-                yield read_one(source, partial(read_report, source))
+                yield read_one(source, partial(read_report, source, self._title))
                 continue
             for record in read_records(source, columns=COLUMNS):
                 self.position = before + record.position
