@@ -14,7 +14,7 @@ from distriage.bench.command import bench
 from distriage.classify_command import classify
 from distriage.errors import DistriageError, InputError
 from distriage.taxonomy import default_taxonomy
-from distriage.terminal import READ, give_up_output, is_full, say
+from distriage.terminal import READ, give_up_output, is_full, say, speak_utf8
 from distriage.terminal import output as standard_output
 
 # Nearly all that imports make stays. One answer took a seventh longer with the search for cycles among it, which Python
@@ -102,6 +102,7 @@ def _keep(app: typer.Typer, typed: str) -> bool:
 def main() -> None:
     """Entry point: errors of ours end in one line and exit code 2."""
     gc.set_threshold(GC_THRESHOLD)
+    speak_utf8()
     try:
         build_app(sys.argv[1] if sys.argv[1:] else "")()
     except DistriageError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from io import TextIOWrapper
 
 from rich.console import Console
 
@@ -12,6 +13,16 @@ from rich.console import Console
 READ, MAINTAIN, TRAIN = "Read reports", "Look after a tracker", "Train and study"
 
 _PIPE_WIDTH = 10_000
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 wherever a program may read it, as JSON must be; a terminal keeps its encoding, and no character that
+    it lacks ends a command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a closed one is None
+            piped = stream is sys.stdout and not stream.isatty()
+            stream.reconfigure(encoding="utf-8" if piped else None, errors="replace")
 
 
 def output() -> Console:

@@ -38,6 +38,28 @@ def test_the_program_classifies(keyword_bundle: Path, schema: dict[str, Any]) ->
     assert document(Finished(done.returncode, done.stdout, done.stderr), schema)["axes"]["symptom"]["label"] == "hang"
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--jsonl",)])
+@pytest.mark.parametrize("system", [{"PYTHONIOENCODING": "cp1252"}, {"PYTHONUTF8": "0", "LC_ALL": "C"}])
+def test_a_pipe_gets_utf8_whatever_the_system_speaks(
+    keyword_bundle: Path, form: tuple[str, ...], system: dict[str, str]
+) -> None:
+    title = "训练卡住 it hangs"
+    done = subprocess.run(
+        [PROGRAM, "classify", *form, "--model", keyword_bundle],
+        input=title.encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONCOERCECLOCALE": "0", **system},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert title in done.stdout.decode("utf-8")
+
+
+def test_a_message_that_the_system_cannot_write_is_no_traceback(keyword_bundle: Path) -> None:
+    done = program("classify", "训练.md", "--model", keyword_bundle, PYTHONIOENCODING="cp1252")
+    assert_one_line(Finished(done.returncode, done.stdout, done.stderr), "??.md: cannot be read")
+
+
 def test_the_program_ends_bad_input_in_one_line(keyword_bundle: Path, tmp_path: Path) -> None:
     done = program("classify", tmp_path / "none.md", "--model", keyword_bundle)
     assert_one_line(
