@@ -12,7 +12,7 @@ from distriage.facts.known_bad import known_bad
 from distriage.facts.situation import Situation
 from distriage.own.answer import OwnLabel
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import SILENCES, decide
+from distriage.policy import decide
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
 from distriage.recipe.lines import names_exception, quotes_exception
@@ -102,6 +102,7 @@ class Findings:
             family=decision.family,
             family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
             reason=decision.reason,
+            silence=decision.silence,
             top=[
                 LabelProbability(label=label, probability=round(p, 4))
                 for label, p in self.prediction.scores[axis].ranked()[:3]
@@ -171,7 +172,7 @@ def _differential(
     bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision], situation: Situation
 ) -> Differential | None:
     cause, symptom = decisions.get(CAUSE), decisions.get(SYMPTOM)
-    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.reason in SILENCES:
+    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
         return None  # `right_among` was measured on reports that say enough
     sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(

@@ -9,10 +9,11 @@ label but its kind, and one that says next to nothing gets no cause and no fix.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from distriage.bundle import AxisCalibration
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction
+from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
 
 PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
 # Thresholds hold on average over the labels above them; a label just above a low one is by its own probability likelier
@@ -20,10 +21,11 @@ PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
 SUGGESTED_FROM = 0.5  # where a probability is wanted
-OUT_OF_DOMAIN = "this does not read like a report about distributed deep learning; no labels"
-PERHAPS_OUT_OF_DOMAIN = "this may not be about distributed deep learning; precise gives no labels"
-TOO_THIN = "the report says too little for anybody to know; ask for what is missing"
-SILENCES = frozenset({OUT_OF_DOMAIN, PERHAPS_OUT_OF_DOMAIN, TOO_THIN})  # reasons that no probability overrules
+WHY_SILENT: Mapping[Silence, str] = {
+    Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels",
+    Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels",
+    Silence.THIN: "the report says too little for anybody to know; ask for what is missing",
+}
 
 
 def decide(
@@ -54,21 +56,21 @@ def decide(
     for axis in taxonomy.axes.values():
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
-        if too_thin and (silence == OUT_OF_DOMAIN or (silence is None and axis.needs_detail)):
-            silence = TOO_THIN  # of which field it is nobody can know either
+        if too_thin and (silence is Silence.FOREIGN or (silence is None and axis.needs_detail)):
+            silence = Silence.THIN  # of which field it is nobody can know either
         decisions[axis.id] = _decide_axis(
             axis, prediction.scores[axis.id], calibration[axis.id], own_mode, axis.unmet(likeliest), silence
         )
     return decisions
 
 
-def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode | float) -> str | None:
+def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode | float) -> Silence | None:
     """Why an axis gets no label of a report that is, or may be, of another field; None: it may get one."""
     if axis in taxonomy.roots:
         return None
     if not prediction.in_domain:
-        return OUT_OF_DOMAIN
-    return PERHAPS_OUT_OF_DOMAIN if mode is Mode.PRECISE and not prediction.surely_in_domain else None
+        return Silence.FOREIGN
+    return Silence.PERHAPS_FOREIGN if mode is Mode.PRECISE and not prediction.surely_in_domain else None
 
 
 def reaches(probability: float, wanted: float) -> bool:
@@ -87,21 +89,19 @@ def _decide_axis(
     calibration: AxisCalibration,
     mode: Mode | float,
     unmet: str | None,
-    silence: str | None,
+    silence: Silence | None,
 ) -> Decision:
-    (label, probability), runner_up = scores.ranked()[:2]
+    label, probability = scores.ranked()[0]
     families = family_scores(axis, scores)
     family = axis.label(label).family
 
     def decision(outcome: Outcome, reason: str, sure_family: str | None = None) -> Decision:
-        return Decision(
-            axis.id, outcome, label, probability, runner_up, sure_family, families.get(family or ""), reason
-        )
+        return Decision(axis.id, outcome, label, probability, sure_family, families.get(family or ""), reason)
 
     if unmet is not None:
         return decision(Outcome.NOT_APPLICABLE, unmet)
     if silence is not None:
-        return decision(Outcome.ABSTAIN, silence)
+        return replace(decision(Outcome.ABSTAIN, WHY_SILENT[silence]), silence=silence)
     if mode is Mode.BEST:
         return decision(Outcome.APPLY, "the likeliest label")
     target, floor = (PRECISION[mode], FLOOR[mode]) if isinstance(mode, Mode) else (PRECISION[Mode.BALANCED], mode)

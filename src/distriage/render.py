@@ -17,9 +17,9 @@ from rich.text import Text
 
 from distriage.errors import DistriageError
 from distriage.own.answer import OwnLabel
-from distriage.policy import TOO_THIN
 from distriage.taxonomy import YES_NO, Axis, Taxonomy
 from distriage.terminal import output, printable, say
+from distriage.types import Silence
 from distriage.verdict import AxisVerdict, FailedRecord, SimilarIssue, Verdict
 
 _STYLE = {"apply": "bold green", "suggest": "yellow", "abstain": "dim", "not-applicable": "dim"}
@@ -69,7 +69,7 @@ def print_verdict(console: Console, verdict: Verdict, taxonomy: Taxonomy) -> Non
     table = _axes_table(verdict, taxonomy)
     parts: list[RenderableType] = [
         Text(printable(verdict.title or verdict.id or "(no title)"), style="bold", overflow="ellipsis", no_wrap=True),
-        *([Text(verdict.silence, style="yellow")] if verdict.silence else []),
+        *([Text(verdict.why_silent, style="yellow")] if verdict.why_silent else []),
         table if console.measure(table).maximum < console.width else _axes_list(verdict, taxonomy),
         _notes(verdict, taxonomy),
         *_evidence(verdict, taxonomy),
@@ -130,7 +130,7 @@ def _answer(said: AxisVerdict, axis: Axis) -> str:
     name = axis.shown(said.label)
     if said.outcome == "apply":
         return name
-    if said.reason == TOO_THIN:
+    if said.silence is Silence.THIN:
         return "not sure (the report says too little)"
     family = f"; family: {said.family}" if said.family else ""
     if said.outcome == "suggest":

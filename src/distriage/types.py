@@ -44,6 +44,14 @@ class Outcome(StrEnum):
     NOT_APPLICABLE = "not-applicable"
 
 
+class Silence(StrEnum):
+    """Why an axis gets no label, whatever its probability: the report is of another field, may be, or says little."""
+
+    FOREIGN = "foreign"
+    PERHAPS_FOREIGN = "perhaps-foreign"
+    THIN = "thin"
+
+
 @dataclass(frozen=True, slots=True)
 class IssueReport:
     """A report as filed.
@@ -115,18 +123,18 @@ class Decision:
     Attributes:
         label: The likeliest label, whatever the outcome.
         probability: Its calibrated probability.
-        runner_up: The second label, with its probability.
         family: The label's family, if the label itself is not sure but the family is; else None.
         family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
             families.
         reason: One sentence that a maintainer can read.
+        silence: Why no label is given; None: its probability decides, or the axis does not apply.
     """
 
     axis: str
     outcome: Outcome
     label: str
     probability: float
-    runner_up: tuple[str, float]
     family: str | None
     family_probability: float | None
     reason: str
+    silence: Silence | None = None

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from distriage.own.answer import OwnLabel
 from distriage.past.answer import LikelyDuplicate
-from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
-from distriage.types import Mode, Outcome
+from distriage.policy import WHY_SILENT
+from distriage.types import Mode, Outcome, Silence
 
 SCHEMA_VERSION: Final = 1
 SIMILAR_ISSUES: Final = 5  # in a verdict
@@ -75,10 +75,22 @@ class AxisVerdict(_Model):
     family_probability: float | None
     reason: str
     top: list[LabelProbability] = Field(description="The three likeliest labels.")
+    silence: Silence | None = Field(
+        default=None,
+        description="Why no label is given, whatever its probability; null: the probability decides.",
+    )
     advice: str | None = Field(description="What to do about it, one sentence; only on axes that give advice.")
     evidence: list[EvidenceLine] | None = Field(default=None, description="Only with `explain`.")
     read_by: Literal["model", "second-reader"] = "model"
     first_reading: FirstReading | None = Field(default=None, description="Only where a second reader answered.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_older(cls, data: Any) -> Any:
+        """A verdict that was stored when there was no `silence` says it by its reason alone."""
+        if not isinstance(data, dict) or "silence" in data:
+            return data
+        return {**data, "silence": next((code for code, why in WHY_SILENT.items() if why == data.get("reason")), None)}
 
     @property
     def readers_differ(self) -> bool:
@@ -169,14 +181,14 @@ class Verdict(_Model):
     @property
     def is_thin(self) -> bool:
         """Whether the report says too little for anybody to know."""
-        return any(said.reason == TOO_THIN for said in self.axes.values())
+        return any(said.silence is Silence.THIN for said in self.axes.values())
 
     @property
-    def silence(self) -> str:
+    def why_silent(self) -> str:
         """Why a report that may be of another field gets no label but its kind, in one sentence; else empty."""
         if self.in_domain:
             return ""
-        return f"{(TOO_THIN if self.is_thin else OUT_OF_DOMAIN).capitalize()}."
+        return f"{WHY_SILENT[Silence.THIN if self.is_thin else Silence.FOREIGN].capitalize()}."
 
 
 class FailedRecord(_Model):

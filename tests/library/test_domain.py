@@ -16,10 +16,10 @@ from distriage.bundle import DOMAIN
 from distriage.classifier import Classifier
 from distriage.domain import DomainGate, shape_features, tfidf
 from distriage.errors import BundleError
-from distriage.policy import OUT_OF_DOMAIN, TOO_THIN
+from distriage.policy import WHY_SILENT
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport, Mode
+from distriage.types import IssueReport, Mode, Silence
 from distriage.verdict import Verdict
 
 from support import keyword_model
@@ -62,17 +62,18 @@ def test_what_is_outside_gets_no_label_but_its_kind(gated: Classifier, mode: Mod
     assert (verdict.axes["kind"].outcome, verdict.axes["kind"].label) == ("apply", "bug")
     for axis in ("symptom", "fix"):
         said = verdict.axes[axis]
-        assert (said.outcome, said.reason, said.family) == ("abstain", OUT_OF_DOMAIN, None)
+        assert (said.outcome, said.silence, said.family) == ("abstain", "foreign", None)
+        assert said.reason == WHY_SILENT[Silence.FOREIGN]
     assert verdict.missing == [] and verdict.checks == []
 
 
 def test_what_says_too_little_is_told_so_and_asked_whatever_its_field(gated: Classifier) -> None:
     verdict = verdict_of(gated, IssueReport("Apple pie", "It hangs, please help"))
-    assert not verdict.in_domain and verdict.axes["symptom"].reason == TOO_THIN
-    assert verdict.silence == "The report says too little for anybody to know; ask for what is missing."
+    assert not verdict.in_domain and verdict.axes["symptom"].silence == "thin"
+    assert verdict.why_silent == "The report says too little for anybody to know; ask for what is missing."
     assert [item.fact for item in verdict.missing] == ["error", "reproduction"]
     question = verdict_of(gated, IssueReport("how", "how do I bake an apple"))
-    assert question.missing == [] and question.silence.startswith("This does not read like")
+    assert question.missing == [] and question.why_silent.startswith("This does not read like")
 
 
 def test_a_question_from_outside_has_no_symptom_for_being_a_question(gated: Classifier) -> None:

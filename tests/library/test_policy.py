@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.bundle import AxisCalibration
-from distriage.policy import FLOOR, TOO_THIN, decide, family_scores
+from distriage.policy import FLOOR, WHY_SILENT, decide, family_scores
 from distriage.taxonomy import parse_taxonomy
-from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction
+from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
 
 TAXONOMY = parse_taxonomy(
     """
@@ -173,12 +173,7 @@ def test_what_is_no_bug_has_no_symptom(mode: Mode) -> None:
 
 def test_a_decision_keeps_what_the_model_said_whatever_the_outcome() -> None:
     decision = decide_symptom((0.30, 0.20, 0.35, 0.15))
-    assert (decision.axis, decision.label, decision.probability, decision.runner_up) == (
-        "symptom",
-        "hang",
-        0.35,
-        ("oom", 0.30),
-    )
+    assert (decision.axis, decision.label, decision.probability) == ("symptom", "hang", 0.35)
     assert decision.family_probability == pytest.approx(0.5)
 
 
@@ -285,5 +280,6 @@ def test_a_thin_report_gets_no_answer_that_needs_detail(mode: Mode) -> None:
     }
     taxonomy = TAXONOMY.model_copy(update={"axes": axes})
     made = decide(Prediction("toy", scores), CALIBRATION, taxonomy, mode, thin=True)
-    assert (made["symptom"].outcome, made["symptom"].reason) == (Outcome.ABSTAIN, TOO_THIN)
+    assert (made["symptom"].outcome, made["symptom"].silence) == (Outcome.ABSTAIN, Silence.THIN)
+    assert made["symptom"].reason == WHY_SILENT[Silence.THIN]
     assert made["kind"].outcome is Outcome.APPLY

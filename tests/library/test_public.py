@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import distriage
-from distriage.policy import TOO_THIN
 from distriage.reading import read
 
 from support.checkout import REPOSITORY
@@ -113,7 +112,7 @@ def test_a_report_that_says_next_to_nothing_gets_questions_but_no_cause_and_no_f
     for axis in ("cause", "fix"):
         assert verdict.axes[axis].outcome in {distriage.Outcome.ABSTAIN, distriage.Outcome.NOT_APPLICABLE}
     if verdict.in_domain and verdict.axes["kind"].label == "bug":
-        assert verdict.axes["cause"].reason == TOO_THIN
+        assert verdict.axes["cause"].silence == "thin"
         assert [item.fact for item in verdict.missing][:2] == ["error", "reproduction"]
 
 

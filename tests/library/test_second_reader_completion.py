@@ -8,11 +8,11 @@ import pytest
 
 from distriage.facts.situation import Platform, Situation
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import PERHAPS_OUT_OF_DOMAIN, reaches
+from distriage.policy import reaches
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
 from distriage.taxonomy import default_taxonomy
-from distriage.types import AxisScores, Mode, Prediction
+from distriage.types import AxisScores, Mode, Prediction, Silence
 from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
@@ -31,7 +31,7 @@ def completed(verdict: Verdict, shares: Mapping[str, Mapping[str | None, float]]
 
 
 def test_what_no_probability_overrules_the_second_reader_does_not_either() -> None:
-    silent = axis_verdict("symptom", outcome="abstain").model_copy(update={"reason": PERHAPS_OUT_OF_DOMAIN})
+    silent = axis_verdict("symptom", outcome="abstain").model_copy(update={"silence": Silence.PERHAPS_FOREIGN})
     both = completed(make_verdict(silent), {"symptom": {"runtime-hang": 1.0}})
     assert both.axes["symptom"] == silent
     assert both.second_reading is not None and both.second_reading.axes == []
@@ -49,7 +49,7 @@ def test_a_report_that_may_be_of_another_field_gets_no_label_by_becoming_a_bug()
         return complete(first, prediction, answers, TAXONOMY, "m", calibration).axes["symptom"]
 
     assert (symptom(True).outcome, symptom(True).label) == ("apply", "runtime-hang")
-    assert (symptom(False).outcome, symptom(False).reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
+    assert (symptom(False).outcome, symptom(False).silence) == ("abstain", "perhaps-foreign")
 
 
 @pytest.mark.parametrize("label", ["runtime-hang", "memory-growth"])  # the likeliest before, and after
@@ -67,7 +67,7 @@ def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whol
         calibration,
         lambda _, found: Mode.PRECISE if found == label else Mode.BALANCED,
     )
-    assert (both.axes["symptom"].outcome, both.axes["symptom"].reason) == ("abstain", PERHAPS_OUT_OF_DOMAIN)
+    assert (both.axes["symptom"].outcome, both.axes["symptom"].silence) == ("abstain", "perhaps-foreign")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_reader_that_finds_another_field_names_no_family() -> None:
     answer = {"symptom": {labels[1]: 1.0}}
     both = complete(first, prediction, answer, TAXONOMY, "m", CALIBRATION, lambda *_: Mode.PRECISE)
     said = both.axes["symptom"]
-    assert (said.outcome, said.reason, said.family) == ("abstain", PERHAPS_OUT_OF_DOMAIN, None)
+    assert (said.outcome, said.silence, said.family) == ("abstain", "perhaps-foreign", None)
 
 
 @pytest.mark.parametrize("same_family", [True, False])

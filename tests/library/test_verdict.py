@@ -9,11 +9,13 @@ from pydantic import ValidationError
 
 from distriage.classifier import Classifier
 from distriage.playbooks import checks_for
-from distriage.types import IssueReport, Mode
+from distriage.policy import WHY_SILENT
+from distriage.types import IssueReport, Mode, Silence
 from distriage.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
 
 from support.checkout import REPOSITORY
 from support.reports import make_report
+from support.verdicts import axis_verdict, make_verdict
 
 SCHEMA_FILE = REPOSITORY / "schemas" / "verdict.schema.json"
 
@@ -171,6 +173,21 @@ def test_lone_surrogates_do_not_break_the_json(keyword_classifier: Classifier) -
         "id": "?",
         "error": "?: empty",
     }
+
+
+def test_a_stored_verdict_is_silent_for_the_same_reason_whatever_the_words() -> None:
+    said = axis_verdict("cause", outcome="abstain").model_copy(
+        update={"silence": Silence.THIN, "reason": WHY_SILENT[Silence.THIN]}
+    )
+    stored = make_verdict(said).model_copy(update={"in_domain": False}).model_dump_json()
+    for text in (
+        stored,
+        stored.replace("; ask for what is missing", ". Ask for more"),
+        stored.replace('"silence":"thin",', ""),  # of a Distriage that had no such field
+    ):
+        read = Verdict.model_validate_json(text)
+        assert read.is_thin and read.why_silent.startswith("The report says too little")
+    assert not Verdict.model_validate_json(stored.replace('"silence":"thin"', '"silence":null')).is_thin
 
 
 def test_verdicts_are_frozen_and_strict() -> None:

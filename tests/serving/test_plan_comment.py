@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.policy import TOO_THIN
+from distriage.types import Silence
 from distriage.verdict import KnownProblem
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
@@ -119,7 +119,7 @@ def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_
 
 
 def test_who_says_too_little_is_asked_whatever_the_field() -> None:
-    said = axis_verdict("cause", outcome="abstain").model_copy(update={"reason": TOO_THIN})
+    said = axis_verdict("cause", outcome="abstain").model_copy(update={"silence": Silence.THIN})
     for in_domain in (True, False):
         thin = make_verdict(said, missing=("error",)).model_copy(update={"in_domain": in_domain})
         made = plan(thin, "ask-for-environment: true").comment

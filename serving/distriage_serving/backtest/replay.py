@@ -10,7 +10,7 @@ from distriage.bundle import thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import InputError
 from distriage.history import PastIssue
-from distriage.policy import SILENCES, decide
+from distriage.policy import decide
 from distriage.reading import ReadReport, read
 from distriage.references import thread_key
 from distriage.types import IssueReport, Mode, Outcome
@@ -88,7 +88,7 @@ def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str
         said[axis] = Said(
             label=decision.label,
             probability=decision.probability,
-            applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE and decision.reason not in SILENCES,
+            applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE and decision.silence is None,
             modes=given if may_be_set else frozenset(),
         )
     return said

@@ -23,7 +23,7 @@ def summary_of(
     parts = [
         f"### Distriage: {code(str(state.issue))}",
         code(state.title, 256),
-        *([f"**{verdict.silence}**"] if verdict.silence else []),
+        *([f"**{verdict.why_silent}**"] if verdict.why_silent else []),
         _verdict_table(verdict, taxonomy),
         _labels(plan),
     ]

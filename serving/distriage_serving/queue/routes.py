@@ -242,7 +242,7 @@ def _issue_page(
         facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()]
         if verdict is not None
         else [],
-        outside=verdict.silence if verdict is not None else "",
+        outside=verdict.why_silent if verdict is not None else "",
         second=verdict.second_reading.said if verdict is not None and verdict.second_reading is not None else "",
         checks=verdict.checks if verdict is not None else [],
         differential=view_differential(verdict, visit.taxonomy),

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.playbooks import check_for, checks_for
-from distriage.policy import FLOOR, PRECISION, SILENCES, SUGGESTED_FROM, domain_silence, family_scores, reaches
+from distriage.policy import FLOOR, PRECISION, SUGGESTED_FROM, WHY_SILENT, domain_silence, family_scores, reaches
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import AxisScores, Mode, Outcome, Prediction
+from distriage.types import AxisScores, Mode, Outcome, Prediction, Silence
 from distriage.verdict import (
     CAUSE,
     DISTRIBUTED,
@@ -56,7 +56,7 @@ def complete(
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 
-    def silenced(axis: str, label: str) -> str | None:
+    def silenced(axis: str, label: str) -> Silence | None:
         return domain_silence(axis, prediction, taxonomy, wanted(axis, label))
 
     axes: dict[str, AxisVerdict] = {}
@@ -67,16 +67,15 @@ def complete(
         measured = fusion is not None and bool(fusion.thresholds)
         silence = silenced(axis, said.label)
         if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
-            said = said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": silence})
+            said = _silent(said, silence)
         # A label that the first reader gives falls only to one who was measured.
-        if given is not None and said.reason not in SILENCES and (said.outcome is not Outcome.APPLY or measured):
+        if given is not None and said.silence is None and (said.outcome is not Outcome.APPLY or measured):
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
             outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
-            reason = f"{reason}; read by {reader}"
+            said = _axis(said, joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
             if (silence := silenced(axis, label)) is not None:  # of this label more may be asked
-                outcome, reason = Outcome.ABSTAIN, silence
-            said = _axis(said, joined, outcome, reason, taxonomy.axes[axis])
+                said = _silent(said, silence)
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
     likely = {
@@ -106,12 +105,24 @@ def _applicable(axes: Mapping[str, AxisVerdict]) -> set[str]:
     return {axis for axis, said in axes.items() if said.outcome is not Outcome.NOT_APPLICABLE}
 
 
+def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
+    return said.model_copy(
+        update={"outcome": Outcome.ABSTAIN, "reason": WHY_SILENT[silence], "silence": silence, "family": None}
+    )
+
+
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
     """An axis in the light of the axis that it requires, which both readers have decided."""
     reason = axis.unmet({name: one.label for name, one in axes.items()})
     if reason is not None:
         return said.model_copy(
-            update={"outcome": Outcome.NOT_APPLICABLE, "reason": reason, "family": None, "evidence": None}
+            update={
+                "outcome": Outcome.NOT_APPLICABLE,
+                "reason": reason,
+                "silence": None,
+                "family": None,
+                "evidence": None,
+            }
         )
     if said.outcome is Outcome.NOT_APPLICABLE:
         return said.model_copy(update={"outcome": Outcome.ABSTAIN, "reason": "the second reader did not answer"})
@@ -158,7 +169,7 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
     label, probability = ranked[0]
     family = axis.label(label).family
     sure_family = axis.label(first.label).family if first.outcome is Outcome.APPLY else first.family
-    is_named = outcome is not Outcome.APPLY and reason not in SILENCES and sure_family == family
+    is_named = outcome is not Outcome.APPLY and sure_family == family
     family_probability = family_scores(axis, AxisScores(axis.id, joined)).get(family or "")
     return first.model_copy(
         update={
