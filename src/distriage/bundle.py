@@ -23,14 +23,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from distriage.errors import BundleError, TaxonomyError
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
 from distriage.shipped import GRAPH, MANIFEST, sha256_of
 from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
-from distriage.validation import first_fault
+from distriage.validation import Strict, read_model
 
 FORMAT = 2
 TRAINED_ON = "trained-on.txt"
@@ -40,18 +40,14 @@ DOMAIN = "domain.npz"  # may be missing, like the index
 INDEX = "index.npz"  # has a format number of its own; readers that know nothing of it still check its SHA-256
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class FileRecord(_Strict):
+class FileRecord(Strict):
     """Size in bytes and SHA-256 (hex) of one file."""
 
     bytes: int
     sha256: str
 
 
-class AxisCalibration(_Strict):
+class AxisCalibration(Strict):
     """Outputs of one axis and how to read them.
 
     Attributes:
@@ -72,14 +68,14 @@ class AxisCalibration(_Strict):
     among_three: float | None = Field(default=None, ge=0, le=1)
 
 
-class TaxonomyRecord(_Strict):
+class TaxonomyRecord(Strict):
     """Name and version of the taxonomy that the bundle was trained for."""
 
     name: str
     version: str
 
 
-class Provenance(_Strict):
+class Provenance(Strict):
     """Where the weights come from. The sparse head may have been fitted on more records than the encoder."""
 
     created: str
@@ -98,7 +94,7 @@ class Provenance(_Strict):
     versions: Mapping[str, str]
 
 
-class Manifest(_Strict):
+class Manifest(Strict):
     """The content of `bundle.json`."""
 
     format: int
@@ -129,7 +125,8 @@ class Bundle:
             BundleError: a file is missing, truncated, swapped or does not fit; the message names it.
         """
         self.path = path
-        self.manifest = _read_manifest(path)
+        expected = f"a model bundle (a folder with {MANIFEST})"
+        self.manifest = read_model(path / MANIFEST, Manifest, BundleError, expected)
         _check_versions(self.manifest, path)
         for name in REQUIRED_FILES:
             if name not in self.manifest.files:
@@ -202,20 +199,6 @@ class Bundle:
                         f"{place}: axis {axis_id} lacks family thresholds for precision {target}; "
                         "expected one a family, or null"
                     )
-
-
-def _read_manifest(path: Path) -> Manifest:
-    place = path / MANIFEST
-    try:
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BundleError(
-            f"{place}: not found or not readable; expected a model bundle (a folder with {MANIFEST})"
-        ) from None
-    try:
-        return Manifest.model_validate_json(text)
-    except ValidationError as error:
-        raise BundleError(f"{place}: {first_fault(error, Manifest)}") from None
 
 
 def _check_versions(manifest: Manifest, path: Path) -> None:

@@ -1,12 +1,15 @@
-"""What pydantic finds wrong, in one line for people: `key: message, found value`. Pure."""
+"""Data of a given shape, and what pydantic finds wrong with it, in one line for people: `key: message, found value`."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, get_args, get_origin
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from distriage.errors import DistriageError
 
 MAX_SHOWN_CHARS = 60  # of a value that is refused
 _WORDS = (
@@ -15,6 +18,30 @@ _WORDS = (
     ("Field required", "missing"),
     ("Value error, ", ""),
 )
+
+
+class Strict(BaseModel):
+    """Frozen, and without keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_model(file: Path, model: type[_Model], error: type[DistriageError], expected: str) -> _Model:
+    """What a JSON file holds.
+
+    Args:
+        error: Raised where it cannot be read, or holds anything else.
+        expected: Of the file, where it cannot be read.
+    """
+    try:
+        return model.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise error(f"{file}: not found or not readable; expected {expected}") from None
+    except ValidationError as fault:
+        raise error(f"{file}: {first_fault(fault, model)}") from None
 
 
 def first_fault(

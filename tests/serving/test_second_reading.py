@@ -233,7 +233,7 @@ def store_of_both(store_url: str) -> Iterator[Store]:
         ({"second_reader": "localhost:8000"}, "expected an address such as"),
         ({"second_reader_key_file": "/none"}, "SECOND_READER_KEY_FILE: /none: cannot be read: No such file"),
         ({"second_reader_axes": "distributed"}, "axes of the second reader"),
-        ({"second_reader_calibration": "/none"}, "/none: cannot be read"),
+        ({"second_reader_calibration": "/none"}, "/none: not found or not readable"),
         ({"second_reader_model": "another", "second_reader_calibration": "CAL"}, "made for the reader"),
     ],
 )

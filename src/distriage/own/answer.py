@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from distriage.validation import Strict
 
 
-class OwnLabel(BaseModel):
+class OwnLabel(Strict):
     """What is said of one of the repository's own labels. Set it only where `applied` is true."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: str
     probability: float = Field(ge=0, le=1)

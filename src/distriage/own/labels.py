@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from distriage.arrays import arrays_of
 from distriage.bundle import Bundle
@@ -29,7 +29,7 @@ from distriage.own.features import OWN_VIEWS, Reading, Scales, reading_of
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
 from distriage.types import Prediction
-from distriage.validation import first_fault
+from distriage.validation import Strict, read_model
 
 OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"
@@ -40,11 +40,7 @@ MAX_BYTES = 512 << 20  # of the arrays, unpacked: 1,000 labels of a large reposi
 Floats = NDArray[np.floating]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LabelHead(_Strict):
+class LabelHead(Strict):
     """One label.
 
     Attributes:
@@ -65,7 +61,7 @@ class LabelHead(_Strict):
     shift: float = Field(allow_inf_nan=False)
 
 
-class OwnManifest(_Strict):
+class OwnManifest(Strict):
     """The content of `own.json`.
 
     Attributes:
@@ -214,14 +210,4 @@ def read_manifest(file: Path) -> OwnManifest:
     Raises:
         BundleError: it is missing or damaged.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise BundleError(
-            f"{file}: not found or not readable; expected a folder that `distriage learn` wrote"
-        ) from None
-    try:
-        manifest = OwnManifest.model_validate_json(text)
-    except ValidationError as error:
-        raise BundleError(f"{file}: {first_fault(error, OwnManifest)}") from None
-    return manifest
+    return read_model(file, OwnManifest, BundleError, "a folder that `distriage learn` wrote")

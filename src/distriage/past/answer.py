@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from distriage.past.same import is_spoken_of
+from distriage.validation import Strict
 
 if TYPE_CHECKING:
     from distriage.past.index import Known, PastIndex
     from distriage.past.issue import PastIssue
 
 
-class LikelyDuplicate(BaseModel):
+class LikelyDuplicate(Strict):
     """A past issue that is likely the same as the report."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str = Field(description="`owner/repo#12`, or `#12` where the repository is not known.")
     title: str

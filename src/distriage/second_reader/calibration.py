@@ -13,13 +13,13 @@ from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from distriage.errors import ConfigError
 from distriage.policy import PRECISION
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.request import AXES
-from distriage.validation import first_fault
+from distriage.validation import Strict, read_model
 
 LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks
 FORMAT: Literal[2] = 2  # 1: fitted on other questions
@@ -37,11 +37,7 @@ def _only(known: Collection[str], given: Mapping[str, _Value]) -> Mapping[str, _
     return given
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class AxisFusion(_Model):
+class AxisFusion(Strict):
     """How the two readers of one axis are joined.
 
     Attributes:
@@ -59,7 +55,7 @@ class AxisFusion(_Model):
     reports: int = Field(default=0, ge=0)
 
 
-class ReaderCalibration(_Model):
+class ReaderCalibration(Strict):
     """What was fitted for one second reader beside one first reader.
 
     Attributes:
@@ -81,12 +77,8 @@ def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
     Raises:
         ConfigError: the file cannot be read, or was made for another reader or bundle.
     """
-    try:
-        calibration = ReaderCalibration.model_validate_json(file.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise ConfigError(f"{file}: {first_fault(error, ReaderCalibration)}") from None
+    expected = "what `distriage second-reader calibrate` wrote"
+    calibration = read_model(file, ReaderCalibration, ConfigError, expected)
     for what, found, wanted in (("reader", calibration.reader, reader), ("model", calibration.model, model)):
         if found != wanted:
             raise ConfigError(
