@@ -63,7 +63,7 @@ class Asked:
 
     def both(
         self,
-        answers: Mapping[str, Any],
+        shares: Mapping[str, Shares],
         asking: Asking,
         calibration: ReaderCalibration | None,
         mode: Mode | None = None,
@@ -71,12 +71,12 @@ class Asked:
         """The verdict of both readers; the first reader's where nothing was asked.
 
         Args:
+            shares: What was answered; see `shares`.
             mode: To decide in; None: that of the questions.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
         if not self.requests:
             return verdict
-        shares = self.shares(answers)
         if not shares:
             return keep_first(verdict, asking.reader, NOT_THERE)
         taxonomy = asking.classifier.bundle.taxonomy
@@ -137,7 +137,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield item.both(answers, asking, calibration).model_copy(update={"similar": None})
+        yield item.both(item.shares(answers), asking, calibration).model_copy(update={"similar": None})
 
 
 def accepted(
@@ -146,13 +146,14 @@ def accepted(
     """What the second reader gives of each report, in order."""
     for report in reports:
         item = ask(report, asking)
-        verdict = item.both(answers, asking, calibration)
+        shares = item.shares(answers)
+        verdict = item.both(shares, asking, calibration)
         given = {
             axis: said.label
             for axis, said in verdict.axes.items()
             if said.read_by == "second-reader" and said.outcome is Outcome.APPLY
         }
-        yield Accepted(report, bool(item.shares(answers)), given)
+        yield Accepted(report, bool(shares), given)
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:
@@ -208,7 +209,7 @@ def compared_axes(
     """
     shares = item.shares(answers)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)
-    both = item.both(answers, asking, calibration, mode)
+    both = item.both(shares, asking, calibration, mode)
     for axis in asking.axes:
         if axis not in labels:
             continue
@@ -273,24 +274,25 @@ def _annotated(path: str, taxonomy: Taxonomy, by: str = "") -> Iterator[tuple[Is
     for record, report in read_reports(path):
         if isinstance(report, BadRecord):
             raise InputError(report.error)
-        yield report, _labels(record, taxonomy), _group(record, by)
+        value = json.loads(record.content.decode("utf-8-sig"))
+        yield report, _labels(value, taxonomy, record.place), _group(value, by, record.place)
 
 
-def _group(record: RawRecord, by: str) -> str:
+def _group(record: Mapping[str, Any], by: str, place: str) -> str:
     if not by:
         return "all"
-    value = json.loads(record.content.decode("utf-8-sig")).get(by)
+    value = record.get(by)
     if not isinstance(value, str) or not value:
-        raise InputError(f"{record.place}: {by}: {value!r}; expected a name that groups the reports")
+        raise InputError(f"{place}: {by}: {value!r}; expected a name that groups the reports")
     return value
 
 
-def _labels(record: RawRecord, taxonomy: Taxonomy) -> dict[str, str]:
-    labels = json.loads(record.content.decode("utf-8-sig")).get("labels")
+def _labels(record: Mapping[str, Any], taxonomy: Taxonomy, place: str) -> dict[str, str]:
+    labels = record.get("labels")
     if not isinstance(labels, dict):
-        raise InputError(f"{record.place}: `labels` is missing; expected an object, axis -> label")
+        raise InputError(f"{place}: `labels` is missing; expected an object, axis -> label")
     labels = {axis: label for axis, label in labels.items() if label is not None}  # a table's struct has every axis
     for axis, label in labels.items():
         if axis not in taxonomy.axes or label not in taxonomy.axes[axis].label_ids:
-            raise InputError(f"{record.place}: labels: {axis}: {label!r} is no label of it; see `distriage taxonomy`")
+            raise InputError(f"{place}: labels: {axis}: {label!r} is no label of it; see `distriage taxonomy`")
     return labels
