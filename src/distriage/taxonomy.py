@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from distriage.errors import TaxonomyError
-from distriage.validation import first_fault, known_keys
+from distriage.validation import first_fault, known_keys, suggestion
 
 _Read = TypeVar("_Read", bound=BaseModel)
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
@@ -140,10 +140,7 @@ class Axis(_Model):
         for label in self.labels:
             if label.id == label_id:
                 return label
-        raise TaxonomyError(
-            f"axis {self.id}: unknown label {label_id!r}{_meant(label_id, self.label_ids)}; "
-            f"known: {', '.join(self.label_ids)}"
-        )
+        raise TaxonomyError(f"axis {self.id}: unknown label {label_id!r}; {suggestion(label_id, self.label_ids)}")
 
     def weight(self, label_id: str) -> float:
         """How much an issue with a label matters: its weight, else its family's, else 1; an unknown label: 1."""
@@ -190,8 +187,8 @@ class Taxonomy(_Model):
             return self.axes[axis_id]
         except KeyError:
             holds = [axis.id for axis in self.axes.values() if any(label.id == axis_id for label in axis.labels)]
-            meant = f" (a label of axis {' and '.join(holds)})" if holds else _meant(axis_id, self.axes)
-            raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; known: {', '.join(self.axes)}") from None
+            meant = f" (a label of axis {' and '.join(holds)})" if holds else ""
+            raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; {suggestion(axis_id, self.axes)}") from None
 
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
         """With what `newer` says of how axes are used, where this older copy of the same taxonomy says nothing."""
@@ -231,13 +228,6 @@ def parse_taxonomy(text: str, place: str) -> Taxonomy:
         )
     axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in heads.items()}
     return _read(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place)
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:

@@ -157,7 +157,7 @@ def test_an_unknown_axis_names_the_known_ones(command: Command) -> None:
     assert_one_line(
         command("taxonomy", "runtime-hang"), "unknown axis 'runtime-hang' (a label of axis symptom); known:"
     )
-    assert_one_line(command("taxonomy", "symptoms"), "unknown axis 'symptoms' (did you mean symptom?)")
+    assert_one_line(command("taxonomy", "symptoms"), "unknown axis 'symptoms'; did you mean symptom?")
 
 
 def test_the_version(command: Command) -> None:
