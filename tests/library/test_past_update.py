@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distriage.past.index import BUCKETS, Features, Floats, Known, PastIndex, assemble, make_index
+from distriage.past.index import BUCKETS, Known, PastIndex, assemble, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
-from distriage.past.words import POSTINGS, postings, tfidf, unit
+from distriage.past.words import POSTINGS, Features, Floats, postings, tfidf, unit
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 Issue = tuple[PastIssue, Features, Floats]

@@ -13,10 +13,11 @@ from weakref import WeakValueDictionary
 
 from distriage.errors import InputError
 from distriage.past.answer import LikelyDuplicate, likely_duplicates
-from distriage.past.index import Features, Floats, PastIndex, load_index, make_index
+from distriage.past.index import PastIndex, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
 from distriage.past.update import updated
+from distriage.past.words import Features, Floats
 from distriage.types import IssueReport
 from distriage_serving.logs import log
 from distriage_serving.planning.judging import Judge

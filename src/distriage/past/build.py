@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
-from distriage.past.index import Floats, Known, PastIndex, make_index
+from distriage.past.index import Known, PastIndex, make_index
 from distriage.past.issue import PastIssue
+from distriage.past.words import Floats
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport

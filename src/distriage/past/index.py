@@ -34,15 +34,12 @@ from distriage.arrays import arrays_of
 from distriage.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
-from distriage.past.words import Postings, postings, tfidf, unit
+from distriage.past.words import Features, Floats, Postings, postings, tfidf, unit
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 FORMAT = 1
 BUCKETS = VIEWS * HASH_BUCKETS
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
-
-Features = tuple[NDArray[np.int32], NDArray[np.float32]]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

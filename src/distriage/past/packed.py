@@ -7,7 +7,8 @@ import zlib
 
 import numpy as np
 
-from distriage.past.index import Features, Floats, Known
+from distriage.past.index import Known
+from distriage.past.words import Features, Floats
 
 _SIZES = struct.Struct("<II")
 

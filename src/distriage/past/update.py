@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from distriage.past.index import BUCKETS, Features, Floats, PastIndex, assemble
+from distriage.past.index import BUCKETS, PastIndex, assemble
 from distriage.past.issue import PastIssue
-from distriage.past.words import Postings, postings, unit
+from distriage.past.words import Features, Floats, Postings, postings, unit
 
 
 def updated(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
-if TYPE_CHECKING:
-    from distriage.past.index import Features, Floats
+Features = tuple[NDArray[np.int32], NDArray[np.float32]]
+Floats = NDArray[np.float32]
 
 POSTINGS = (128, 64)  # of an issue and view, the heaviest
 
