@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from distriage.bundle import DOMAIN, Bundle
 from distriage.domain import DomainGate
 from distriage.errors import BundleError, InputError
+from distriage.explain import explain as evidence_of
 from distriage.graph import LoadingGraph
 from distriage.reading import ReadReport, check_report, read
 from distriage.recipe.features import all_features
@@ -118,9 +119,8 @@ class Classifier:
         self._check_outputs(graph.file)
         given = {output.name for output in self._session.get_outputs()}
         self._outputs = [*self.bundle.manifest.axes, *(name for name in VECTORS if name in given)]
-        sizes = {axis: len(calibration.labels) for axis, calibration in self.bundle.manifest.axes.items()}
         gated = DOMAIN in self.bundle.manifest.files
-        self.gate = DomainGate(self.bundle.path / DOMAIN, sizes) if gated else None
+        self.gate = DomainGate(self.bundle.path / DOMAIN, self.bundle.manifest.axes) if gated else None
         self.own: OwnLabels | OwnShelf | None = None
         if own is not None:
             from distriage.own.labels import OwnLabels  # few need it
@@ -186,7 +186,6 @@ class Classifier:
             InputError: a report is empty or too large, or is no `IssueReport`.
             BundleError: `similar` is asked of a model without an index.
         """
-        from distriage.explain import explain as evidence_of  # these run this module
         from distriage.findings import Findings
         from distriage.verdict import SIMILAR_ISSUES
 

@@ -20,7 +20,7 @@ domain.npz  format     []                      `DOMAIN_FORMAT`
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -101,11 +101,11 @@ class DomainGate:
         sure_threshold: The same for `precise`.
     """
 
-    def __init__(self, file: Path, axes: Mapping[str, int]) -> None:
+    def __init__(self, file: Path, axes: Collection[str]) -> None:
         """Read the gate.
 
         Args:
-            axes: Axis -> number of labels, of the classifier.
+            axes: Of the classifier.
 
         Raises:
             BundleError: the file is damaged, of another format or made for other axes.
@@ -114,11 +114,11 @@ class DomainGate:
         with arrays_of(file, expected, BundleError) as arrays:
             self._read(arrays, axes)
 
-    def _read(self, arrays: Mapping[str, NDArray[np.generic]], axes: Mapping[str, int]) -> None:
+    def _read(self, arrays: Mapping[str, NDArray[np.generic]], axes: Collection[str]) -> None:
         if (found := int(arrays["format"])) != DOMAIN_FORMAT:
             raise ValueError(f"it is of format {found}")
         self._axes = [str(axis) for axis in json.loads(str(arrays["axes"]))]
-        if set(self._axes) - axes.keys():
+        if set(self._axes) - set(axes):
             raise ValueError(f"it reads the axes {', '.join(self._axes)}; the model has {', '.join(axes)}")
         self._idf = _widen(arrays["idf"], arrays["idf_step"])
         self._weights = _widen(arrays["weights"], arrays["weight_step"])

@@ -10,11 +10,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from distriage.classifier import Classifier
 from distriage.reading import ReadReport
 from distriage.recipe.normalize import shortened
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
+
+if TYPE_CHECKING:
+    from distriage.classifier import Classifier
 
 MIN_WEIGHT = 0.2  # nats; less is noise
 _LOOKED_FOR = 12  # characters of a line by which it is found in the report
@@ -35,13 +38,8 @@ class Evidence:
     weight: float
 
 
-def explain(
-    classifier: Classifier, known: ReadReport, axes: Iterable[str] | None = None, top: int = 3
-) -> dict[str, list[Evidence]]:
+def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str, list[Evidence]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
-
-    Args:
-        axes: Default: all.
 
     Returns:
         Axis -> at most `top` lines that speak for its label, the heaviest first, none below `MIN_WEIGHT`; for a report
@@ -51,7 +49,7 @@ def explain(
     lines = lines_of(known.input)
     body = dict.fromkeys(map(_collapsed, shortened(known.report.body).split("\n")))
     long = [line for line in body if len(line) > MAX_ERROR_LINE_CHARS]
-    for axis, weights in occlusion(classifier, known.input, axes or classifier.bundle.manifest.axes).items():
+    for axis, weights in occlusion(classifier, known.input, classifier.bundle.manifest.axes).items():
         evidence = sorted(
             (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
         )

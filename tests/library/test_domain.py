@@ -26,7 +26,7 @@ from support import keyword_model
 from support.files import mark_encrypted, spoil
 from support.toy_gate import FOREIGN, add_gate, arrays
 
-AXES = {"kind": 2, "symptom": 4}
+AXES = ("kind", "symptom")
 FEATURES = len(arrays(FOREIGN)["mean"])
 PIE = IssueReport(
     "Apple pie",

@@ -60,7 +60,7 @@ def test_the_gate_that_is_written_says_what_the_fitted_one_says(tmp_path: Path) 
     assert (gate.probabilities(reports(others)) >= gate.threshold).mean() < 0.05
     gate.write(tmp_path / "domain.npz", ["kind"])
     assert (tmp_path / "domain.npz").stat().st_size <= 1 << 20
-    runtime = DomainGate(tmp_path / "domain.npz", {"kind": 2})
+    runtime = DomainGate(tmp_path / "domain.npz", ["kind"])
     assert (runtime.threshold, runtime.sure_threshold) == (gate.threshold, gate.sure_threshold)
     assert gate.threshold <= gate.sure_threshold
     mixed = [*known[:9], *others[:9]]
