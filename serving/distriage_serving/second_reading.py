@@ -101,7 +101,7 @@ class TwoReaders:
         if question is None:
             return "nothing is in doubt"
         answer = self._reader.ask(question, self.bundle.taxonomy)
-        given = {} if isinstance(answer, Unanswered) else answer.shares
+        given = {} if isinstance(answer, Unanswered) else answer
         reading = SecondReading(
             digest=report_digest(report.title, report.body),
             model=self.bundle.manifest.name,

@@ -15,16 +15,3 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     centre = (share + squared / (2 * n)) / (1 + squared / n)
     half = _Z * math.sqrt(share * (1 - share) / n + squared / (4 * n * n)) / (1 + squared / n)
     return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def outcome_of(difference: tuple[float, float], enough: bool) -> str:
-    """`better` or `worse` only where the whole interval says so.
-
-    Args:
-        difference: Interval of what is new minus what was before.
-        enough: Whether the reports behind it are many enough to decide anything.
-    """
-    if not enough:
-        return "too few"
-    least, most = difference
-    return "worse" if most < 0 else "better" if least > 0 else "no difference"

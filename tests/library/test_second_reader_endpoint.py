@@ -12,23 +12,22 @@ import time
 import pytest
 
 from distriage.errors import ConfigError
-from distriage.second_reader.endpoint import Answered, DailyBudget, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.endpoint import DailyBudget, Endpoint, EndpointSettings, Unanswered
 from distriage.second_reader.request import ReaderRequest
 
 from support.reader import Double, double
 
 REQUEST = ReaderRequest(
-    "x",
     {"cause": {"A": "api-misuse", "B": None}},
     {"messages": [{"content": "?"}], "max_tokens": 9, "response_format": {}},
 )
 GOOD = json.dumps({"choices": [{"message": {"content": '{"cause": "A"}'}}], "usage": {"total_tokens": 7}}).encode()
 
 
-def test_an_answer_comes_with_the_tokens_that_it_took(double: Double) -> None:
+def test_an_answer_is_the_label_whose_code_came_back(double: Double) -> None:
     double.answer = lambda _: (200, GOOD)
     with Endpoint(EndpointSettings(double.url, "m", key="secret")) as endpoint:
-        assert endpoint.ask(REQUEST) == Answered({"cause": {"api-misuse": 1.0}}, 7)
+        assert endpoint.ask(REQUEST) == {"cause": {"api-misuse": 1.0}}
     assert double.bodies[0]["model"] == "m" and double.keys == ["Bearer secret"]
 
 
@@ -110,8 +109,8 @@ def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, statu
     refusal = (status, f'{{"error": "unknown field {field}"}}'.encode())
     double.answer = lambda body: refusal if field in body else (200, GOOD)
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
-        answers = [opened.ask(ReaderRequest("x", REQUEST.codes, body)) for _ in range(2)]
-    assert [type(answer) for answer in answers] == [Answered, Answered] and len(double.bodies) == 3
+        answers = [opened.ask(ReaderRequest(REQUEST.codes, body)) for _ in range(2)]
+    assert [type(answer) for answer in answers] == [dict, dict] and len(double.bodies) == 3
     assert not [name for name in double.bodies[-1] if field in name]
 
 
@@ -130,7 +129,7 @@ def test_the_budget_of_a_day_ends_and_begins_anew(double: Double) -> None:
         said = [type(endpoint.ask(REQUEST)) for _ in range(3)]
         now[0] = 86_400.0
         said.append(type(endpoint.ask(REQUEST)))
-    assert said == [Answered, Answered, Unanswered, Answered] and len(double.bodies) == 3
+    assert said == [dict, dict, Unanswered, dict] and len(double.bodies) == 3
 
 
 def test_tokens_that_were_used_count_not_those_that_were_feared(double: Double) -> None:
@@ -138,7 +137,7 @@ def test_tokens_that_were_used_count_not_those_that_were_feared(double: Double) 
     settings = EndpointSettings(double.url, "m", tokens_per_day=40)
     with Endpoint(settings) as endpoint:
         answers = [endpoint.ask(REQUEST) for _ in range(6)]
-    assert [type(answer) for answer in answers[:3]] == [Answered] * 3
+    assert [type(answer) for answer in answers[:3]] == [dict] * 3
     assert answers[-1] == Unanswered("the second reader's budget for today is used up", "budget")
 
 

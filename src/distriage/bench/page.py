@@ -17,7 +17,6 @@ FIGURES, PAGE, README = Path("docs/benchmarks.json"), Path("docs/benchmarks.md")
 COMMAND = (
     "distriage bench --reports training/corpus/restated.jsonl --infinity venv/bin/infinity_emb --equal 2000 --page ."
 )
-NAVIGATION, BEFORE = Path("mkdocs.yml"), "      - How it is measured: evaluation.md\n"
 _MARKED = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.S)
 
 
@@ -66,9 +65,6 @@ def write_page(figures: Mapping[str, Any], checkout: Path) -> None:
     draw(figures, checkout / "docs" / "images")
     (checkout / FIGURES).write_text(json.dumps(figures) + "\n", encoding="utf-8")
     (checkout / PAGE).write_text(page_of(figures), encoding="utf-8")
-    nav = (checkout / NAVIGATION).read_text(encoding="utf-8")
-    if PAGE.name not in nav:
-        (checkout / NAVIGATION).write_text(nav.replace(BEFORE, f"{BEFORE}      - Benchmarks: {PAGE.name}\n"), "utf-8")
     text = (checkout / README).read_text(encoding="utf-8")
     (checkout / README).write_text(_MARKED.sub(lambda _: readme_of(figures), text), encoding="utf-8")
 

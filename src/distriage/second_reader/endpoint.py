@@ -84,14 +84,6 @@ def _is_address(url: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """Axis -> shares. An axis that was not answered as offered is absent."""
-
-    shares: Mapping[str, Shares]
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class Unanswered:
     """There is no answer.
 
@@ -185,18 +177,18 @@ class Endpoint:
         """Close the connections."""
         self._client.close()
 
-    def ask(self, request: ReaderRequest) -> Answered | Unanswered:
+    def ask(self, request: ReaderRequest) -> dict[str, Shares] | Unanswered:
         """Send one question.
 
         Returns:
-            The answer, or why there is none: a time-out, a refusal, nonsense, or the budget. The first verdict stands
-            then.
+            Axis -> shares, without the axes that were not answered as offered; or why there are none: a time-out, a
+            refusal, nonsense, or the budget. The first verdict stands then.
         """
         answer = self._ask(request)
-        self._observe("answered" if isinstance(answer, Answered) else answer.result)
+        self._observe(answer.result if isinstance(answer, Unanswered) else "answered")
         return answer
 
-    def _ask(self, request: ReaderRequest) -> Answered | Unanswered:
+    def _ask(self, request: ReaderRequest) -> dict[str, Shares] | Unanswered:
         body = {**request.body, "model": self.settings.model}
         for name in self._refused:
             for field_name in DISPENSABLE[name]:
@@ -231,7 +223,7 @@ class Endpoint:
         shares = read_answer(completion, request.codes)
         if not shares:
             return Unanswered("the second reader gave none of the offered answers", "nonsense")
-        return Answered(shares, used if used is not None else estimate)
+        return shares
 
     def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
         url, content = f"{self.settings.url.rstrip('/')}/chat/completions", bytearray()

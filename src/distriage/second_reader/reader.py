@@ -16,7 +16,7 @@ from distriage.records import BadRecord
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
-from distriage.second_reader.endpoint import Answered, Endpoint, EndpointSettings, Unanswered
+from distriage.second_reader.endpoint import Endpoint, EndpointSettings, Unanswered
 from distriage.second_reader.request import AXES, Question, is_in_doubt
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
@@ -69,7 +69,7 @@ class SecondReader:
     ) -> Verdict:
         """Ask, and complete the first verdict; see `complete`."""
         answer = self.ask(question, taxonomy)
-        said = answer.why if isinstance(answer, Unanswered) else answer.shares
+        said = answer.why if isinstance(answer, Unanswered) else answer
         return self.complete(verdict, question, said, taxonomy, required)
 
     def complete(
@@ -99,8 +99,8 @@ class SecondReader:
             question.situation,
         )
 
-    def ask(self, question: Question, taxonomy: Taxonomy) -> Answered | Unanswered:
-        """Put a question, and once more, in another order of the codes, what could lead to a label.
+    def ask(self, question: Question, taxonomy: Taxonomy) -> dict[str, Shares] | Unanswered:
+        """Put a question, and once more, in another order of the codes, what could lead to a label; axis -> shares.
 
         The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
         fails, or leaves an axis out, changes nothing where the calibration was fitted on single answers; on two, one
@@ -110,9 +110,7 @@ class SecondReader:
         if isinstance(first, Unanswered):
             return first
         matters = [
-            axis
-            for axis, shares in first.shares.items()
-            if may_be_given(question.prediction, axis, shares, self._calibration)
+            axis for axis, shares in first.items() if may_be_given(question.prediction, axis, shares, self._calibration)
         ]
         if not matters:
             return first
@@ -120,9 +118,8 @@ class SecondReader:
         one_is_enough = self._calibration is None or self._calibration.times == 1
         if isinstance(second, Unanswered):
             return first if one_is_enough else second
-        once = {axis: shares for axis, shares in first.shares.items() if one_is_enough or axis not in matters}
-        shares = {**once, **mean_shares([first.shares, second.shares])}
-        return Answered(shares, first.tokens + second.tokens)
+        once = {axis: shares for axis, shares in first.items() if one_is_enough or axis not in matters}
+        return {**once, **mean_shares([first, second])}
 
 
 def examine(classifier: Classifier, report: IssueReport, *, explain: bool = False, similar: bool = False) -> Findings:
@@ -166,7 +163,7 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
         return None
     neighbours = tuple(findings.similar or ())
     known = findings.known
-    return Question(verdict.id, known.input.text, findings.prediction, tuple(asked), neighbours, known.situation)
+    return Question(known.input.text, findings.prediction, tuple(asked), neighbours, known.situation)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

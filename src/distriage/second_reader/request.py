@@ -50,7 +50,6 @@ class ReaderRequest:
         body: The JSON body for `POST /chat/completions`, without the model's name.
     """
 
-    id: str
     codes: Mapping[str, Mapping[str, str | None]]
     body: Mapping[str, Any]
 
@@ -66,7 +65,6 @@ class Question:
         situation: On what the job ran; the checks depend on it, the question does not.
     """
 
-    id: str
     text: str
     prediction: Prediction
     axes: Sequence[str]
@@ -85,7 +83,6 @@ class Question:
             axes or self.axes,
             taxonomy,
             self.neighbours,
-            identifier=self.id,
             attempt=attempt,
         )
 
@@ -115,7 +112,6 @@ def make_request(
     taxonomy: Taxonomy,
     neighbours: Sequence[Neighbour] = (),
     *,
-    identifier: str = "",
     attempt: int = 0,
 ) -> ReaderRequest:
     """Ask about some axes of one report, all in one request.
@@ -137,7 +133,7 @@ def make_request(
         f"The report, between two lines of {digest[:12]}:\n{digest[:12]}\n{text}\n{digest[:12]}",
         "Reply with " + "{" + ", ".join(f'"{axis}": CODE' for axis in axes) + "}.",
     ]
-    return ReaderRequest(identifier, codes, _body("\n\n".join(part for part in parts if part), codes))
+    return ReaderRequest(codes, _body("\n\n".join(part for part in parts if part), codes))
 
 
 def _codes(axis: str, labels: Iterable[str], digest: str, attempt: int) -> dict[str, str | None]:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.history import PastIssue
-from distriage.intervals import outcome_of
 from distriage.own.features import Reading
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest
 from distriage_training.learn.fit import Bools, Floats, Learned
 from distriage_training.learn.measure import LIKELIER_THAN_NOT
+from distriage_training.measure.scoring import direction_of
 
 MIN_ISSUES = 20  # with fewer that have the label, a row is shown and decides nothing
 ALL = "all labels"
@@ -46,8 +46,8 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """See `outcome_of`."""
-        return outcome_of(self.interval, self.issues >= MIN_ISSUES)
+        """See `direction_of`."""
+        return direction_of(self.interval, self.issues >= MIN_ISSUES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,3 +139,16 @@ def paired_interval(differences: Floats, *, draws: int = 2000, seed: int = 7) ->
     means = differences[rng.integers(0, len(differences), (draws, len(differences)))].mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
+
+
+def direction_of(difference: tuple[float, float], enough: bool) -> str:
+    """`better` or `worse` only where the whole interval says so.
+
+    Args:
+        difference: Interval of what is new minus what was before.
+        enough: Whether the reports behind it are many enough to decide anything.
+    """
+    if not enough:
+        return "too few"
+    least, most = difference
+    return "worse" if most < 0 else "better" if least > 0 else "no difference"

@@ -21,7 +21,6 @@ from rich.table import Table
 from distriage.bundle import TRAINED_ON, Bundle, thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, CorpusError
-from distriage.intervals import outcome_of
 from distriage.recipe.text import prepare
 from distriage.references import thread_key
 from distriage.shipped import DEFAULT_FILE, MANIFEST, sha256_of
@@ -58,8 +57,8 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """See `outcome_of`."""
-        return outcome_of(self.interval, self.n >= MIN_REPORTS)
+        """See `scoring.direction_of`."""
+        return scoring.direction_of(self.interval, self.n >= MIN_REPORTS)
 
 
 @dataclass(frozen=True, slots=True)
