@@ -80,7 +80,7 @@ def build_app(typed: str = "") -> typer.Typer:
         from importlib.metadata import entry_points
 
         from distriage.past.commands import similar_app
-        from distriage.reader_commands import second_reader_app
+        from distriage.second_reader.commands import second_reader_app
 
         app.add_typer(similar_app, rich_help_panel=READ)
         app.add_typer(second_reader_app, rich_help_panel=READ)

@@ -13,4 +13,11 @@ endpoint.py     one HTTP request: time limit, budget
 batch.py        the OpenAI batch format, for reports by the thousand (pure)
 bulk.py         files of reports and answers -> requests, verdicts, what to calibrate on
 fitting.py      annotated reports and answers -> a calibration (pure)
+commands.py     `distriage second-reader`
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+AXES: Final = ("kind", "stage", "symptom", "cause", "fix")  # that a second reader may be asked about

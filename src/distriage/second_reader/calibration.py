@@ -17,8 +17,8 @@ from pydantic import AfterValidator, Field
 
 from distriage.errors import ConfigError
 from distriage.policy import PRECISION
+from distriage.second_reader import AXES
 from distriage.second_reader.answer import Shares
-from distriage.second_reader.request import AXES
 from distriage.validation import Strict, read_model
 
 LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks

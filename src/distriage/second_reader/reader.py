@@ -13,11 +13,12 @@ from distriage.classifier import Classifier
 from distriage.errors import ConfigError, InputError
 from distriage.findings import Findings
 from distriage.records import BadRecord
+from distriage.second_reader import AXES
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
 from distriage.second_reader.endpoint import Endpoint, EndpointSettings, Unanswered
-from distriage.second_reader.request import AXES, Question, is_in_doubt
+from distriage.second_reader.request import Question, is_in_doubt
 from distriage.similar import Similar
 from distriage.taxonomy import Taxonomy
 from distriage.types import IssueReport, Mode, Outcome

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.second_reader.masking import mask
@@ -25,7 +25,6 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Outcome, Prediction
 from distriage.verdict import Verdict
 
-AXES: Final = ("kind", "stage", "symptom", "cause", "fix")  # that a second reader may be asked about
 CANDIDATES = range(3, 13)  # labels of an axis that are offered: so many at least and at most
 CANDIDATES_SHARE = 0.96  # of the first reader's probability that they hold together, where so few do
 MAX_REPORT_CHARS = 3000  # some 750 tokens

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from distriage.reader_commands import (
+from distriage.second_reader.commands import (
     ALL_AXES,
     Answers,
     Axes,

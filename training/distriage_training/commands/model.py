@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from distriage.reader_commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
+from distriage.second_reader.commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage.terminal import MAINTAIN, TRAIN, say
 from distriage.types import Mode
 from distriage_training.commands.corpus import corpus_app

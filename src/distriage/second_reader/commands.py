@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from distriage.errors import ConfigError, InputError
+from distriage.second_reader import AXES
 from distriage.terminal import counted
 from distriage.types import Mode
 
@@ -47,7 +48,7 @@ Times = Annotated[
         help="How often each question is asked: twice costs twice as much, and tells doubt from certainty.",
     ),
 ]
-ALL_AXES = "kind,stage,symptom,cause,fix"
+ALL_AXES = ",".join(AXES)
 
 
 @second_reader_app.command("export")
