@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from distriage.bundle import Bundle
+from distriage.differential import differential
 from distriage.explain import Evidence
 from distriage.facts.known_bad import known_bad
 from distriage.facts.situation import Situation
 from distriage.own.answer import OwnLabel
-from distriage.playbooks import check_for, checks_for
+from distriage.playbooks import checks_for
 from distriage.policy import decide
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
@@ -22,12 +23,9 @@ from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
     CAUSE,
     DISTRIBUTED,
-    LEAST_CAUSE,
     STAGE,
     SYMPTOM,
     AxisVerdict,
-    Candidate,
-    Differential,
     EvidenceLine,
     KnownProblem,
     LabelProbability,
@@ -69,6 +67,8 @@ class Findings:
         decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
         report, facts = self.known.report, self.known.facts
         situation = self.known.situation.at(_likely(decisions).get(STAGE), _given(decisions).get(DISTRIBUTED))
+        ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
+        right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         return Verdict(
             id=report.id,
             title=" ".join(report.title.split()),
@@ -84,7 +84,7 @@ class Findings:
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
             ],
             checks=_checks(decisions, taxonomy, situation),
-            differential=_differential(self.bundle, prediction, decisions, situation),
+            differential=differential(decisions, ranked, taxonomy, situation, right_among),
             # They are bugs, with what mended them.
             similar=None
             if self.similar is None
@@ -166,27 +166,6 @@ def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy, situation: Si
     }
     advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
     return checks_for(taxonomy, likely, situation) or list(filter(None, advice))
-
-
-def _differential(
-    bundle: Bundle, prediction: Prediction, decisions: Mapping[str, Decision], situation: Situation
-) -> Differential | None:
-    cause, symptom = decisions.get(CAUSE), decisions.get(SYMPTOM)
-    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
-        return None  # `right_among` was measured on reports that say enough
-    sure_symptom = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
-    return Differential(
-        causes=[
-            Candidate(
-                label=label,
-                probability=round(p, 4),
-                check=check_for(bundle.taxonomy, label, sure_symptom, situation),
-            )
-            for label, p in prediction.scores[CAUSE].ranked()[:3]
-            if p >= LEAST_CAUSE
-        ],
-        right_among=bundle.manifest.axes[CAUSE].among_three,
-    )
 
 
 def _similar_issue(neighbour: Neighbour) -> SimilarIssue:

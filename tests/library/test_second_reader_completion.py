@@ -52,6 +52,18 @@ def test_a_report_that_may_be_of_another_field_gets_no_label_by_becoming_a_bug()
     assert (symptom(False).outcome, symptom(False).silence) == ("abstain", "perhaps-foreign")
 
 
+def test_a_report_that_may_be_of_another_field_gets_no_list_of_causes_by_becoming_a_bug() -> None:
+    question, cause = axis_verdict("kind", "question"), axis_verdict("cause", outcome="not-applicable")
+    first = make_verdict(question, cause).model_copy(update={"mode": Mode.PRECISE, "differential": None})
+    scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
+    calibration = ReaderCalibration(reader="m", model="toy", axes={"kind": FUSION})
+    for surely in (True, False):
+        prediction = Prediction("toy", scores, surely_in_domain=surely)
+        both = complete(first, prediction, {"kind": {"bug": 1.0}}, TAXONOMY, "m", calibration)
+        assert (both.axes["kind"].label, both.axes["cause"].outcome) == ("bug", "abstain")
+        assert (both.differential is not None) is surely
+
+
 @pytest.mark.parametrize("label", ["runtime-hang", "memory-growth"])  # the likeliest before, and after
 def test_an_axis_or_a_label_of_its_own_that_is_precise_is_as_careful_as_the_whole(label: str) -> None:
     first = make_verdict(axis_verdict("kind", "bug"), axis_verdict("symptom", "runtime-hang", outcome="suggest"))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from distriage.differential import differential
 from distriage.facts.situation import ORDINARY, Situation
-from distriage.playbooks import check_for, checks_for
+from distriage.playbooks import checks_for
 from distriage.policy import FLOOR, PRECISION, SUGGESTED_FROM, WHY_SILENT, domain_silence, family_scores, reaches
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
@@ -19,12 +20,8 @@ from distriage.types import AxisScores, Mode, Outcome, Prediction, Silence
 from distriage.verdict import (
     CAUSE,
     DISTRIBUTED,
-    LEAST_CAUSE,
     STAGE,
-    SYMPTOM,
     AxisVerdict,
-    Candidate,
-    Differential,
     FirstReading,
     LabelProbability,
     SecondReading,
@@ -86,6 +83,7 @@ def complete(
     }
     applied = {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
     situation = situation.at(likely.get(STAGE), applied.get(DISTRIBUTED))
+    ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
         update={
@@ -93,7 +91,8 @@ def complete(
             "missing": [] if another_kind else verdict.missing,
             "similar": [] if another_kind and verdict.similar else verdict.similar,
             "checks": checks_for(taxonomy, likely, situation) or ([] if another_kind else verdict.checks),
-            "differential": _differential(axes, taxonomy, situation)
+            # How often the right cause is among those that both readers rank was not measured.
+            "differential": differential(axes, ranked, taxonomy, situation, None)
             if CAUSE in answered or another_kind
             else verdict.differential,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
@@ -185,22 +184,4 @@ def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, rea
             "read_by": "second-reader",
             "first_reading": FirstReading(outcome=first.outcome, label=first.label, probability=first.probability),
         }
-    )
-
-
-def _differential(axes: Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation) -> Differential | None:
-    """The causes as both readers rank them; how often the right one is among these was not measured."""
-    cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
-    if cause is None or cause.outcome in {Outcome.APPLY, Outcome.NOT_APPLICABLE}:
-        return None
-    sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
-    return Differential(
-        causes=[
-            Candidate(
-                label=item.label, probability=item.probability, check=check_for(taxonomy, item.label, sure, situation)
-            )
-            for item in cause.top
-            if item.probability >= LEAST_CAUSE
-        ],
-        right_among=None,
     )

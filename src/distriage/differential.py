@@ -1,0 +1,43 @@
+"""The differential diagnosis of a bug: the likeliest causes, where none is sure enough to name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from distriage.facts.situation import Situation
+from distriage.playbooks import check_for
+from distriage.taxonomy import Taxonomy
+from distriage.types import Decision, Outcome
+from distriage.verdict import CAUSE, LEAST_CAUSE, SYMPTOM, AxisVerdict, Candidate, Differential
+
+
+def differential(
+    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict],
+    ranked: Sequence[tuple[str, float]],
+    taxonomy: Taxonomy,
+    situation: Situation,
+    right_among: float | None,
+) -> Differential | None:
+    """Diagnose.
+
+    Args:
+        axes: What is said of each axis.
+        ranked: Causes with their probabilities, the likeliest first.
+        situation: On what the job ran.
+        right_among: How often the right cause is among the three likeliest; measured on reports that say enough.
+
+    Returns:
+        None: the cause is given or does not apply, or the report is none that causes can be told of.
+    """
+    cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
+    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
+        return None
+    sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
+    return Differential(
+        causes=[
+            Candidate(label=label, probability=round(p, 4), check=check_for(taxonomy, label, sure, situation))
+            for label, p in ranked[:3]
+            if p >= LEAST_CAUSE
+        ],
+        right_among=right_among,
+    )
