@@ -29,26 +29,12 @@ from numpy.typing import NDArray
 from distriage.arrays import arrays_of
 from distriage.errors import BundleError
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.weights import Floats, Ints, tfidf
 
 DOMAIN_FORMAT = 2
 STRONGEST = 20  # n-grams of a report whose weights are summed, for it and against it
 PER_VIEW = 3  # features of a view's words
 PER_AXIS = 3  # features of an axis' logits
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
-
-
-def tfidf(ids: Ints, counts: Floats, idf: Floats) -> Floats:
-    """Weights of hashed n-grams, those of each view of unit length: sublinear counts times `idf`.
-
-    Args:
-        ids, counts: Of one report, [features].
-        idf: [VIEWS * HASH_BUCKETS].
-    """
-    values = (1 + np.log(counts)) * idf[ids]
-    view = ids // HASH_BUCKETS
-    return np.asarray(values / np.maximum(1e-12, np.sqrt(np.bincount(view, values**2, VIEWS)))[view])
 
 
 def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias: Floats) -> Floats:
@@ -64,7 +50,7 @@ def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias:
         times `idf`, however often the n-grams occur.
     """
     view, own = ids // HASH_BUCKETS, weights[ids]
-    scores = np.bincount(view, tfidf(ids, counts, idf) * own, VIEWS) + bias
+    scores = np.bincount(view, tfidf(ids, counts, idf[ids]) * own, VIEWS) + bias
     said = idf[ids] * own
     sums = []
     for number in range(VIEWS):

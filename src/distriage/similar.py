@@ -30,6 +30,7 @@ from distriage.errors import BundleError
 from distriage.reading import ReadReport
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import ModelInput
+from distriage.recipe.weights import cosines, tfidf
 from distriage.references import thread_key, web_link
 from distriage.types import Prediction
 
@@ -136,15 +137,9 @@ class Similar:
     def _shared_words(self, report: ModelInput) -> NDArray[np.float64]:
         """Cosine of TF-IDF with each record, [records]."""
         buckets, counts = hashed_features(report)
-        values = tfidf(np.asarray(buckets, np.int64), np.asarray(counts), self._idf)
-        starts = self._starts[buckets]
-        lengths = self._starts[np.asarray(buckets, np.int64) + 1] - starts
-        # The postings of all buckets, one after the other.
-        places = np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        return np.asarray(
-            np.bincount(self._rows[places], self._weights[places] * np.repeat(values, lengths), len(self._records)),
-            np.float64,
-        )
+        ids = np.asarray(buckets, np.int64)
+        values = tfidf(ids, np.asarray(counts), self._idf[ids])
+        return cosines(ids, values, self._starts, self._rows, self._weights, len(self._records))
 
     def _label_agreement(self, prediction: Prediction) -> NDArray[np.float64]:
         """Mean over axes of the probability of each record's label, [records]."""
@@ -164,9 +159,3 @@ class Similar:
         }
         identifier, url, title, note = self._records[row]
         return Neighbour(identifier, url, title, labels, min(1.0, max(0.0, similarity)), note)
-
-
-def tfidf(buckets: NDArray[np.int64], counts: NDArray[np.float64], idf: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of hashed n-grams, of unit length: sublinear counts times `idf` [HASH_BUCKETS]."""
-    values = (1 + np.log(counts)) * idf[buckets]
-    return values / max(1e-12, float(np.linalg.norm(values)))

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from distriage.bundle import DOMAIN
 from distriage.classifier import Classifier
-from distriage.domain import DomainGate, shape_features, tfidf
+from distriage.domain import DomainGate, shape_features
 from distriage.errors import BundleError
 from distriage.policy import WHY_SILENT
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
+from distriage.recipe.weights import tfidf
 from distriage.types import IssueReport, Mode, Silence
 from distriage.verdict import Verdict
 
@@ -149,7 +150,7 @@ def test_a_damaged_gate_stops_the_bundle(tmp_path: Path) -> None:
 @given(st.lists(st.integers(0, VIEWS * HASH_BUCKETS - 1), unique=True, max_size=40), st.integers(1, 9))
 def test_the_words_of_each_view_have_unit_length(ids: list[int], count: int) -> None:
     numbers = np.asarray(sorted(ids), np.int64)
-    values = tfidf(numbers, np.full(len(ids), float(count)), np.linspace(1, 5, VIEWS * HASH_BUCKETS))
+    values = tfidf(numbers, np.full(len(ids), float(count)), np.linspace(1, 5, VIEWS * HASH_BUCKETS)[numbers])
     for view in range(VIEWS):
         own = values[numbers // HASH_BUCKETS == view]
         assert len(own) == 0 or np.linalg.norm(own) == pytest.approx(1)

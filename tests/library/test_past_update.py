@@ -7,7 +7,7 @@ from distriage.past.index import BUCKETS, Known, PastIndex, assemble, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
-from distriage.past.words import POSTINGS, Features, Floats, postings, tfidf, unit
+from distriage.past.words import POSTINGS, Features, Floats, postings, unit, weighted
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 Issue = tuple[PastIssue, Features, Floats]
@@ -65,6 +65,6 @@ def test_the_heaviest_words_of_each_view_are_kept_at_unit_length() -> None:
         *range(200 - POSTINGS[0], 200),
         *range(HASH_BUCKETS + 100 - POSTINGS[1], HASH_BUCKETS + 100),
     }
-    for ids, weights in (tfidf(features, idf), (kept.columns, kept.weights)):
+    for ids, weights in (weighted(features, idf), (kept.columns, kept.weights)):
         for view in range(VIEWS):
             assert np.linalg.norm(weights[ids // HASH_BUCKETS == view]) == pytest.approx(1)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features, word_grams
 from distriage.recipe.text import ModelInput
+from distriage.recipe.weights import Floats, tfidf
 from distriage.types import Prediction
 
 # The views behind those of the words. Many trackers' titles begin with a label, such as `[Bug]:`; others ask for it in
@@ -38,8 +39,6 @@ _HEADING = re.compile(r"#{1,6} .{1,100}|\*\*.{1,100}\*\*:?")
 _TICKED = re.compile(r"[-*] \[x\] .{3}")
 _KEY = re.compile(r"[a-z][a-z /_-]{2,40}")
 _ANSWER_CHARS = 60
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +169,9 @@ class Scales:
         known = columns < len(self.buckets)
         known[known] = self.buckets[columns[known]] == reading.ids[known]
         columns = columns[known]
-        values = (1 + np.log(reading.counts[known])) * self.idf[columns]
-        view = reading.ids[known] // HASH_BUCKETS
-        lengths = np.sqrt(np.bincount(view, values**2, OWN_VIEWS))
-        return columns, values * VIEW_WEIGHTS[view] / np.maximum(1e-12, lengths[view])
+        ids = reading.ids[known]
+        values = tfidf(ids, reading.counts[known], self.idf[columns], OWN_VIEWS)
+        return columns, values * VIEW_WEIGHTS[ids // HASH_BUCKETS]
 
     def dense(self, reading: Reading) -> Floats:
         """The numbers that stand behind the words, [width of vector + axes]."""

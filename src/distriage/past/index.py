@@ -34,8 +34,9 @@ from distriage.arrays import arrays_of
 from distriage.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
-from distriage.past.words import Features, Floats, Postings, postings, tfidf, unit
+from distriage.past.words import Features, Floats, Postings, postings, unit, weighted
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.weights import cosines
 
 FORMAT = 1
 BUCKETS = VIEWS * HASH_BUCKETS
@@ -144,12 +145,8 @@ class PastIndex:
 
     def _words(self, features: Features) -> NDArray[np.float64]:
         """Sum over both views of the cosine of TF-IDF, [issues]."""
-        buckets, values = tfidf(features, self.idf)
-        starts = self.starts[buckets]
-        lengths = self.starts[buckets + 1] - starts
-        places = np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-        weights = self.weights[places].astype(np.float32) * np.repeat(values, lengths)
-        return np.asarray(np.bincount(self.rows[places], weights, len(self.issues)), np.float64)
+        buckets, values = weighted(features, self.idf)
+        return cosines(buckets, values, self.starts, self.rows, self.weights, len(self.issues))
 
     def save(self, file: Path) -> None:
         """Write the file; an older one stays until this one is whole.

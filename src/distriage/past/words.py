@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.features import HASH_BUCKETS
+from distriage.recipe.weights import tfidf
 
 Features = tuple[NDArray[np.int32], NDArray[np.float32]]
 Floats = NDArray[np.float32]
@@ -27,7 +28,7 @@ class Postings:
 
 def postings(features: Sequence[Features], idf: Floats) -> Postings:
     """Of issues, numbered from 0; the heaviest of each."""
-    kept = [_heaviest(*tfidf(one, idf)) for one in features]
+    kept = [_heaviest(*weighted(one, idf)) for one in features]
     return Postings(
         np.concatenate([buckets for buckets, _ in kept] or [np.zeros(0, np.int64)]),
         np.repeat(np.arange(len(kept), dtype=np.uint32), [len(buckets) for buckets, _ in kept]),
@@ -35,13 +36,10 @@ def postings(features: Sequence[Features], idf: Floats) -> Postings:
     )
 
 
-def tfidf(features: Features, idf: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Buckets, and their weights, of unit length in each view: sublinear counts times `idf`."""
+def weighted(features: Features, idf: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Buckets, and their weights, of unit length in each view."""
     buckets, counts = np.asarray(features[0], np.int64), np.asarray(features[1], np.float32)
-    values = (1 + np.log(np.maximum(counts, 1))) * idf[buckets]
-    views = buckets // HASH_BUCKETS
-    lengths = np.sqrt(np.bincount(views, values * values, VIEWS))
-    return buckets, (values / np.maximum(lengths, 1e-12)[views]).astype(np.float32)
+    return buckets, tfidf(buckets, np.maximum(counts, 1), idf[buckets]).astype(np.float32)
 
 
 def _heaviest(buckets: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, vstack
 from sklearn.linear_model import LogisticRegression
 
-from distriage.domain import DOMAIN_FORMAT, PER_VIEW, Floats, word_features
+from distriage.domain import DOMAIN_FORMAT, PER_VIEW, word_features
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
+from distriage.recipe.weights import Floats
 
 FOLDS = 5  # of repositories
 LOST = 0.01  # share of the validation bugs that may lose labels to the gate, in each mode
@@ -192,7 +193,7 @@ def _view(view: int) -> slice:
 
 
 def _tfidf(counts: csr_matrix, idf: Floats) -> csr_matrix:
-    """As `distriage.domain.tfidf`, of one view, for many reports."""
+    """As `distriage.recipe.weights.tfidf`, of one view, for many reports."""
     values = csr_matrix(counts, dtype=np.float64, copy=True)
     values.data = 1 + np.log(values.data)
     values = csr_matrix(values @ diags(idf))

@@ -14,7 +14,8 @@ from distriage.bundle import INDEX, Bundle
 from distriage.errors import CorpusError
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import prepare
-from distriage.similar import INDEX_FORMAT, tfidf
+from distriage.recipe.weights import tfidf
+from distriage.similar import INDEX_FORMAT
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import known_issues, load_splits
@@ -80,7 +81,7 @@ def _postings(features: Sequence[tuple[list[int], list[float]]], idf: NDArray[np
     rows, columns, kept = [], [], []
     for row, (buckets, counts) in enumerate(features):
         numbers = np.asarray(buckets, np.int64)
-        heaviest = np.sort(np.argsort(-tfidf(numbers, np.asarray(counts), idf), kind="stable")[:MAX_POSTINGS])
+        heaviest = np.sort(np.argsort(-tfidf(numbers, np.asarray(counts), idf[numbers]), kind="stable")[:MAX_POSTINGS])
         rows.append(np.full(len(heaviest), row))
         columns.append(numbers[heaviest])
         kept.append(np.minimum(np.asarray(counts)[heaviest], 255).astype(np.uint8))
