@@ -19,19 +19,19 @@ from distriage.bundle import DOMAIN, Bundle
 from distriage.domain import DomainGate
 from distriage.errors import BundleError, InputError
 from distriage.explain import explain as evidence_of
+from distriage.findings import Findings
 from distriage.graph import LoadingGraph
 from distriage.reading import ReadReport, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
 from distriage.shipped import GRAPH, find_bundle
+from distriage.similar import Neighbour, Similar
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
+from distriage.verdict import SIMILAR_ISSUES, Verdict
 
 if TYPE_CHECKING:
-    from distriage.findings import Findings
     from distriage.own.labels import OwnLabels
     from distriage.own.shelf import OwnShelf
-    from distriage.similar import Neighbour, Similar
-    from distriage.verdict import Verdict
 
 Array = NDArray[np.float32]
 _Given = Mapping[str, NDArray[np.int64] | Array]
@@ -143,9 +143,7 @@ class Classifier:
         Raises:
             BundleError: the bundle has none, or it is damaged.
         """
-        from distriage.similar import Similar  # it runs this module
-
-        return Similar(self)
+        return Similar(self.bundle)
 
     def classify(
         self,
@@ -186,9 +184,6 @@ class Classifier:
             InputError: a report is empty or too large, or is no `IssueReport`.
             BundleError: `similar` is asked of a model without an index.
         """
-        from distriage.findings import Findings
-        from distriage.verdict import SIMILAR_ISSUES
-
         known = [_as_read(report) for report in reports]
         owns = [None if self.own is None else self.own.of(one.report.id) for one in known]
         return [
@@ -206,7 +201,7 @@ class Classifier:
     def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[Neighbour]:
         """The most similar ones; none for a report of another field, which the index holds nothing like."""
         index = self.similar
-        return index.nearest(report, count, prediction) if prediction.in_domain else []
+        return index.nearest(report, prediction, count) if prediction.in_domain else []
 
     def predict(self, report: IssueReport | ReadReport) -> Prediction:
         """Scores of one report, without an opinion; see `classify` for a verdict.

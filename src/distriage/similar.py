@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from distriage.arrays import arrays_of
 from distriage.bundle import INDEX, Bundle
-from distriage.classifier import Classifier
 from distriage.errors import BundleError
 from distriage.reading import ReadReport
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
@@ -64,14 +63,13 @@ class Neighbour:
 class Similar:
     """The index of one bundle, ready to search. Safe to share between threads."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        """Read the index of the classifier's bundle.
+    def __init__(self, bundle: Bundle) -> None:
+        """Read the index of a bundle.
 
         Raises:
             BundleError: the bundle has none, or it is damaged or of another format.
         """
-        self._classifier = classifier
-        bundle = classifier.bundle
+        self._axes = bundle.manifest.axes
         file = bundle.path / INDEX
         if not self.available(bundle):
             raise BundleError(f"{file}: missing; this model has no index of known issues (`distriage index` makes one)")
@@ -115,18 +113,16 @@ class Similar:
         lengths = np.sqrt(np.bincount(self._rows, values**2, len(self._records)))
         self._weights = np.asarray(values / np.maximum(1e-12, lengths)[self._rows], np.float32)
 
-    def nearest(self, known: ReadReport, k: int = 5, prediction: Prediction | None = None) -> list[Neighbour]:
+    def nearest(self, known: ReadReport, prediction: Prediction, k: int = 5) -> list[Neighbour]:
         """Find known issues like a report.
 
         Args:
+            prediction: What the bundle's model says of the report.
             k: How many at most.
-            prediction: What the classifier says of the report, if that is known already; else it is asked.
 
         Returns:
             The most similar first; never the report's own issue.
         """
-        if prediction is None:
-            prediction = self._classifier.predict(known)
         scores = (self._shared_words(known.input) + LABEL_WEIGHT * self._label_agreement(prediction)) / (
             1 + LABEL_WEIGHT
         )
@@ -143,18 +139,16 @@ class Similar:
 
     def _label_agreement(self, prediction: Prediction) -> NDArray[np.float64]:
         """Mean over axes of the probability of each record's label, [records]."""
-        axes = self._classifier.bundle.manifest.axes
         total = np.zeros(len(self._records))
-        for column, (axis, calibration) in enumerate(axes.items()):
+        for column, (axis, calibration) in enumerate(self._axes.items()):
             probabilities = [prediction.scores[axis].probabilities[label] for label in calibration.labels]
             total += np.asarray([*probabilities, 0.0])[self._labels[:, column]]  # -1 takes the 0
-        return total / len(axes)
+        return total / len(self._axes)
 
     def _neighbour(self, row: int, similarity: float) -> Neighbour:
-        axes = self._classifier.bundle.manifest.axes.items()
         labels = {
             axis: calibration.labels[number]
-            for (axis, calibration), number in zip(axes, self._labels[row], strict=True)
+            for (axis, calibration), number in zip(self._axes.items(), self._labels[row], strict=True)
             if number >= 0
         }
         identifier, url, title, note = self._records[row]

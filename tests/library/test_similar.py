@@ -19,7 +19,7 @@ from distriage.errors import BundleError
 from distriage.reading import read
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.references import RENAMED
-from distriage.similar import INDEX_FORMAT, LABEL_WEIGHT, Similar
+from distriage.similar import INDEX_FORMAT, LABEL_WEIGHT, Neighbour, Similar
 from distriage.types import AxisScores, IssueReport, Prediction
 from distriage_training.corpus.load import known_issues
 from distriage_training.release.index import MAX_POSTINGS, write_index
@@ -37,7 +37,12 @@ def classifier(indexed_bundle: Path) -> Classifier:
 
 @pytest.fixture(scope="module")
 def similar(classifier: Classifier) -> Similar:
-    return Similar(classifier)
+    return classifier.similar
+
+
+def nearest(classifier: Classifier, title: str, body: str = "", id_: str = "", k: int = 5) -> list[Neighbour]:
+    report = read(IssueReport(title, body, id_))
+    return Similar(classifier.bundle).nearest(report, classifier.predict(report), k)
 
 
 @pytest.fixture
@@ -61,8 +66,8 @@ def numbers(found: list[Any]) -> list[int]:
     return [int(neighbour.id.rpartition("#")[2]) for neighbour in found]
 
 
-def test_the_issue_that_shares_words_comes_first_with_what_is_known_of_it(similar: Similar) -> None:
-    first, *_ = similar.nearest(read(IssueReport("The watchdog", "barks at a ring of eight")))
+def test_the_issue_that_shares_words_comes_first_with_what_is_known_of_it(classifier: Classifier) -> None:
+    first, *_ = nearest(classifier, "The watchdog", "barks at a ring of eight")
     assert (first.id, first.url, first.title) == (
         "Own/Repo#1",
         "https://github.com/Own/Repo/issues/1",
@@ -73,25 +78,19 @@ def test_the_issue_that_shares_words_comes_first_with_what_is_known_of_it(simila
 
 def test_probable_labels_decide_between_issues_that_share_as_much(similar: Similar) -> None:
     report = read(IssueReport("zebra", "zebra"))
-    assert numbers(similar.nearest(report, 1, even(symptom="leak"))) == [4]
-    assert numbers(similar.nearest(report, 1, even(symptom="oom"))) == [2]
-    assert numbers(similar.nearest(report, 2, even(fix="patch"))) == [3, 4]
-    assert numbers(similar.nearest(report, 4, even())) == [1, 2, 3, 4]
-
-
-def test_the_classifier_is_asked_where_no_prediction_is_given(similar: Similar, classifier: Classifier) -> None:
-    report = read(IssueReport("zebra", "it grows and grows"))
-    assert similar.nearest(report) == similar.nearest(report, prediction=classifier.predict(report))
-    assert similar.nearest(report)[0].labels["symptom"] == "leak"
+    assert numbers(similar.nearest(report, even(symptom="leak"), 1)) == [4]
+    assert numbers(similar.nearest(report, even(symptom="oom"), 1)) == [2]
+    assert numbers(similar.nearest(report, even(fix="patch"), 2)) == [3, 4]
+    assert numbers(similar.nearest(report, even(), 4)) == [1, 2, 3, 4]
 
 
 def test_similarity_is_one_for_the_same_text_with_sure_labels_and_zero_for_nothing_in_common(similar: Similar) -> None:
     same = similar.nearest(
-        read(IssueReport(ISSUES[1].title, ISSUES[1].body)), 4, even(kind="bug", symptom="oom", fix="tuning")
+        read(IssueReport(ISSUES[1].title, ISSUES[1].body)), even(kind="bug", symptom="oom", fix="tuning"), 4
     )
     assert same[0].similarity == pytest.approx(1, abs=2e-3)  # half precision
     assert [item.similarity for item in same] == sorted((item.similarity for item in same), reverse=True)
-    other = similar.nearest(read(IssueReport("zebra", "")), 4, even(kind="question", symptom="oom", fix="tuning"))
+    other = similar.nearest(read(IssueReport("zebra", "")), even(kind="question", symptom="oom", fix="tuning"), 4)
     labels = LABEL_WEIGHT / (1 + LABEL_WEIGHT)
     assert {item.id[-1]: round(item.similarity, 6) for item in other} == {
         "1": round(labels / 3, 6),
@@ -101,18 +100,17 @@ def test_similarity_is_one_for_the_same_text_with_sure_labels_and_zero_for_nothi
     }
 
 
-def test_as_many_as_asked_for_and_never_the_report_itself(similar: Similar) -> None:
-    report = read(IssueReport(ISSUES[0].title, ISSUES[0].body, "own/repo#1"))
+def test_as_many_as_asked_for_and_never_the_report_itself(classifier: Classifier) -> None:
     for k, expected in ((1, 1), (3, 3), (50, 3)):
-        found = similar.nearest(report, k)
+        found = nearest(classifier, ISSUES[0].title, ISSUES[0].body, "own/repo#1", k)
         assert len(found) == expected and 1 not in numbers(found)
 
 
 def test_the_report_itself_is_known_by_its_repository_s_old_name(
-    similar: Similar, monkeypatch: pytest.MonkeyPatch
+    classifier: Classifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(RENAMED, "old/name", "own/repo")
-    assert 1 not in numbers(similar.nearest(read(IssueReport(ISSUES[0].title, ISSUES[0].body, "Old/Name#1")), 50))
+    assert 1 not in numbers(nearest(classifier, ISSUES[0].title, ISSUES[0].body, "Old/Name#1", 50))
 
 
 def test_only_restated_titles_are_in_the_file(indexed_bundle: Path) -> None:
@@ -122,8 +120,8 @@ def test_only_restated_titles_are_in_the_file(indexed_bundle: Path) -> None:
         }
 
 
-def test_notes_of_annotators_come_with_their_issue(similar: Similar) -> None:
-    (found,) = similar.nearest(read(IssueReport(ISSUES[0].title, ISSUES[0].body)), 1)
+def test_notes_of_annotators_come_with_their_issue(classifier: Classifier) -> None:
+    (found,) = nearest(classifier, ISSUES[0].title, ISSUES[0].body, k=1)
     assert found.note == ISSUES[0].note == "one rank left the ring"
 
 
@@ -152,7 +150,7 @@ def test_the_file_depends_on_the_issues_alone_and_keeps_their_heaviest_words(tmp
 def test_a_bundle_without_an_index_is_valid_but_has_no_similar_issues(keyword_classifier: Classifier) -> None:
     assert not Similar.available(keyword_classifier.bundle)
     with pytest.raises(BundleError, match=r"index\.npz: missing"):
-        Similar(keyword_classifier)
+        Similar(keyword_classifier.bundle)
 
 
 def test_an_index_that_was_changed_does_not_load(copy: Path) -> None:
@@ -196,7 +194,7 @@ def test_a_sealed_index_that_cannot_be_read_is_named(copy: Path, damage: Callabl
     damage(copy / INDEX)
     seal(copy, extra=[INDEX])
     with pytest.raises(BundleError, match=message) as caught:
-        Similar(Classifier(copy, threads=1))
+        Similar(Bundle(copy))
     assert str(copy / INDEX) in str(caught.value)
 
 
@@ -204,7 +202,7 @@ def test_a_link_that_is_no_web_page_is_left_out(copy: Path) -> None:
     records = [[record.id, "javascript:alert(1)", ""] for record in ISSUES]
     _change(records=np.asarray(json.dumps(records)))(copy / INDEX)
     seal(copy, extra=[INDEX])
-    assert {item.url for item in Similar(Classifier(copy, threads=1)).nearest(read(IssueReport("ring", "")))} == {""}
+    assert {item.url for item in nearest(Classifier(copy, threads=1), "ring")} == {""}
 
 
 # ---------------------------------------------------------------- in a verdict
@@ -224,7 +222,7 @@ def test_a_verdict_names_similar_issues_only_where_wanted(classifier: Classifier
             "similarity": round(n.similarity, 4),
             "note": n.note,
         }
-        for n in similar.nearest(report, 5, classifier.predict(report))
+        for n in similar.nearest(report, classifier.predict(report))
     ]
 
 

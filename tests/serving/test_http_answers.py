@@ -58,7 +58,8 @@ def test_similar_names_known_issues(indexed_bundle: Path) -> None:
     classifier = Classifier(indexed_bundle, threads=1)
     known = {**REPORTS[0], "similar": True}
     with running(partial(Classifier, classifier.bundle.path, threads=1)) as server:
-        nearest = classifier.similar.nearest(read(IssueReport("It hangs", "The job hangs.", "1")))
+        report = read(IssueReport("It hangs", "The job hangs.", "1"))
+        nearest = classifier.similar.nearest(report, classifier.predict(report))
         assert [item["id"] for item in post(server.client, known).json()["similar"]] == [item.id for item in nearest]
         assert post(server.client, REPORTS[0]).json()["similar"] is None
         batch = post(server.client, {"reports": REPORTS, "similar": True}).json()["verdicts"]

@@ -111,7 +111,8 @@ def test_labels_of_neighbours_are_of_the_taxonomy(tiny_classifier: Classifier) -
     from distriage.types import IssueReport
 
     taxonomy = default_taxonomy()
-    for neighbour in Similar(tiny_classifier).nearest(read(IssueReport("NCCL timeout", "It hangs on two nodes."))):
+    report = read(IssueReport("NCCL timeout", "It hangs on two nodes."))
+    for neighbour in Similar(tiny_classifier.bundle).nearest(report, tiny_classifier.predict(report)):
         assert neighbour.url == f"https://github.com/{neighbour.id.replace('#', '/issues/')}"
         assert neighbour.labels.keys() == taxonomy.axes.keys()
         assert all(label in taxonomy.axes[axis].label_ids for axis, label in neighbour.labels.items())

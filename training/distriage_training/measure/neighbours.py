@@ -50,7 +50,7 @@ def measure_similar(
         [
             neighbour.labels
             for neighbour in similar.nearest(
-                read(IssueReport(record.title, record.body, record.id)), AT[-1], prediction
+                read(IssueReport(record.title, record.body, record.id)), prediction, AT[-1]
             )
         ]
         for record, prediction in track(asked, "neighbours", console=console, transient=True)
