@@ -14,6 +14,7 @@ from distriage.types import IssueReport
 from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import Lane
+from distriage_serving.web.metrics import Metrics
 
 from support import past_index
 from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
@@ -27,7 +28,7 @@ def knowing(bot: Bot, shipped_bundle: Path, tmp_path: Path) -> Iterator[Bot]:
     past_index.write_asked_before(tmp_path, Classifier(shipped_bundle, threads=1))
     load = partial(Classifier, shipped_bundle, threads=1)
     lane = Lane(load, processes=1, capacity=8, deadline_s=100.0)
-    bot.worker._judge = LaneJudge(lane, lane.start(), PastIndexes(tmp_path))
+    bot.worker._judge = LaneJudge(lane, lane.start(), PastIndexes(tmp_path), Metrics())
     bot.github.open(NEW, past_index.TITLE, past_index.BODY)
     yield bot
     lane.close()

@@ -10,8 +10,9 @@ from contextlib import suppress
 import pytest
 
 from distriage.classifier import Classifier
-from distriage.errors import RateLimitError
+from distriage.errors import InputError, RateLimitError
 from distriage_serving.bot import worker as worker_module
+from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App, Patience
 from distriage_serving.logs import JsonFormatter
@@ -270,3 +271,18 @@ def test_an_app_that_was_uninstalled_leaves_nothing_to_do(bot: Bot) -> None:
     bot.settle()
     assert bot.store.list_repositories(enabled=True) == [] and bot.writes() == []
     assert bot.store.counts()["jobs"]["dead"] == 0
+
+
+def test_a_report_that_is_given_up_is_dead_and_says_so(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    why = "owner/repo#1 takes more than 10 s of computing time to read"
+
+    def too_long(*_: object) -> Done:
+        raise InputError(why)
+
+    monkeypatch.setattr(worker_module, "triage", too_long)
+    bot.issue("opened")
+    (dead,) = bot.store.dead(Job)
+    assert (dead.last_error, dead.attempts) == (why, 1)
+    assert "job_given_up" in [record.message for record in caplog.records]

@@ -16,6 +16,7 @@ from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import judge
 from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.model_process import ModelError, ModelProcess
 
 from support.model_work import (
@@ -139,11 +140,27 @@ def test_a_full_queue_refuses_all_pieces_of_a_request_and_says_when_to_come_back
 def test_threads_are_let_in_where_requests_are_refused(keyword_bundle: Path, keyword_classifier: Classifier) -> None:
     report, config = IssueReport("It hangs", "It hangs.", "1"), RepositoryConfig()
     lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "capacity": 0})
-    ask = LaneJudge(lane, lane.start(), PastIndexes(None))
+    metrics = Metrics()
+    ask = LaneJudge(lane, lane.start(), PastIndexes(None), metrics)
     with pytest.raises(QueueFullError):
         lane.submit(double, [(1,)])
     assert ask(report, config) == judge(keyword_classifier, report, config)
     assert ask.bundle.manifest == keyword_classifier.bundle.manifest
+    ask.doubt(report, config, ["kind"])
+    assert 'distriage_reports_total{result="classified"} 2.0' in metrics.text().decode()
+    lane.close()
+
+
+def test_a_report_of_the_bot_that_is_given_up_is_counted_and_logged(
+    keyword_bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lane = Lane(partial(Classifier, keyword_bundle, threads=1), **{**OPTIONS, "deadline_s": 0.001})
+    metrics = Metrics()
+    ask = LaneJudge(lane, lane.start(), PastIndexes(None), metrics)
+    with pytest.raises(InputError, match="takes more than"):
+        ask(IssueReport("zebra hangs", "zebra " * 9000, "o/r#1"), RepositoryConfig())
+    assert 'distriage_reports_total{result="failed"} 1.0' in metrics.text().decode()
+    assert [record.message for record in caplog.records] == ["report_given_up"]
     lane.close()
 
 

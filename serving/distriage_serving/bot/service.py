@@ -20,6 +20,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import Lane
+from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.model_process import load_classifier
 
 
@@ -90,7 +91,8 @@ def run_worker(settings: Settings) -> None:
             capacity=settings.queue_reports,
             deadline_s=settings.report_timeout_s,
         )
-        workers.start(LaneJudge(lane, lane.start(), PastIndexes(settings.past, store)), max(1, settings.workers))
+        past, unread = PastIndexes(settings.past, store), Metrics()  # no port here shows them
+        workers.start(LaneJudge(lane, lane.start(), past, unread), max(1, settings.workers))
         workers.stop.wait()
         workers.close()
         lane.close()

@@ -170,9 +170,9 @@ class Worker:
         except RateLimitError as error:
             store.defer(job, error.reset_epoch_s, str(error))
             log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
-        except (NotFoundError, InputError) as error:
+        except NotFoundError as error:
             store.finish(job, "ignored", str(error))
-        except (ConfigError, RefusedError) as error:
+        except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))

@@ -119,7 +119,7 @@ class Engine:
     async def judge(self) -> LaneJudge | None:
         """Wait for the model, and return what the bot's workers ask; None: it could not be loaded."""
         await asyncio.wait({self._loading})
-        return None if self._bundle is None else LaneJudge(self._plain, self._bundle, self.past)
+        return None if self._bundle is None else LaneJudge(self._plain, self._bundle, self.past, self._metrics)
 
     async def close(self) -> None:
         """Finish what is queued and end the processes."""
@@ -219,11 +219,13 @@ class LaneJudge:
     Attributes:
         bundle: Of the model.
         past: The past issues that it knows.
+        metrics: Count what it reads.
     """
 
     lane: Lane
     bundle: Bundle
     past: PastIndexes
+    metrics: Metrics
 
     def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
         """Classify a report and decide it as configured; see `judge`.
@@ -231,13 +233,25 @@ class LaneJudge:
         Raises:
             InputError: the report cannot be classified.
         """
-        return self.lane.call(_judge, report, config)
+        verdict = self._read(_judge, report, config)
+        self.metrics.decided(verdict)
+        return verdict
 
     def doubt(
         self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
     ) -> tuple[Verdict, Question | None]:
         """The same, with what a second reader could be asked about; see `judging.doubt`."""
-        return self.lane.call(_doubt, report, config, axes)
+        verdict, question = self._read(_doubt, report, config, axes)
+        self.metrics.decided(verdict)
+        return verdict, question
+
+    def _read(self, work: Callable[..., T], *arguments: object) -> T:
+        try:
+            return self.lane.call(work, *arguments)
+        except (InputError, ModelError) as error:
+            self.metrics.reports.labels("failed").inc()
+            log(logging.WARNING, "report_given_up", reason=str(error))
+            raise
 
     def known(self, report: IssueReport, filed_at: float) -> Known:
         """See `Judge`."""
