@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from distriage.references import IssueReference
 from distriage_serving.bot.deliveries import (
+    Access,
     Became,
     Commanded,
     Configured,
+    Deleted,
     Effect,
     Ignored,
     Renamed,
@@ -121,6 +123,8 @@ def test_an_issue_that_a_bot_reopened_is_open_and_nothing_else() -> None:
             {"action": "transferred", "changes": {"owner": {"from": {"user": {"login": "Bob"}}}}},
             Renamed("bob/repo", "Owner/Repo"),
         ),
+        ("repository", {"action": "deleted"}, Deleted("owner/repo")),
+        ("repository", {"action": "created"}, Access()),
         (
             "repository",
             {"action": "transferred", "changes": {"owner": {"from": {"organization": {"login": "Org"}}}}},

@@ -53,7 +53,7 @@ def summary(page: str, axis: str) -> str:
 
 def test_the_page_marks_a_persons_choice_as_decided_and_never_as_sure(site: Queue, admin: httpx.Client) -> None:
     site.add(1, "exhausted timeout")
-    said = {"repository": "owner/repo", "number": 1, "who": "mara", "how": "queue", "at": 1.0}
+    said = {"repository": "owner/repo", "number": 1, "who": "mara", "how": "queue", "at": site.store.clock()}
     site.store.add_reviews(Review(axis="symptom", label="crash", **said))
     line = summary(admin.get("/queue/owner/repo/1").text, "Symptom")
     assert 'aria-label="Decided by a person"' in line and "Crash" in line

@@ -56,7 +56,7 @@ def test_the_list_accepts_what_its_rows_show_and_nothing_else(site: Queue, admin
 
 def test_the_list_accepts_the_decision_that_its_row_shows(site: Queue, admin: httpx.Client) -> None:
     key = add(site, 3, fix=("suggest", 0.6))
-    said = {"repository": "owner/repo", "number": 3, "who": "mara", "how": "command", "at": 1.0}
+    said = {"repository": "owner/repo", "number": 3, "who": "mara", "how": "command", "at": site.store.clock()}
     site.store.add_reviews(Review(axis="symptom", label="crash", **said), Review(axis="fix", label=None, **said))
     page = admin.get("/queue/owner/repo/3")
     fields = {"csrf": csrf(page), "action": "accept", "issue": f"{key}@{field(page, 'decided')}"}
@@ -109,7 +109,7 @@ def test_dismissing_takes_back_what_a_person_decided_where_the_model_says_that_i
     number = 20 + in_list
     unfit = ("not-applicable", 0.2)
     key = add(site, number, symptom=unfit, fix=unfit)
-    said = {"repository": "owner/repo", "number": number, "who": "mara", "how": "command", "at": 1.0}
+    said = {"repository": "owner/repo", "number": number, "who": "mara", "how": "command", "at": site.store.clock()}
     site.store.add_reviews(Review(axis="symptom", label="crash", **said))
     page = admin.get(f"/queue/owner/repo/{number}")
     names = ("csrf", "verdict", "decided")

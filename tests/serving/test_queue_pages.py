@@ -166,7 +166,7 @@ def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: 
 
 def test_a_label_of_the_repository_hides_nothing_among_the_decisions(site: Queue, admin: httpx.Client) -> None:
     site.add(95, "exhausted")
-    said = {"repository": "owner/repo", "number": 95, "who": "mara", "how": "queue", "at": 1.0}
+    said = {"repository": "owner/repo", "number": 95, "who": "mara", "how": "queue", "at": site.store.clock()}
     site.store.add_reviews(Review(axis=own_axis("x\u202egnp"), label="x\u202egnp", **said))
     page = admin.get("/queue/owner/repo/95").text
     assert "\u202e" not in page and "U+202E" in page

@@ -157,10 +157,9 @@ def test_hostile_names_and_states_are_shown_or_refused(site: Queue, bob: httpx.C
     fields = {**opened(bob, 6), "action": "accept", "axis.symptom": "oom"}
     unknown = bob.post("/queue/owner/repo/6", data={**fields, "decided": "7.0"})
     assert unknown.status_code == 409 and "classified anew or changed meanwhile" in unknown.text
+    axis, at = "own:<b>\u202e", site.store.clock()
     site.store.add_reviews(
-        Review(
-            repository="owner/repo", number=6, axis="own:<b>\u202e", label="<b>\u202e", who="eve", how="label", at=1.0
-        )
+        Review(repository="owner/repo", number=6, axis=axis, label="<b>\u202e", who="eve", how="label", at=at)
     )
     for decided in (NOBODY, "<script>", "9" * 5000 + ".1", "-1.0", ""):
         refused = bob.post("/queue/owner/repo/6", data={**fields, "decided": decided})

@@ -176,10 +176,10 @@ def test_after_a_rename_the_reviews_of_both_names_count_and_the_same_one_once(st
         for name in ("owner/repo", "new/name"):
             store.save_issue(issue(number, repository=name))
         store.add_reviews(person(number=number), person("stage", None, number=number))  # in one step
-    store.add_reviews(person(at=NOW - 9), person(repository="new/name"))
+    store.add_reviews(person(at=NOW + 9), person(repository="new/name"))
     assert store.rename_repository("owner/repo", "new/name")
     said = sorted((review.number, review.axis, review.at) for review in store.reviews(repositories=["new/name"]))
-    first = [(1, "stage", NOW), (1, "symptom", NOW - 9), (1, "symptom", NOW)]
+    first = [(1, "stage", NOW), (1, "symptom", NOW), (1, "symptom", NOW + 9)]
     assert said == [*first, (2, "stage", NOW), (2, "symptom", NOW)]
     second = store.get_issue("new/name", 2)
     assert second is not None and second.status == "corrected"

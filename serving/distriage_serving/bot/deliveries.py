@@ -99,6 +99,13 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """A repository is no more."""
+
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
 class Configured:
     """The configuration on a repository's default branch was changed."""
 
@@ -112,7 +119,7 @@ class Ignored:
     why: str
 
 
-Effect = Triage | Commanded | Check | Became | Access | Ended | Renamed | Configured | Ignored
+Effect = Triage | Commanded | Check | Became | Access | Ended | Renamed | Deleted | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
@@ -249,6 +256,10 @@ def _repository(payload: Mapping[str, Any]) -> Effect:
         source = _table(_table(changes, "owner"), "from")
         before = (_table(source, "user") or _table(source, "organization")).get("login")
         old = f"{before}/{name}" if isinstance(before, str) else ""
+    elif action == "created":
+        return Access()  # one of this name may have been deleted, and the App be off it since
+    elif action == "deleted" and new:
+        return Deleted(new.lower())
     else:
         return Ignored(f"nothing to do for the action {action}")
     if not new or not REPOSITORY.fullmatch(old):

@@ -10,6 +10,7 @@ from distriage_serving.bot.deliveries import (
     Check,
     Commanded,
     Configured,
+    Deleted,
     Effect,
     Ended,
     Ignored,
@@ -53,6 +54,10 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
             if not store.rename_repository(old, new):
                 return f"nothing is known of {old}"
             store.save_repository(new, display_name=new, installation_id=installation_id)
+        case Deleted(repository):
+            if not store.delete_repository(repository):
+                return f"nothing is known of {repository}"
+            store.put_job(access_job(installation_id), store.clock() + debounce_s)  # another may have its name by now
         case Configured(repository):
             for name in _configured_by(store, repository, installation_id):
                 store.put_job(configure_job(name, installation_id))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, case, func, select, update
+from sqlalchemy import ColumnElement, case, delete, func, select, update
 from sqlalchemy.orm import defer
 
 from distriage.references import IssueReference
@@ -68,13 +68,19 @@ class Issues(Database):
     """The store's part for issues and verdicts."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing."""
+        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing.
+
+        An issue filed later than the one stored is another one, of a repository made anew under the name of one that
+        was deleted: what is stored of the earlier one goes.
+        """
         values = {
             **values_of(issue),
             "digest": report_digest(issue.title, issue.body),
             "priority": unread_priority(issue.created_at),
         }
+        earlier = delete(Issue).where(*_is(issue.reference), Issue.created_at < issue.created_at)
         with self._session(writes=True) as session:
+            session.execute(earlier.execution_options(synchronize_session=False))
             new = plain_insert(session, Issue)
             changes = {name: new.excluded[name] for name in _FROM_GITHUB}
             key = [Issue.repository, Issue.number]

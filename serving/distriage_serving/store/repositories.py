@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from distriage_serving.store.acts import Act
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.past import move_past
+from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
 from distriage_serving.store.schema import Delivery, Issue, Job, Repository, Review, StoredVerdict
 
@@ -76,6 +76,19 @@ class Repositories(Database):
             for start in range(0, len(some), _AT_ONCE):
                 session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
 
+    def delete_repository(self, name: str) -> bool:
+        """The repository is no more, and with it its issues, past ones too; people's reviews of them stay.
+
+        Returns:
+            False: it is not known.
+        """
+        off = update(Repository).where(Repository.name == name).values(enabled=False)
+        ended = update(Issue).where(Issue.repository == name, Issue.state.in_(("open", "closed")))
+        with self._session(writes=True) as session:
+            session.execute(ended.values(state="deleted", updated_at=self.clock()))
+            drop_past(session, name)
+            return session.scalar(off.returning(Repository.name)) is not None
+
     def rename_repository(self, old: str, new: str) -> bool:
         """Move a repository's issues, verdicts, reviews, acts, past issues and waiting jobs.
 
@@ -115,6 +128,8 @@ def _move_repository(session: Session, row: Repository, new: str) -> None:
 
 def _move_issues(session: Session, before: str, after: str) -> list[int]:
     """Copy, hand the verdicts over, delete: their foreign key lets no name change in one step."""
+    gone = delete(Issue).where(Issue.repository == after, Issue.state == "deleted")  # of another that had the name
+    session.execute(gone.execution_options(synchronize_session=False))
     columns: list[Any] = [column for column in Issue.__table__.columns if column.key != "repository"]
     copied = select(literal(after), *columns).where(Issue.repository == before)
     names = ["repository", *(column.key for column in columns)]

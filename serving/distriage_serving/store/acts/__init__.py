@@ -52,7 +52,9 @@ class Act(Base):
 
 
 class Acts(Database):
-    """The store's part for acts."""
+    """The store's part for acts. What was done before an issue was filed was done to an earlier one of its number, in
+    a repository that was deleted since.
+    """
 
     def add_act(self, act: Act) -> None:
         """Store an act."""
@@ -62,6 +64,8 @@ class Acts(Database):
     def acts(self, issue: IssueReference) -> list[Act]:
         """All acts on an issue, undone ones too, the newest first."""
         wanted = select(Act).where(Act.repository == issue.repository, Act.number == issue.number)
+        this = (Issue.repository == Act.repository, Issue.number == Act.number)
+        wanted = wanted.where(~exists().where(*this, Issue.created_at > Act.at))
         with self._session(writes=False) as session:
             return list(session.scalars(wanted.order_by(Act.id.desc())))
 
@@ -112,5 +116,5 @@ class Acts(Database):
 
 def is_snoozed(now: float) -> ColumnElement[bool]:
     """For WHERE on `issues`: the issue is out of the list at this time."""
-    this = (Act.repository == Issue.repository, Act.number == Issue.number)
+    this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
     return exists().where(*this, Act.what == SNOOZE, Act.undone_at.is_(None), Act.until > now)

@@ -85,11 +85,9 @@ class PastIssues(Database):
             new = insert(session, PastRepository).values(values_of(PastRepository(name=repository, model=model)))
             session.execute(new.on_conflict_do_nothing())
             this = update(PastRepository).where(PastRepository.name == repository, PastRepository.model != model)
-            more = PastRepository.revision + 1
-            changed = this.values(model=model, revision=more, begun_at_revision=more).returning(PastRepository.name)
+            changed = this.values(model=model).returning(PastRepository.name)
             if session.scalar(changed.execution_options(synchronize_session=False)) is not None:
-                dropped = delete(PastRow).where(PastRow.repository == repository)
-                session.execute(dropped.execution_options(synchronize_session=False))
+                drop_past(session, repository)
 
     def past_repository(self, name: str) -> PastRepository | None:
         """The repository; None: its past issues are not kept."""
@@ -171,6 +169,15 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
     if len(values) > 1:
         values["revision"] = revision or _next_revision(session, told.issue.repository)
     session.execute(changed.values(values))
+
+
+def drop_past(session: Session, repository: str) -> None:
+    """Forget all past issues of a repository; those that come are kept."""
+    more = PastRepository.revision + 1
+    anew = update(PastRepository).where(PastRepository.name == repository)
+    dropped = delete(PastRow).where(PastRow.repository == repository)
+    for statement in (anew.values(revision=more, begun_at_revision=more), dropped):
+        session.execute(statement.execution_options(synchronize_session=False))
 
 
 def move_past(session: Session, before: str, after: str) -> None:

@@ -1,0 +1,99 @@
+"""Repositories that were deleted on GitHub, and what has their names and numbers later, on both databases."""
+
+from __future__ import annotations
+
+from distriage.references import IssueReference
+from distriage_serving.store import SNOOZE, Act, IssueFilter, PastRow, Store
+from distriage_serving.store.review_export import review_records
+
+from support.databases import NOW, Clock
+from support.stored_issues import TAXONOMY, issue, person, prediction
+
+FIRST = IssueReference("owner/repo", 1)
+LATER = NOW + 1000
+
+
+def decided(store: Store) -> None:
+    """A repository whose first issue a person dismissed and snoozed; its second is closed."""
+    store.save_repository("owner/repo", installation_id=7)
+    store.save_issue(issue())
+    store.save_issue(issue(2, state="closed"))
+    store.save_verdict(prediction(symptom="apply"), TAXONOMY)
+    store.add_reviews(person(label=None, at=NOW + 1))
+    store.add_act(Act(repository="owner/repo", number=1, what=SNOOZE, who="ada", at=NOW + 1, until=LATER + 9))
+
+
+def test_of_a_deleted_repository_nothing_waits_and_all_issues_go_in_time(store: Store, clock: Clock) -> None:
+    decided(store)
+    store.save_repository("by/stander", installation_id=7)
+    store.save_issue(issue(repository="by/stander"))
+    clock.now += 50
+    assert store.delete_repository("Owner/Repo")
+    assert [row.name for row in store.list_repositories(enabled=True)] == ["by/stander"]
+    assert [item.repository for item, _ in store.list_issues(IssueFilter(status=None)).items] == ["by/stander"]
+    assert store.purge(1) == 0
+    clock.now += 2
+    assert store.purge(1) == 2 and store.get_issue("owner/repo", 1) is None
+    assert store.count_issues(IssueFilter(state=None)) == 1 and len(store.reviews()) == 1
+    assert not store.delete_repository("un/known")
+
+
+def test_past_issues_of_a_deleted_repository_are_forgotten(store: Store) -> None:
+    times = {"filed_at": NOW, "updated_at": NOW + 9}
+    for name in ("owner/repo", "by/stander"):
+        store.begin_past(name, "m")
+        said = {"title": "T", "url": "u", "state": "open", "closed_by": "", "digest": "d", "fingerprint": b"1"}
+        row = PastRow(repository=name, number=1, **said, **times)
+        store.put_past("m", row)
+    before = store.past_repository("owner/repo")
+    assert before is not None and not store.delete_repository("owner/repo")
+    after = store.past_repository("owner/repo")
+    assert after is not None and after.begun_at_revision == after.revision > before.revision
+    assert store.past_digests("owner/repo") == {} and store.past_digests("by/stander") == {1: "d"}
+    row.repository, row.updated_at = "owner/repo", NOW  # filed anew, as seen before the deletion was
+    store.put_past("m", row)
+    assert store.past_digests("owner/repo") == {1: "d"}
+
+
+def test_an_issue_of_the_same_number_begins_anew(store: Store, clock: Clock) -> None:
+    decided(store)
+    clock.now = LATER + 60  # the deletion is heard of after the new issue was filed
+    store.delete_repository("owner/repo")
+    store.save_issue(issue(title="Another", created_at=LATER, updated_at=LATER))
+    new = store.get_issue("owner/repo", 1)
+    assert new is not None and (new.title, new.state, new.status, new.verdict_id) == ("Another", "open", "open", None)
+    assert store.latest_verdict("owner/repo", 1) is None and store.labelled_digest("owner/repo", 1) is None
+    store.save_verdict(prediction(symptom="apply"), TAXONOMY)
+    assert store.reviews(issue=FIRST, undone=True) == [] == store.acts(FIRST)
+    assert store.reviews_of([("owner/repo", 1)]) == {} and list(review_records(store)) == []
+    assert [item.number for item, _ in store.list_issues(IssueFilter(awake_at=LATER, outcome="apply")).items] == [1]
+    store.add_reviews(person(at=LATER))
+    assert [review.at for review in store.reviews(issue=FIRST)] == [LATER]
+    found = store.get_issue("owner/repo", 1)
+    assert found is not None and found.status == "accepted"
+
+
+def test_the_same_is_so_once_the_earlier_issue_is_purged_or_was_never_said_to_be_deleted(
+    store: Store, clock: Clock
+) -> None:
+    decided(store)
+    store.save_issue(issue(created_at=LATER, updated_at=LATER))
+    store.save_verdict(prediction(symptom="apply"), TAXONOMY)
+    assert store.get_issue("owner/repo", 1).status == "open"  # type: ignore[union-attr]
+    store.delete_repository("owner/repo")
+    clock.now += 1
+    assert store.purge(0) == 2
+    store.save_issue(issue(created_at=LATER, updated_at=LATER))
+    store.save_verdict(prediction(symptom="apply"), TAXONOMY)
+    assert store.reviews(issue=FIRST) == [] and store.get_issue("owner/repo", 1).status == "open"  # type: ignore[union-attr]
+
+
+def test_a_repository_that_takes_the_name_of_a_deleted_one_keeps_its_issues(store: Store) -> None:
+    store.save_repository("new/name", installation_id=7)
+    store.save_issue(issue(repository="new/name", title="Of the deleted one"))
+    store.delete_repository("new/name")
+    store.save_repository("owner/repo", installation_id=7)
+    store.save_issue(issue(title="Mine"))
+    assert store.rename_repository("owner/repo", "new/name")
+    kept = store.get_issue("new/name", 1)
+    assert kept is not None and (kept.title, kept.state) == ("Mine", "open")
