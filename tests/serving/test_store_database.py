@@ -210,6 +210,16 @@ def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> Non
     refused(database_url, "is at revision 9999, which a newer Distriage made; this one knows up to 0008")
 
 
+def test_an_older_database_is_left_as_it_is_where_no_server_starts(database_url: str) -> None:
+    with Store.open(database_url, upgrades=False) as store, store._session(writes=True) as session:  # made, if empty
+        session.execute(text("UPDATE alembic_version SET version_num = '0007'"))
+    with pytest.raises(ConfigError, match=r"is at revision 0007, older than 0008.*`distriage serve`") as error:
+        Store.open(database_url, upgrades=False)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ConfigError, match=r"already exists|duplicate column"):
+        Store.open(database_url)  # it would
+
+
 def test_somebody_elses_tables_are_refused_and_nothing_is_left_behind(database_url: str) -> None:
     with Store.open(database_url) as store, store._session(writes=True) as session:
         for table in reversed(Base.metadata.sorted_tables):
@@ -247,6 +257,9 @@ def test_what_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
         "sqlite:///:memory:",
         "sqlite:///file:x?mode=memory&uri=true",
         "mysql://root:s3cret@localhost/x",
+        "postgresql://me:s3cret@localhost:${PORT}/x",
+        "postgresql://me:p@s3cret@localhost/x",
+        "postgresql://me:p@s3cret/word@localhost/x",
     ],
 )
 def test_a_url_that_names_no_database_of_a_kind_we_know_is_refused(url: str) -> None:

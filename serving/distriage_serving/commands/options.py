@@ -23,6 +23,11 @@ DatabaseOption = Annotated[
 
 @contextmanager
 def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
+    """The bot's database.
+
+    Args:
+        must_exist: Neither make it nor bring it up to date: an older server that runs on it could not start again.
+    """
     from distriage_serving.settings import load_settings
     from distriage_serving.store import Store, UnavailableError
 
@@ -33,7 +38,7 @@ def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
             f"{url}: no such file; expected the database of a bot or of a backfill (--database or DISTRIAGE_DATABASE)"
         )
     try:
-        with Store.open(url) as store:
+        with Store.open(url, upgrades=not must_exist) as store:
             yield store
     except UnavailableError as error:
         raise ConfigError(f"the database: {error}") from None

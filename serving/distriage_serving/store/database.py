@@ -50,16 +50,17 @@ class Database:
         self._probed_s = -PROBE_EVERY_S
 
     @classmethod
-    def open(cls, url: str, clock: Callable[[], float] = time.time) -> Self:
+    def open(cls, url: str, clock: Callable[[], float] = time.time, *, upgrades: bool = True) -> Self:
         """Connect, and bring the tables up to date; of several processes that start at once, one does.
 
         Args:
             url: `sqlite:///FILE` (made if absent, readable to its owner only) or `postgresql://...`.
             clock: UTC epoch seconds.
+            upgrades: False: an older database is refused, since an older server may be running on it.
 
         Raises:
             ConfigError: the URL is not valid, the database cannot be reached, is none, is not ours, or was written by
-                a newer Distriage.
+                a newer Distriage, or by an older one.
         """
         address = _parse(url)
         place = address.render_as_string(hide_password=True)
@@ -69,7 +70,7 @@ class Database:
                 if not _is_current(connection):
                     from distriage_serving.store.migrations import migrate  # alembic: a third of all that is imported
 
-                    migrate(connection, place)
+                    migrate(connection, place, upgrades=upgrades)
         except DBAPIError as error:
             store.close()
             raise ConfigError(f"{place}: {_reason(error)}") from None
@@ -154,9 +155,11 @@ class Database:
 def _parse(url: str) -> URL:
     try:
         address = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ConfigError(f"the database's URL cannot be read; {_EXPECTED}") from None  # it may hold a password
     name = address.drivername
+    if not name.startswith("sqlite") and "@" in f"{address.host}{address.database}":  # the rest of a password
+        raise ConfigError(f"the database's URL cannot be read: write an @ of the password as %40; {_EXPECTED}")
     if name in {"postgresql", "postgres", "postgresql+psycopg"}:
         return address.set(drivername="postgresql+psycopg")
     if name not in {"sqlite", "sqlite+pysqlite"}:

@@ -17,15 +17,16 @@ from distriage.errors import ConfigError
 _LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
 
 
-def migrate(connection: Connection, place: str) -> None:
+def migrate(connection: Connection, place: str, *, upgrades: bool = True) -> None:
     """Apply what is missing.
 
     Args:
         connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
         place: The database, for messages.
+        upgrades: False: make the tables where there are none, and nothing else.
 
     Raises:
-        ConfigError: a newer version of Distriage made the database.
+        ConfigError: a newer version of Distriage made the database; or an older one, which is to be left as it is.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -39,6 +40,11 @@ def migrate(connection: Connection, place: str) -> None:
     if unknown:
         raise ConfigError(
             f"{place}: is at revision {', '.join(unknown)}, which a newer Distriage made; this one knows up to {newest}"
+        )
+    if found and found != (newest,) and not upgrades:
+        raise ConfigError(
+            f"{place}: is at revision {', '.join(found)}, older than {newest}, which this Distriage needs; its "
+            "`distriage serve` and `distriage worker` bring the database up to date when they start"
         )
     if found != (newest,):
         command.upgrade(config, "head")
