@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from sqlalchemy import text as sql
 
 from distriage.errors import ConfigError, GitHubError, RefusedError
 from distriage.github import Client
@@ -202,11 +203,33 @@ def test_inbox_shows_dead_letters_and_replays_them(database: Store, command: Com
     assert command("inbox", "replay", f"job:{job.id}").out == f"job:{job.id} waits again\n"
     assert command("inbox", "replay", "all").out == "1 wait again\n"
     assert "guid-1" in command("inbox", "list", "--state", "waiting").out
-    assert_one_line(
-        command("inbox", "replay", "guid-1"),
-        "inbox replay 'guid-1'",
-        "expected the id of a delivery or job that was given up",
-    )
+    for name in ("replay", "drop"):
+        assert_one_line(
+            command("inbox", name, "guid-1"),
+            f"inbox {name} 'guid-1'",
+            "expected the id of a delivery or job that was given up",
+        )
+
+
+def test_inbox_puts_dead_letters_away(database: Store, command: Command) -> None:
+    for number in (1, 2, 3):
+        job = database.put_job(triage_job(IssueReference("owner/repo", number), 1))
+        database.finish(database.lease(Job, "worker", 60)[0], "dead", "no permission")
+    assert command("inbox", "drop", f"job:{job.id}").out == "1 dropped\n"
+    assert command("inbox", "drop", "all").out == "2 dropped\n"
+    assert command("inbox", "drop", "all").out == "0 dropped\n"
+    assert "deliveries: none; jobs: 3 ignored" in command("inbox", "dead").out
+
+
+@pytest.mark.parametrize(
+    "call", ["inbox list", "inbox dead", "inbox replay all", "inbox drop all", "sessions list", "reviews export"]
+)
+def test_what_no_server_is_leaves_an_older_database_as_it_is(database: Store, command: Command, call: str) -> None:
+    with database._session(writes=True) as session:
+        session.execute(sql("UPDATE alembic_version SET version_num = '0007'"))
+    assert_one_line(command(*call.split()), "is at revision 0007, older than 0008", "`distriage serve`")
+    with database._session(writes=False) as session:
+        assert session.scalar(sql("SELECT version_num FROM alembic_version")) == "0007"
 
 
 def test_inbox_makes_no_database_in_a_wrong_folder(

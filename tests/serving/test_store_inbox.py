@@ -98,6 +98,25 @@ def test_failures_are_retried_then_dead_then_replayed(store: Store, clock: Clock
     assert (again.attempts, again.finished_at) == (1, None)
 
 
+def test_what_was_given_up_can_be_put_away_and_goes_in_time(store: Store, clock: Clock) -> None:
+    for number in (1, 2):
+        store.add_delivery(delivery(f"d{number}"))
+        put(store, number)
+    for item in (*store.lease(Delivery, "a", 60, 2), *store.lease(Job, "a", 60, 2)):
+        store.finish(item, "dead", "403 Forbidden")
+    [job, _] = store.dead(Job)
+    clock.now += 100
+    assert store.drop(Delivery, "d1") and store.drop(Job, job.id)
+    assert not store.drop(Delivery, "d1") and not store.drop(Delivery, "none") and not store.replay(Job, job.id)
+    assert [item.last_error for item in store.list_work(Delivery, "ignored")] == ["403 Forbidden"]
+    assert store.add_delivery(delivery("d1")) is False and store.lease(Delivery, "a", 60) == []
+    assert store.purge(100) == 0
+    clock.now += 101
+    assert store.purge(100) == 2
+    counts = store.counts()
+    assert counts["deliveries"]["dead"] == counts["jobs"]["dead"] == 1
+
+
 def test_a_redelivery_of_a_dead_one_makes_it_due(store: Store) -> None:
     store.add_delivery(delivery())
     [item] = store.lease(Delivery, "a", 60)

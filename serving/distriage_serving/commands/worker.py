@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 State = Literal["waiting", "leased", "done", "dead", "ignored"]
 MOST = 1_000_000
+Identifier = Annotated[
+    str,
+    typer.Argument(metavar="ID|all", help="As `distriage inbox dead` shows it; `all`: all that was given up."),
+]
 inbox_app = typer.Typer(
     name="inbox", help="The bot's deliveries and jobs: what waits, what failed and why.", no_args_is_help=True
 )
@@ -48,40 +53,41 @@ def dead(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100,
     database: DatabaseOption = None,
 ) -> None:
-    """What was given up, and why; `distriage inbox replay` tries one again."""
+    """What was given up, and why; `distriage inbox replay` tries one again, `distriage inbox drop` puts it away."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
         _show(store, "dead", limit)
 
 
 @inbox_app.command()
-def replay(
-    identifier: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="As `distriage inbox dead` shows it; `all`: everything that was given up."),
-    ],
-    database: DatabaseOption = None,
-) -> None:
+def replay(identifier: Identifier, database: DatabaseOption = None) -> None:
     """Try something again that was given up."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
-        from distriage_serving.store import Delivery, Job
+        count = _each(store, "replay", identifier, store.replay)
+        typer.echo(f"{count} wait again" if identifier == "all" else f"{identifier} waits again")
 
-        if identifier == "all":
-            replayed = sum(store.replay(Delivery, delivery.id) for delivery in store.dead(Delivery, MOST))
-            replayed += sum(store.replay(Job, job.id) for job in store.dead(Job, MOST))
-            typer.echo(f"{replayed} wait again")
-            return
-        number = identifier.removeprefix("job:")
-        known = (
-            store.replay(Job, int(number))
-            if number.isascii() and number.isdigit() and len(number) < 19
-            else store.replay(Delivery, identifier)
+
+@inbox_app.command()
+def drop(identifier: Identifier, database: DatabaseOption = None) -> None:
+    """Put away something that was given up: it is not tried again, and deleted 30 days later."""
+    with needs_extra("serve"), open_store(database, must_exist=True) as store:
+        typer.echo(f"{_each(store, 'drop', identifier, store.drop)} dropped")
+
+
+def _each(store: Store, command: str, identifier: str, change: Callable[[Any, str | int], bool]) -> int:
+    """Change one dead item, or all; how many there were."""
+    from distriage_serving.store import Delivery, Job
+
+    if identifier == "all":
+        changed = sum(change(Delivery, delivery.id) for delivery in store.dead(Delivery, MOST))
+        return changed + sum(change(Job, job.id) for job in store.dead(Job, MOST))
+    number = identifier.removeprefix("job:")
+    is_job = number.isascii() and number.isdigit() and len(number) < 19
+    if not (change(Job, int(number)) if is_job else change(Delivery, identifier)):
+        raise InputError(
+            f"inbox {command} {identifier!r}: expected the id of a delivery or job that was given up; `distriage inbox "
+            "dead` lists them"
         )
-        if not known:
-            raise InputError(
-                f"inbox replay {identifier!r}: expected the id of a delivery or job that was given up; `distriage "
-                "inbox dead` lists them"
-            )
-        typer.echo(f"{identifier} waits again")
+    return 1
 
 
 def _show(store: Store, state: State | None, limit: int) -> None:

@@ -203,6 +203,17 @@ class WorkStore(Database):
                 session.execute(dead.values(state="ignored", last_error="a newer job does its work"))
                 return True
 
+    def drop(self, table: type[Delivery] | type[Job], id: str | int) -> bool:  # noqa: A002
+        """Put a dead item away: it becomes `ignored`, and `purge` deletes it in time.
+
+        Returns:
+            False: there is no dead item of that id.
+        """
+        dead = update(table).where(table.id == id, table.state == "dead")
+        with self._session(writes=True) as session:
+            dropped = dead.values(state="ignored", finished_at=self.clock()).returning(table.id)
+            return session.scalar(dropped) is not None
+
     def dead(self, table: type[Item], limit: int = 100) -> list[Item]:
         """What was given up, the newest first."""
         return self.list_work(table, "dead", limit)
