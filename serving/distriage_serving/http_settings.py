@@ -25,7 +25,8 @@ class HttpSettings(BaseSettings):
     host: str = Field(
         default="127.0.0.1",
         min_length=1,
-        description="Address to listen on. Beyond `127.0.0.1`, set `DISTRIAGE_API_KEYS`.",
+        description="Address to listen on; `0.0.0.0`: all of IPv4, `::`: all of IPv6 and IPv4. Beyond `127.0.0.1`, set "
+        "`DISTRIAGE_API_KEYS`.",
     )
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0: any free one.")
     model: str | None = Field(

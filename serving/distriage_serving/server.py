@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 
 import uvicorn
 
@@ -36,6 +36,9 @@ def _serve(settings: Settings, store: Store | None) -> None:
 
     app = create_app(settings, store=store, on_load_error=stop)
     listener = listen(settings.host, settings.port)
+    port = listener.getsockname()[1]
+    # A socket of IPv6 takes no IPv4, and if it did, a sender's address would have two spellings.
+    listeners = [listener, listen("0.0.0.0", port)] if settings.host == "::" else [listener]
     configure_logging(settings.log_level)
     config = uvicorn.Config(
         app,
@@ -50,12 +53,14 @@ def _serve(settings: Settings, store: Store | None) -> None:
     )
     server = uvicorn.Server(config)
     engine: Engine = app.state.engine
-    host, port = listener.getsockname()[:2]
+    host = listener.getsockname()[0]
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
     if not settings.api_keys and not _is_loopback(host):
         log(logging.WARNING, "open_to_the_network_without_keys", host=host)
-    with listener:
-        server.run(sockets=[listener])
+    with ExitStack() as open_sockets:
+        for each in listeners:
+            open_sockets.enter_context(each)
+        server.run(sockets=listeners)
     if engine.load_error is not None:
         raise (
             engine.load_error

@@ -59,6 +59,13 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
     assert "zebra" not in log.read_text()
 
 
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="needs IPv6")
+def test_all_addresses_are_those_of_both_kinds(keyword_bundle: Path, tmp_path: Path) -> None:
+    with served(keyword_bundle, tmp_path / "log", DISTRIAGE_HOST="::") as (_, port):
+        for host in ("127.0.0.1", "[::1]"):
+            assert local_http.get(f"http://{host}:{port}/livez").status_code == 200
+
+
 @pytest.mark.slow
 def test_a_damaged_model_ends_in_one_line_and_exit_code_2(tmp_path: Path) -> None:
     done = subprocess.run(
