@@ -82,4 +82,5 @@ def test_a_report_is_labelled_with_the_shipped_model(
             worker.wait(WAIT_S)
     assert github.labels(ISSUE) == wanted
     logs = (tmp_path / "log").read_text() + (tmp_path / "worker.log").read_text()
+    assert all("event" in json.loads(line) for line in logs.splitlines())
     assert "job_done" in logs and title not in logs and SECRET not in logs and "ghs_" not in logs
