@@ -19,6 +19,6 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s \
-    CMD ["python", "-c", "import os, urllib.request as web; web.urlopen(f'http://127.0.0.1:{os.environ.get(\"DISTRIAGE_PORT\", 8000)}/readyz', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as web; web.build_opener(web.ProxyHandler({})).open(f'http://127.0.0.1:{os.environ.get(\"DISTRIAGE_PORT\", 8000)}/readyz', timeout=4)"]
 ENTRYPOINT ["distriage"]
 CMD ["serve"]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -20,6 +24,7 @@ import yaml
 
 from distriage_serving.bot.deliveries import effect_of
 from distriage_serving.settings import Settings
+from distriage_serving.store import Store
 from distriage_serving.web.guard import WEBHOOK
 from distriage_serving.web.metrics import Metrics
 
@@ -150,22 +155,92 @@ def test_the_container_holds_the_runtime_alone(built: container.Stage) -> None:
 # ---------------------------------------------------------------- docs/operators.md
 
 
+OPERATORS = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_the_start_takes_the_settings_as_they_are_written(tmp_path: Path, shell: str) -> None:
+    written = {
+        "DISTRIAGE_DATABASE": "postgresql://u:p@h/d?sslmode=prefer&application_name=a",
+        "DISTRIAGE_ADMINS": "ada:1:2  bob:3:4 ",
+        "DISTRIAGE_ADMIN_TOKEN": "'a\"b$HOME`id`;c#d\\n\\",
+        "http_proxy": "=*",
+        "LAST": "without a line's end",
+    }
+    lines = ["# settings", "", *(f"{name}={value}" for name, value in written.items())]
+    (tmp_path / "distriage.env").write_text("\n".join(lines))
+    (start,) = re.findall(r"^while IFS= .*\n +distriage serve$", OPERATORS, re.MULTILINE)
+    script = start.replace("distriage serve", "env --null")
+    done = subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    given = dict(entry.split("=", 1) for entry in done.stdout.split("\0") if entry)
+    assert {name: given.get(name) for name in written} == written
+    (tmp_path / "distriage.env").unlink()
+    assert subprocess.run([shell, "-c", script], cwd=tmp_path, capture_output=True, check=False).stdout == b""
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_backup_copies_the_database_that_is_there_and_makes_none(tmp_path: Path, runs: bool) -> None:
+    on_host, in_container = re.findall(r"python -c \"[^\"]*backup[^\"]*\"", OPERATORS)
+    assert on_host == in_container
+    command = on_host.replace("python", sys.executable, 1)
+    failed = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1 and "unable to open database file" in failed.stderr
+    assert list(tmp_path.iterdir()) == []
+    with Store.open(f"sqlite:///{tmp_path / 'distriage.db'}") as store:
+        store.save_repository("owner/repo", installation_id=7)
+        if runs:  # what it wrote last is not in the file yet
+            subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    if not runs:
+        subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    with Store.open(f"sqlite:///{tmp_path / 'copy.db'}") as copy:
+        assert [row.name for row in copy.list_repositories()] == ["owner/repo"]
+
+
+def test_the_health_check_asks_no_proxy() -> None:
+    check = re.search(r"^HEALTHCHECK .*\n +CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
+    assert check is not None
+    command = [sys.executable, *json.loads(check[1])[1:]]
+    proxies = dict.fromkeys(("HTTP_PROXY", "http_proxy"), "http://127.0.0.1:9")
+
+    class Ready(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/readyz" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Ready) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            port = str(server.server_address[1])
+            subprocess.run(command, env={**os.environ, **proxies, "DISTRIAGE_PORT": port, "NO_PROXY": ""}, check=True)
+        finally:
+            server.shutdown()
+            thread.join(WAIT_S)
+
+
+def test_compose_takes_the_settings_as_they_are_written() -> None:
+    services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    for name in ("server", "worker"):
+        assert [file["format"] for file in services[name]["env_file"]] == ["raw"]
+
+
 def test_the_docs_name_what_there_is() -> None:
-    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"\bDISTRIAGE_([A-Z_]+)", text))
+    named = set(re.findall(r"\bDISTRIAGE_([A-Z_]+)", OPERATORS))
     assert len(named) > 8 and named <= {name.upper() for name in Settings.model_fields}
     assert {"GITHUB_APP_ID", "GITHUB_PRIVATE_KEY_FILE", "GITHUB_WEBHOOK_SECRET", "DATABASE", "ADMIN_TOKEN"} <= named
 
 
 def test_the_metrics_that_the_docs_name_exist() -> None:
-    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(distriage_[a-z_]+)", text))
+    named = set(re.findall(r"`(distriage_[a-z_]+)", OPERATORS))
     assert len(named) > 5 and named <= set(re.findall(r"^# HELP (\S+)", Metrics().text().decode(), re.MULTILINE))
 
 
 def test_the_app_that_the_docs_register_has_the_permissions_that_the_bot_uses() -> None:
-    text = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8")
-    address = re.search(r"https://github\.com/settings/apps/new\?\S+", text)
+    address = re.search(r"https://github\.com/settings/apps/new\?\S+", OPERATORS)
     assert address is not None
     query = parse_qs(urlsplit(address[0]).query)
     assert {name: query[name] for name in query if query[name][0] in {"read", "write"}} == {
