@@ -250,7 +250,8 @@ class LaneJudge:
             return self.lane.call(work, *arguments)
         except (InputError, ModelError) as error:
             self.metrics.reports.labels("failed").inc()
-            log(logging.WARNING, "report_given_up", reason=str(error))
+            if isinstance(error, InputError):
+                log(logging.WARNING, "report_given_up", reason=str(error))
             raise
 
     def known(self, report: IssueReport, filed_at: float) -> Known:
