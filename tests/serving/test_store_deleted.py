@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from distriage.references import IssueReference
 from distriage_serving.store import SNOOZE, Act, IssueFilter, PastRow, Store
-from distriage_serving.store.review_export import review_records
 
 from support.databases import NOW, Clock
 from support.stored_issues import TAXONOMY, issue, person, prediction
@@ -65,7 +64,7 @@ def test_an_issue_of_the_same_number_begins_anew(store: Store, clock: Clock) -> 
     assert store.latest_verdict("owner/repo", 1) is None and store.labelled_digest("owner/repo", 1) is None
     store.save_verdict(prediction(symptom="apply"), TAXONOMY)
     assert store.reviews(issue=FIRST, undone=True) == [] == store.acts(FIRST)
-    assert store.reviews_of([("owner/repo", 1)]) == {} and list(review_records(store)) == []
+    assert store.reviews_of([("owner/repo", 1)]) == {} and store.reviews() == []  # nor exported with another text
     assert [item.number for item, _ in store.list_issues(IssueFilter(awake_at=LATER, outcome="apply")).items] == [1]
     store.add_reviews(person(at=LATER))
     assert [review.at for review in store.reviews(issue=FIRST)] == [LATER]

@@ -68,10 +68,8 @@ class Issues(Database):
     """The store's part for issues and verdicts."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing.
-
-        An issue filed later than the one stored is another one, of a repository made anew under the name of one that
-        was deleted: what is stored of the earlier one goes.
+        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing. One
+        filed later takes the place of the one stored and its verdicts: its repository was deleted and made anew.
         """
         values = {
             **values_of(issue),
