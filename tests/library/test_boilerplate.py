@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.recipe.boilerplate import is_environment_line, is_template_line
+from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,13 @@ from distriage.recipe.boilerplate import is_environment_line, is_template_line
         "If applicable, add screenshots to help explain your problem.",
         "Add any other context about the problem here.",
         "wget https://raw.githubusercontent.com/pytorch/pytorch/main/torch/utils/collect_env.py",
-        "Collecting environment information...",
+        "### Reproduction (REQUIRED)",
+        "4. Did you check if you question is answered in the troubleshooting guide?",
+        "- If we cannot run your script, we cannot fix your issue.",
+        "**TF 1.0: `python -c \"import tensorflow as tf; print(tf.GIT_VERSION)\"`**",
+        "(Paste the commands you ran that produced the error.)",
+        "### What's your difficulty of supporting the model you want?",
+        "Please reproduce using the BoringModel and post here",
     ],
 )
 def test_template_text_is_recognised(line: str) -> None:
@@ -41,6 +47,9 @@ def test_template_text_is_recognised(line: str) -> None:
         "RuntimeError: Expected behavior not implemented",
         "错误",
         "[rank0]: hang",
+        "Paste the log below: the ranks part at step 3",
+        "Did you read my last comment?",
+        "If we run the script on one GPU, it works",
         "logs are attached, see below",
         "",
     ],
@@ -80,6 +89,17 @@ def test_a_long_line_is_no_template() -> None:
         "OS：Ubuntu 22.04",
         "op name ... installed .. compatible",
         "- tensorflow=2.1.0=mkl_py36h23468d9_0",
+        "Collecting environment information...",
+        "Your output of `python collect_env.py` here",
+        "Versions of relevant libraries:",
+        "Flags: " + "fpu vme de pse " * 25,
+        "标记： fpu vme de pse",
+        "NUMA node0 CPU(s): " + "0,2," * 90,
+        "Vulnerability Mmio stale data: Vulnerable: Clear CPU buffers attempted, no microcode; SMT vulnerable " + "x" * 90,
+        "BIOS Model name: Intel(R) Xeon(R) Platinum 8480+",
+        "GPU0 CPU Affinity NUMA Affinity GPU NUMA ID",
+        "/opt/cuda/lib64/libcudnn.so.9 <-- This is the one used",
+        "tokenizers: 0.19.1",
         "pytorch=1.6.0,",
         "transformers==4.31.0,",
     ],
@@ -125,9 +145,24 @@ def test_code_and_complaints_that_start_like_an_entry_stay(line: str) -> None:
     assert not is_environment_line(line)
 
 
-def test_a_long_line_is_kept_unless_it_lists_cpu_flags() -> None:
-    assert is_environment_line("Flags: " + "fpu vme de pse " * 60)
+def test_a_long_line_is_kept() -> None:
     assert not is_environment_line("OS: " + "fpu vme de pse " * 60)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I tensorflow/core/platform/cpu_feature_guard.cc:142] Your CPU supports instructions",
+        'INFO: 10.0.0.1:40106 - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+        "CUDA kernel errors might be asynchronously reported at some other API call",
+    ],
+)
+def test_a_notice_of_healthy_runs_is_recognised(line: str) -> None:
+    assert is_notice(line)
+
+
+def test_an_error_is_no_notice() -> None:
+    assert not is_notice('10.0.0.1:40106 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error')
 
 
 @given(st.text(max_size=400))

@@ -56,6 +56,10 @@ def test_the_same_traceback_from_many_ranks_is_read_once() -> None:
         ">>> ",
         "ERROR: ",
         "[rank0]: 2024-05-01 10:00:00 ERROR ",
+        "ERROR 03-04 01:21:00 [core.py:370] ",
+        "(VllmWorker rank=3 pid=271990) ERROR 03-04 01:21:00 multiproc_executor.py:374] ",
+        "E0304 01:21:00.123456 4321 cuda_driver.cc:318] ",
+        "[2025-02-01 10:00:00 DP1 TP4] ",
     ],
 )
 def test_prefixes_of_launchers_and_loggers_go(prefix: str) -> None:
@@ -100,6 +104,39 @@ def test_of_a_long_error_line_the_rest_stands_once() -> None:
     )
     text = prepare("t", f"before\n{message}").text
     assert text.count("RuntimeError") == text.count("partb") == text.count("at the end") == 1
+
+
+def test_source_code_that_raises_gives_way_to_the_error_that_it_raised() -> None:
+    log = """Traceback (most recent call last):
+  File "/opt/pkg/loader.py", line 12, in load
+    raise RuntimeError(f"{name} is missing")
+RuntimeError: layer.7 is missing
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/opt/pkg/run.py", line 3, in main
+    raise LoadError("cannot load") from error
+LoadError: cannot load"""
+    report = prepare("t", fenced(log))
+    assert report.errors == ("RuntimeError: layer.7 is missing", "LoadError: cannot load")
+    assert report.prose.splitlines()[0].endswith('pkg/loader.py load raise RuntimeError(f"{name} is missing")')
+    assert "During handling" not in report.prose
+
+
+def test_an_error_that_a_log_repeats_behind_another_prefix_is_read_once() -> None:
+    report = prepare("t", fenced("ERROR: CUDA error: misaligned address\nx\n[rank1]: CUDA error: misaligned address"))
+    assert report.errors == ("CUDA error: misaligned address",)
+
+
+def test_a_loggers_own_place_is_no_frame() -> None:
+    report = prepare("t", fenced("engine.py:366] ValueError: heads must divide by 8"))
+    assert report.errors == ("ValueError: heads must divide by 8",)
+
+
+def test_a_log_line_that_only_announces_a_traceback_says_nothing() -> None:
+    report = prepare("t", fenced("Scheduler hit an exception: Traceback (most recent call last):\nKeyError: 'w'"))
+    assert report.text == "t\nKeyError: 'w'"
 
 
 def test_error_lines_keep_the_order_of_the_report() -> None:

@@ -194,7 +194,7 @@ SAMPLES = [
     ("log", "\n".join(f"node{i}:12:34 [{i}] NCCL WARN socket {i} connection refused" for i in range(30))),
     ("fences", "```pip install x```\n    ~~~~^^^\nRuntimeError: " + "long " * 60 + "\n<!-- a page\n" + "prose\n" * 30),
 ]
-DIGESTS = {4: "7f5fdaae5dedfdb7"}
+DIGESTS = {5: "675b8e0168710c6e"}
 
 
 def test_the_recipe_gives_what_its_version_gave() -> None:

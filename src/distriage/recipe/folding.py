@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from distriage.recipe.lines import frame_of, is_native_frame, names_exception, without_prefixes
+from distriage.recipe.lines import frame_of, is_native_frame, names_exception, raises, without_prefixes
 
 KEPT_FRAMES = 3
 MAX_FRAME_CHARS = 160  # a frame with the source line under it
 
 _DIGITS = re.compile(r"\d+")
 _MARKERS = frozenset("^~ ")
+_AROUND_FRAMES = re.compile(  # what is the same in every traceback
+    r"Traceback \(most recent|During handling of the above exception|The above exception was the direct cause"
+)
 
 
 def fold(lines: Iterable[str]) -> list[str]:
@@ -43,7 +46,9 @@ class _Folder:
             self._add_message(line)
 
     def _takes_source(self, line: str) -> bool:
-        return bool(self._frames) and len(self._frames[-1]) < MAX_FRAME_CHARS and not names_exception(line)
+        if not self._frames or len(self._frames[-1]) >= MAX_FRAME_CHARS:
+            return False
+        return raises(line) or not names_exception(line)
 
     def _add_message(self, line: str) -> None:
         key = _DIGITS.sub("0", line)
@@ -62,6 +67,4 @@ class _Folder:
 
 
 def _says_something(line: str) -> bool:
-    return not (
-        not line or line.startswith("Traceback (most recent") or is_native_frame(line) or _MARKERS.issuperset(line)
-    )
+    return not (not line or _AROUND_FRAMES.search(line) or is_native_frame(line) or _MARKERS.issuperset(line))

@@ -9,12 +9,12 @@ import re
 
 _PREFIX = re.compile(
     r"\s*(?:"
-    r"\[?\d{4}[-/]\d\d[-/]\d\d[ T_]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\]?:?"  # date and time
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[ T_]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?(?: [DEPT]P\d+){0,4}\]?:?"  # date and time, SGLang's ranks
     r"|\[?(?:\d\d-\d\d )?\d\d:\d\d:\d\d[.,\d]*\]?"
-    r"|\[[\w.-]{1,60}\.(?:py|cpp|cc):\d+(?::\w+)?\]"  # the logger's own place
+    r"|\[?(?:\d{1,7} )?[\w./-]{1,100}\.(?:py|cpp|cc):\d+(?::\w+)?\]"  # the logger's own place
     r"|\[?(?:default|rank|local_rank|Rank|RANK)?\s?\d+\]?:"  # torchrun, accelerate
     r"|\[(?:default|rank)?\d+\]:?(?:\[rank\d+\]:)?"
-    r"|\([A-Za-z_]+\w{0,40},? ?(?:pid|ip)=[^)]{1,80}\)"  # Ray actors
+    r"|\([A-Za-z_]+\w{0,40},?(?: rank=\d+)? ?(?:pid|ip)=[^)]{1,80}\)"  # Ray actors, vLLM's workers
     r"|[\w.-]{1,60}:\d{1,7}:\d{1,7} \[\d+\]"  # NCCL's host:pid:tid [device]
     r"|[\w.-]{1,60}: (?=\S)(?=(?:Traceback|File|  ))"  # pdsh's host prefix
     r"|(?:stdout|stderr|ERROR|INFO|WARNING|DEBUG|CRITICAL|FATAL|[EIWF]\d{4})\b[:\s|-]*"
@@ -22,11 +22,11 @@ _PREFIX = re.compile(
     r")\s*"
 )
 _FRAME = re.compile(
-    r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?:, in (\S{1,80}))?'
+    r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?![\d\]])(?:, in (\S{1,80}))?'
 )
 _NATIVE_FRAME = re.compile(r"\s*(?:frame )?#\d+:? ")
 _LOG_LINE = re.compile(
-    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\[(?:rank)?\d+\]|\(\w+ pid=|File \"|Traceback"
+    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d|\[(?:rank)?\d+\]|\(\w+(?: rank=\d+)? pid=|File \"|Traceback"
     r"|[\w.]+(?:Error|Exception)\b|(?:ERROR|INFO|WARNING|DEBUG|WARN|FATAL)\b|frame #|#\d+ |[\w.-]+:\d+:\d+ \[\d+\]"
     r"|\*\*\*|Collecting |Downloading |Requirement |building |gcc |nvcc )"
 )
@@ -52,6 +52,7 @@ _WRAPPER = re.compile(  # errors that only report another one
     r"subprocess\.calledprocesserror|childfailederror|returned non-zero exit status|torch\.distributed\.elastic"
     r"|processexitedexception|error in atexit|during handling of"
 )
+_RAISES = re.compile(r"\braise(?: |_from\()[A-Za-z_][\w.]{0,80}\(")
 _SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
 
 
@@ -119,3 +120,8 @@ def names_failure(line: str) -> bool:
 def is_wrapper(line: str) -> bool:
     """Whether an error only says that something below it failed: a launcher's or a sub-process's own."""
     return _WRAPPER.search(folded(line)) is not None
+
+
+def raises(line: str) -> bool:
+    """Whether a line is source code that raises: below a frame it comes before the error, and without its message."""
+    return _RAISES.search(line) is not None

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from distriage.recipe.boilerplate import is_environment_line, is_template_line
+from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
 from distriage.recipe.chinese import in_english
 from distriage.recipe.folding import fold
-from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure
+from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 from distriage.recipe.normalize import normalize
 
-RECIPE_VERSION = 4
+RECIPE_VERSION = 5
 
 MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
@@ -35,6 +35,7 @@ MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
 MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
 LOG_EDGE_LINES = 4  # of each end of a log are kept beside its error lines
+_IMPORT = re.compile(r"(?:import|from) [\w.]+")
 _FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
 
 
@@ -110,15 +111,21 @@ def _sorted_lines(lines: Iterable[str]) -> Iterator[tuple[bool, str]]:
             code_lines = 0
             continue
         fenced = bool(fence)
-        if not stripped or is_environment_line(stripped) or (not fenced and is_template_line(stripped)):
+        if not stripped or is_environment_line(stripped) or is_notice(stripped):
+            continue
+        if not fenced and is_template_line(stripped):
             continue
         in_log = begins_log(line) or (fenced and (in_log or names_exception(line) or frame_of(line) is not None))
         if in_log:
             yield True, line
             continue
         code_lines += fenced
-        too_long = fenced and code_lines > MAX_CODE_LINES
-        yield False, "" if too_long else line.lstrip("#>*-+ \t").rstrip("*: ") or line
+        yield False, "" if fenced and _says_nothing(stripped, code_lines) else line.lstrip("#>*-+ \t").rstrip("*: ")
+
+
+def _says_nothing(code: str, count: int) -> bool:
+    """Whether the so many-th line of code in a block needs no reader."""
+    return count > MAX_CODE_LINES or _IMPORT.match(code) is not None or not any(map(str.isalnum, code))
 
 
 def _edges(folded: Sequence[str]) -> Sequence[str]:
@@ -131,6 +138,8 @@ def _error_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """The most decisive lines, in order; wrappers' own errors (launcher, sub-process) only where nothing else is there."""
     scored: list[tuple[int, int, str]] = []
     for position, line in enumerate(lines):
+        if raises(line):
+            continue
         if names_exception(line):
             score = 1 if is_wrapper(line) else 3
         elif names_failure(line):
@@ -138,12 +147,12 @@ def _error_lines(lines: Sequence[str]) -> tuple[str, ...]:
         else:
             continue
         scored.append((-score, position, line))
-    chosen: list[tuple[int, str]] = []
+    chosen: dict[str, int] = {}
     used = 0
     for _, position, line in sorted(scored):
         line = line[:MAX_ERROR_LINE_CHARS]
-        if len(chosen) == MAX_ERROR_LINES or used + len(line) > MAX_ERROR_CHARS:
+        if line in chosen or len(chosen) == MAX_ERROR_LINES or used + len(line) > MAX_ERROR_CHARS:
             continue
-        chosen.append((position, line))
+        chosen[line] = position
         used += len(line)
-    return tuple(line for _, line in sorted(chosen))
+    return tuple(sorted(chosen, key=chosen.__getitem__))
