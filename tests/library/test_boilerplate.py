@@ -28,7 +28,7 @@ from distriage.recipe.boilerplate import is_environment_line, is_notice, is_temp
         "### Reproduction (REQUIRED)",
         "4. Did you check if you question is answered in the troubleshooting guide?",
         "- If we cannot run your script, we cannot fix your issue.",
-        "**TF 1.0: `python -c \"import tensorflow as tf; print(tf.GIT_VERSION)\"`**",
+        '**TF 1.0: `python -c "import tensorflow as tf; print(tf.GIT_VERSION)"`**',
         "(Paste the commands you ran that produced the error.)",
         "### What's your difficulty of supporting the model you want?",
         "Please reproduce using the BoringModel and post here",
@@ -95,7 +95,8 @@ def test_a_long_line_is_no_template() -> None:
         "Flags: " + "fpu vme de pse " * 25,
         "标记： fpu vme de pse",
         "NUMA node0 CPU(s): " + "0,2," * 90,
-        "Vulnerability Mmio stale data: Vulnerable: Clear CPU buffers attempted, no microcode; SMT vulnerable " + "x" * 90,
+        "Vulnerability Mmio stale data: Vulnerable: Clear CPU buffers attempted, no microcode; SMT vulnerable "
+        + "x" * 90,
         "BIOS Model name: Intel(R) Xeon(R) Platinum 8480+",
         "GPU0 CPU Affinity NUMA Affinity GPU NUMA ID",
         "/opt/cuda/lib64/libcudnn.so.9 <-- This is the one used",
