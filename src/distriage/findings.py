@@ -138,7 +138,7 @@ class Findings:
         lines = [line for line in known.input.errors if not _OF_A_FORM.search(line)]
         # Of a hang the line "it hangs" says nothing.
         errors = filter(names_exception, lines) if hangs else lines
-        return any(errors) or quotes_exception(known.input.title) or bool(known.framed_errors())
+        return any(errors) or quotes_exception(known.input.title)
 
 
 def _applies(decisions: Mapping[str, Decision]) -> bool:

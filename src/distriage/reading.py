@@ -14,8 +14,7 @@ from distriage.errors import InputError
 from distriage.facts.environment import EnvironmentFacts, find_facts
 from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
-from distriage.recipe.lines import frame_of, names_exception, names_failure, quotes_exception, without_prefixes
-from distriage.recipe.normalize import shortened
+from distriage.recipe.lines import quotes_exception
 from distriage.recipe.text import ModelInput, prepare
 from distriage.types import IssueReport
 
@@ -62,15 +61,6 @@ class ReadReport:
                 if len(content) == MIN_CONTENT_WORDS:
                     return False
         return not any(map(quotes_exception, self.input.errors))
-
-    def framed_errors(self) -> list[str]:
-        """The errors that stand behind the place of a log's own code, which the recipe takes for frames of a traceback.
-
-        `engine.py:366] ValueError: ...`, `shmutils.cc:72 NCCL WARN ... failed`. They are not in `input.errors`.
-        """
-        lines = (line[:2000] for line in shortened(self.report.body).split("\n") if ":" in line)
-        framed = (rest for line in lines if frame_of(rest := without_prefixes(line)) is not None)
-        return [line for line in framed if names_exception(line) or ("NCCL WARN" in line and names_failure(line))]
 
     @property
     def tracker(self) -> str:

@@ -129,9 +129,25 @@ def test_an_error_that_a_log_repeats_behind_another_prefix_is_read_once() -> Non
     assert report.errors == ("CUDA error: misaligned address",)
 
 
-def test_a_loggers_own_place_is_no_frame() -> None:
-    report = prepare("t", fenced("engine.py:366] ValueError: heads must divide by 8"))
-    assert report.errors == ("ValueError: heads must divide by 8",)
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("engine.py:366] ValueError: heads must divide by 8", "ValueError: heads must divide by 8"),
+        (
+            "node1:12:34 [0] misc/socket.cc:484 NCCL WARN Connect to 10.0.0.2 failed",
+            "NCCL WARN Connect to 10.0.0.2 failed",
+        ),
+        ("csrc/aio/utils.h:16:10: fatal error: libaio.h: No such file",) * 2,
+        ("csrc/adam.cpp:16: error: no member named 'x'",) * 2,
+    ],
+)
+def test_the_place_of_a_log_or_of_a_compiler_is_no_frame(line: str, error: str) -> None:
+    assert prepare("t", fenced(line)).errors == (error,)
+
+
+def test_an_error_at_the_end_of_a_long_log_is_found() -> None:
+    body = "step 1 done\n" * 20_000 + "ERROR 01-09 03:11:18 engine.py:366] ValueError: No room for a cache block"
+    assert prepare("It stops", body).errors == ("ValueError: No room for a cache block",)
 
 
 def test_a_log_line_that_only_announces_a_traceback_says_nothing() -> None:

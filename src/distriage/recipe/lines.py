@@ -11,7 +11,7 @@ _PREFIX = re.compile(
     r"\s*(?:"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[ T_]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?(?: [DEPT]P\d+){0,4}\]?:?"  # date and time, SGLang's ranks
     r"|\[?(?:\d\d-\d\d )?\d\d:\d\d:\d\d[.,\d]*\]?"
-    r"|\[?(?:\d{1,7} )?[\w./-]{1,100}\.(?:py|cpp|cc):\d+(?::\w+)?\]"  # the logger's own place
+    r"|\[?(?:\d{1,7} )?[\w./-]{1,100}\.(?:py|cpp|cc|h):\d+(?:(?::\w+)?\]|(?= NCCL ))"  # the logger's own place
     r"|\[?(?:default|rank|local_rank|Rank|RANK)?\s?\d+\]?:"  # torchrun, accelerate
     r"|\[(?:default|rank)?\d+\]:?(?:\[rank\d+\]:)?"
     r"|\([A-Za-z_]+\w{0,40},?(?: rank=\d+)? ?(?:pid|ip)=[^)]{1,80}\)"  # Ray actors, vLLM's workers
@@ -22,7 +22,7 @@ _PREFIX = re.compile(
     r")\s*"
 )
 _FRAME = re.compile(
-    r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?![\d\]])(?:, in (\S{1,80}))?'
+    r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?![\d\]]|:\d|: (?:fatal )?error)(?:, in (\S{1,80}))?'
 )
 _NATIVE_FRAME = re.compile(r"\s*(?:frame )?#\d+:? ")
 _LOG_LINE = re.compile(
