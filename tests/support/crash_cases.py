@@ -95,13 +95,16 @@ class Case:
 
     @property
     def comments(self) -> int:
-        """The bot's comments that it must have; of a closed issue: at most."""
-        return 0 if self.kind in {"bot", "locked"} else 1
+        """The bot's comments that it must have, or at most where `may_lack_comment`.
+
+        Where a person chose another label or took the bot's off, there is nothing left to say.
+        """
+        return 0 if self.kind in {"bot", "locked", "labelled", "taken off"} else 1
 
     @property
     def may_lack_comment(self) -> bool:
-        """It may be closed before the bot looks at it, and on a closed issue nothing is written."""
-        return self.kind == "closed"
+        """It may be closed, or decided by a person, before the bot looks at it, and then nothing is written."""
+        return self.kind in {"closed", "command"}
 
 
 def open_issues(github: GitHub, number: int, *, doubtful: bool = False) -> list[Case]:
