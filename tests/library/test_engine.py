@@ -113,6 +113,27 @@ def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Sett
     assert [left.name for left in tmp_path.glob("out*")] == ["out.jsonl"]
 
 
+@pytest.mark.parametrize("held", ["", '{"id": "a/b#1"}'])
+def test_a_file_that_another_run_writes_is_left_to_it(
+    command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path, held: str
+) -> None:
+    part, options = tmp_path / "out.jsonl.part", ("--model", keyword_bundle, "--output", tmp_path / "out.jsonl")
+    with Output(str(tmp_path / "out.jsonl"), {"mode": "best"}, resume=False) as output:
+        if held:
+            output.write(held)
+            output.flush()
+        before = part.read_bytes()
+        for more in ((), ("--resume",)):
+            refused = command("classify", batch, *options, *more)
+            assert_one_line(refused, "out.jsonl.part: another process is writing it")
+        assert part.read_bytes() == before
+        assert json.loads(part.with_name(f"{part.name}.json").read_text()) == {"mode": "best"}
+        output.write('{"id": "a/b#2"}')
+        output.finish([])
+    assert (tmp_path / "out.jsonl").read_text() == (f"{held}\n" if held else "") + '{"id": "a/b#2"}\n'
+    assert command("classify", batch, *options).code == 0
+
+
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -17,11 +18,14 @@ from distriage.extras import needs_extra
 from distriage.records import COMPRESSED, LINES, TABLE, is_batch
 
 ROWS = 1000  # of a row group
+_FAR = 0x7FFFFFFE  # a byte that Windows locks; others could not read it, and a file is mostly shorter
 
 
 class Output:
     """Answers, a line each. Until `finish`, they lie in `FILE.part`, as plain JSONL whatever FILE is, and beside them
     the options of the run, in `FILE.part.json`.
+
+    Only one process at a time writes it.
 
     Attributes:
         count: Answers that are in the file, those of an earlier run too.
@@ -36,7 +40,7 @@ class Output:
 
         Raises:
             InputError: a name that says no format, a folder or one that is not there, an unfinished run without
-                `resume` or of other options.
+                `resume` or of other options, another process that writes the file.
         """
         self._path = Path(path)
         self.part = part_of(path)
@@ -53,13 +57,23 @@ class Output:
             with needs_extra("parquet"):
                 import pyarrow  # noqa: F401 - a missing package should be said before the work, not after it
         with _written(self.part):
-            if not self.part.exists() or not self.part.stat().st_size:
+            self._stream: BinaryIO = self.part.open("a+b")
+        try:
+            self._begin(options, resume=resume)
+        except InputError:
+            self._stream.close()
+            raise
+
+    def _begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
+        with _written(self.part):
+            if not _lock(self._stream):
+                raise InputError(f"{self.part}: another process is writing it; wait for its end, or stop it")
+            if not self.part.stat().st_size:
                 self._options.write_text(json.dumps(options), encoding="utf-8")
             elif resume:
                 self._check_options(options)
             else:
                 raise InputError(f"{self.part}: holds an unfinished run; pass --resume to go on, or delete it")
-            self._stream: BinaryIO = self.part.open("a+b")
             self.count, self._last = self._whole_lines()
 
     def _whole_lines(self) -> tuple[int, bytes]:
@@ -129,13 +143,14 @@ class Output:
         """
         name, done = self._path.name.lower(), self.part
         with _written(self._path):
-            self._stream.close()
+            self._stream.flush()
             if not name.endswith(LINES):
                 done = self._path.with_name(f"{self._path.name}.new")
                 if name.endswith(TABLE):
                     _write_table(self.part, done, axes)
                 else:
                     _compress(self.part, done, name)
+            self._stream.close()  # the lock ends only here; Windows renames no open file
             done.replace(self._path)
             self.part.unlink(missing_ok=True)
             self._options.unlink(missing_ok=True)
@@ -151,6 +166,25 @@ class Output:
         if not self.count:
             self.part.unlink(missing_ok=True)
             self._options.unlink(missing_ok=True)
+
+
+def _lock(stream: BinaryIO) -> bool:
+    """Keep other processes of ours away from a file until it is closed; False: one of them has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            stream.seek(_FAR)
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a network's file system without locks
+        return True
+    return True
 
 
 @contextmanager
