@@ -73,7 +73,7 @@ def test_a_run_goes_on_where_it_was_killed(command: Command, batch: Path, keywor
     assert_one_line(refused, "holds an unfinished run; pass --resume")
     assert command("classify", batch, *options, "--output", output, "--resume").code == 0
     assert output.read_bytes() == whole and not part.exists()
-    again = command("classify", batch, *options, "--output", output, "--resume", "--mode", "precise")
+    again = command("classify", batch, *options, "--output", output, "--resume")
     assert again.code == 0 and "out.jsonl: complete already" in again.err and output.read_bytes() == whole
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, run_options
+from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete
 from distriage.errors import GitHubError, InputError
 from distriage.records import COLUMNS, RawRecord, is_batch, parse_record, read_one, read_records, size_of
@@ -65,7 +67,7 @@ def run_local(
     """Answer on this machine, to a file or to standard output.
 
     Args:
-        resume: Go on with an unfinished run; where the output is complete, nothing is left to do.
+        resume: Go on with an unfinished run; where the output is complete, see that it is of this run.
 
     Raises:
         BundleError: the model or the own labels are missing or damaged; nothing is written then.
@@ -73,11 +75,12 @@ def run_local(
         GitHubError: a limit is reached, or GitHub is away; what was read before is answered.
         DistriageError: a worker died.
     """
-    if resume and output is not None and is_complete(output):
-        say(f"{output}: complete already; without --resume it is written anew")
-        return
     settings, bundle = checked(settings)
     options = run_options(settings, bundle)
+    if resume and output is not None and is_complete(output):
+        _check_finished(output, options, items)
+        say(f"{output}: complete already; without --resume it is written anew")
+        return
     with (
         Output(output, options, resume=resume) if output is not None else nullcontext() as target,
         _interrupted(target),
@@ -144,6 +147,16 @@ def _paced(steps: Iterator[_Done], target: Output | None) -> Iterator[_Done]:
 
 def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
+
+
+def _check_finished(output: str, options: Mapping[str, Any], items: Items) -> None:
+    found = difference(output, options, items)
+    if items.failure is not None:
+        raise items.failure
+    if found:
+        raise InputError(
+            f"{output}: complete, but {found}; --resume needs the same, and without it the file is written anew"
+        )
 
 
 def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:

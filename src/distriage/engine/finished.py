@@ -1,0 +1,69 @@
+"""A finished file of answers beside the run that would write it now. Reads only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from distriage.engine.answers import Item
+from distriage.records import RawRecord, parse_record, read_records
+
+_COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is what a line holds elsewhere
+
+
+def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> str:
+    """How the run that wrote a finished file differs from this one, as far as the answers tell: by their number, by
+    what the last one is about, by the options that the first verdict shows.
+
+    Args:
+        options: Of this run, see `run_options`.
+        items: Its records.
+
+    Returns:
+        Words that go after "complete, but"; empty: nothing differs.
+
+    Raises:
+        InputError: a file cannot be read.
+    """
+    last, compared = None, False
+    for number, (record, item) in enumerate(zip_longest(read_records(path, columns=_COLUMNS), items), 1):
+        if record is None or item is None:
+            return f"of an input with {'fewer' if record is None else 'more'} records"
+        if not compared and (shown := _shown(_answer(record))):
+            wanted = {**options, "own": options["own"] is not None}  # which labels they are is not shown
+            other = [f"{name} {value}, not {wanted[name]}" for name, value in shown.items() if value != wanted[name]]
+            if other:
+                return f"of a run with {'; '.join(other)}"
+            compared = True
+        last = number, record, item
+    if last is None:
+        return ""
+    number, record, item = last
+    report = parse_record(item) if isinstance(item, RawRecord) else item
+    found, identifier = _answer(record).get("id"), report.id.encode("utf-8", "replace").decode()  # as answers hold it
+    return "" if found == identifier else f"of other input: answer {number:,} is about {found}, not {identifier}"
+
+
+def _answer(record: RawRecord) -> Mapping[str, Any]:
+    """Empty where it is none."""
+    try:
+        answer: dict[str, Any] = json.loads(record.content)
+        return {**answer, **json.loads(answer.get("verdict") or "{}")}
+    except (ValueError, RecursionError, TypeError, AttributeError):
+        return {}
+
+
+def _shown(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a verdict shows; empty where it is none, but a failed record."""
+    axes = answer.get("axes")
+    if not isinstance(axes, dict):
+        return {}
+    return {
+        "mode": answer.get("mode"),
+        "model": answer.get("model"),
+        "explain": any(isinstance(said, dict) and said.get("evidence") is not None for said in axes.values()),
+        "similar": answer.get("similar") is not None,
+        "own": answer.get("own") is not None,
+    }
