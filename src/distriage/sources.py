@@ -21,6 +21,7 @@ MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are 
 MAX_TORN = 6  # bytes, of one character at each end
 _FENCES = ("```", "~~~")
 _NO_JSON = object()
+_DECODER = json.JSONDecoder()
 
 
 def read_report(path: str, title: str | None = None) -> IssueReport:
@@ -46,7 +47,7 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
         if is_json or isinstance(value, dict):
             report = report_of(value, name)
             return report if title is None else replace(report, title=title)
-        if _are_reports(value if isinstance(value, list) else list(map(_parse, text.split("\n", 2)[:2]))):
+        if _are_reports(value if isinstance(value, list) else _first_two(text)):
             raise InputError(f"{name}: several reports; expected one, or a FILE.jsonl with one a line")
     if title is not None:
         return IssueReport(title=title, body=text, id=path)
@@ -64,6 +65,20 @@ def _parse(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
         return _NO_JSON
+
+
+def _first_two(text: str) -> list[object]:
+    """The two JSON values that a text begins with, as JSON Lines and `jq` write them; none where it does not."""
+    found: list[object] = []
+    for _ in range(2):
+        text = text.lstrip()
+        try:
+            value, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            return []
+        text = text[end:]
+        found.append(value)
+    return found
 
 
 def _are_reports(values: Sequence[object]) -> bool:

@@ -88,6 +88,8 @@ def test_a_log_s_odd_bytes_do_not_refuse_it(tmp_path: Path, content: bytes, titl
     [
         '[{"number": 1, "title": "It hangs", "body": "b"}]',
         '{"title": "It hangs"}\n{"title": "It crashes"}\n{"title": "It leaks"}\n',
+        '{\n  "title": "It hangs"\n}\n{\n  "title": "It crashes"\n}\n',
+        '{"title": "It hangs"} {"title": "It crashes"} and the rest was cut',
     ],
 )
 def test_several_reports_are_not_taken_for_one(tmp_path: Path, content: str) -> None:
@@ -95,9 +97,18 @@ def test_several_reports_are_not_taken_for_one(tmp_path: Path, content: str) -> 
         read_report(write(tmp_path, content, "-reports"))
 
 
-@pytest.mark.parametrize("content", ["[rank0]: it hangs\n", "[1, 2]\n", '{"a": 1}\n{"b": 2}\n', "{\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("[rank0]: it hangs\n", "[1, 2]\n", '{"a": 1}\n{"b": 2}\n', "{\n"),
+        '{"title": "a config"}\nIt hangs\n',
+        '{"title": "a config"}\n{"seed": 1}\n',
+        pytest.param('{"seed": ' + "9" * 5000 + "}\n", id="digits"),
+        pytest.param("[" * 100_000 + "\n", id="brackets"),
+    ],
+)
 def test_a_listing_that_looks_like_json_is_text(tmp_path: Path, content: str) -> None:
-    assert read_report(write(tmp_path, content, "a.log")).title == content.partition("\n")[0]
+    assert read_report(write(tmp_path, content, "a.log")).title == content.partition("\n")[0][:MAX_TITLE_CHARS]
 
 
 def test_a_title_that_is_given_counts_for_json_too(tmp_path: Path) -> None:
