@@ -91,7 +91,7 @@ def classify(
     ] = False,
 ) -> None:
     """Say what issue reports are about: kind, distributed or not, stage, symptom, root cause, fix; or "not sure"."""
-    from distriage.records import is_batch
+    from distriage.records import check_any_read, is_batch
 
     if (resume or engine is Engine.RAY) and output is None:
         raise InputError(f"{'--resume' if resume else '--engine ray'} needs --output")
@@ -147,7 +147,11 @@ def classify(
         reader = reader_from_options(second_reader, reader_model, reader_calibration, classifier.bundle.manifest.name)
         answer = partial(reader.classify, classifier)
     answers = _verdicts(partial(answer, mode=mode, explain=explain, similar=similar), reports)
-    if print_answers(answers, classifier.bundle.taxonomy, json_=json_, jsonl=jsonl, quiet=batch) and not batch:
+    taxonomy = classifier.bundle.taxonomy
+    count, failures = print_answers(answers, taxonomy, json_=json_, jsonl=jsonl, quiet=batch)
+    if batch:
+        check_any_read(count, failures)
+    elif failures:
         raise typer.Exit(2)
 
 

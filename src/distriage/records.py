@@ -76,6 +76,16 @@ def is_batch(path: str) -> bool:
     return name.endswith(LINES) or path.lower().endswith(TABLE)
 
 
+def check_any_read(records: int, errors: int) -> None:
+    """Refuse what is no batch of reports, though each record has its answer.
+
+    Raises:
+        InputError: there are records, and all of them are errors.
+    """
+    if errors and errors == records:
+        raise InputError("no record could be read; the `error` of each says why")
+
+
 def size_of(path: str) -> int:
     """Bytes of a file; 0 of what is none, or cannot be looked at."""
     try:

@@ -30,15 +30,15 @@ _PERHAPS = 0.3  # the least probability of an own label that is shown though it 
 
 def print_answers(
     answers: Iterator[Verdict | FailedRecord], taxonomy: Taxonomy, *, json_: bool, jsonl: bool, quiet: bool
-) -> int:
+) -> tuple[int, int]:
     """Print answers in order, and what failed on standard error unless `quiet`.
 
     Returns:
-        How many failed.
+        How many there are, and how many of them failed.
     """
-    console, failures, documents = output(), 0, list[str]()
+    console, count, failures, documents = output(), 0, 0, list[str]()
     try:
-        for count, answer in enumerate(answers):
+        for count, answer in enumerate(answers, 1):
             if isinstance(answer, FailedRecord):
                 failures += 1
                 if not quiet:
@@ -48,7 +48,7 @@ def print_answers(
             elif jsonl:
                 sys.stdout.write(answer.model_dump_json() + "\n")
             elif not isinstance(answer, FailedRecord):
-                if count > failures:
+                if count - failures > 1:
                     console.print()
                 print_verdict(console, answer, taxonomy)
     except DistriageError:  # what was answered is not lost
@@ -57,7 +57,7 @@ def print_answers(
         raise
     if json_:
         _print_documents(documents, several=len(documents) != 1)
-    return failures
+    return count, failures
 
 
 def _print_documents(documents: Sequence[str], *, several: bool) -> None:

@@ -81,6 +81,56 @@ def test_beside_a_batch_other_files_are_marked_too(
     ]
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--output", "out.jsonl"), ("--output", "out.jsonl.gz")])
+def test_a_batch_of_which_nothing_can_be_read_fails(classify: Command, tmp_path: Path, form: tuple[str, ...]) -> None:
+    """As a table with other columns, or what PowerShell wrote as UTF-16: every record has its answer, and is wrong."""
+    file = tmp_path / "reports.jsonl"
+    file.write_text('{"text": "it hangs"}\n' * 3, encoding="utf-8")
+    options = [tmp_path / option if option.startswith("out") else option for option in form]
+    done = classify(file, *options)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == "distriage: no record could be read; the `error` of each says why"
+    written = (tmp_path / form[1]).exists() if len(form) > 1 else done.out.count("`title` is missing") == 3
+    assert written
+    file.write_text('{"text": "it hangs"}\n{"title": "it hangs"}\n', encoding="utf-8")
+    assert classify(file, *options).code == 0
+
+
+def test_a_run_that_goes_on_counts_the_errors_before(classify: Command, tmp_path: Path) -> None:
+    file, output, part = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "out.jsonl.part"))
+    good, bad = '{"title": "it hangs \\"axes\\":"}\n', "not json\n"
+    for rows, kept, code, summary in (
+        ([bad, good, bad, bad], 2, 0, "4 answers, 3 of them `error`"),
+        ([bad, bad, bad], 3, 2, "3 answers, 3 of them `error`"),
+    ):
+        file.write_text("".join(rows), encoding="utf-8")
+        classify(file, "--output", output)
+        part.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:kept]))
+        done = classify(file, "--output", output, "--resume")
+        assert done.code == code and done.err.startswith(f"{summary}: a record that cannot be read: {output}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "errors", "code", "summary"),
+    [(0, 0, 0, ""), (0, 4, 0, ", 4 of them `error`: a record that cannot be read"), (0, 9, 2, ", 9 of"), (1, 9, 0, "")],
+)
+def test_a_cluster_s_errors_are_counted(
+    classify: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+    errors: int,
+    code: int,
+    summary: str,
+) -> None:
+    from distriage.engine import cluster
+
+    steps = [cluster.Step(before, 2, 0, 0), cluster.Step(2, 2, 9, errors)]
+    monkeypatch.setattr(cluster, "run", lambda *_, **__: iter(steps))
+    done = classify(tmp_path / "in.jsonl", "--engine", "ray", "--output", tmp_path / "out")
+    assert done.code == code and f"9 answers in 0 s{summary}" in done.err
+
+
 def test_where_a_damaged_file_ends_the_run_what_was_answered_is_not_lost(
     classify: Command, tmp_path: Path, schema: dict[str, Any]
 ) -> None:

@@ -78,8 +78,8 @@ def test_an_actor_that_is_killed_loses_and_doubles_nothing(
     settings = Settings(os.path.relpath(keyword_bundle), Mode.BALANCED)
     output = tmp_path / "out"
     killed = False
-    for done, _, _ in cluster.run([batch.name], str(output), settings, resume=False, workers=2):
-        if done and not killed:
+    for step in cluster.run([batch.name], str(output), settings, resume=False, workers=2):
+        if step.shards and not killed:
             os.kill(actors()[0], signal.SIGKILL)
             killed = True
     assert killed
@@ -109,8 +109,8 @@ def test_a_run_that_a_damaged_file_ends_goes_on_with_the_shards_that_are_missing
     with pytest.raises(InputError, match="holds a run of other files or options"):
         other = Settings(str(keyword_bundle), Mode.BEST)
         list(cluster.run(files, str(output), other, resume=True, workers=1))
-    first, *_, last_count = cluster.run(files, str(output), settings, resume=True, workers=1)
-    assert first == (5, 7, 0) and last_count == (7, 7, SHARD_LINES + 3)
+    first, *_, last = cluster.run(files, str(output), settings, resume=True, workers=1)
+    assert first == (5, 7, 0, 0) and last == (7, 7, SHARD_LINES + 3, 0)
     assert {part.name: part.read_bytes() for part in output.glob("part-*[0-5].jsonl")} == parts
 
 
@@ -122,13 +122,19 @@ def test_a_shard_that_cannot_be_written_is_one_line_and_leaves_nothing_behind(
     settings = Settings(str(keyword_bundle), Mode.BALANCED)
     worker = cluster.ShardWorker(settings, str(tmp_path / "nowhere"))
     said = worker({"item": shards})
-    assert said["records"] == [0]
-    assert said["error"] == [f"{tmp_path}/nowhere/part-000000.jsonl: cannot be written: No such file or directory"]
+    assert said["answers"] == said["errors"] == [0]
+    assert said["ended"] == [f"{tmp_path}/nowhere/part-000000.jsonl: cannot be written: No such file or directory"]
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(full))
     (said,) = [cluster.ShardWorker(settings, str(tmp_path))({"item": shards})]
-    assert said["error"] == [f"{tmp_path}/part-000000.jsonl: cannot be written: No space left on device"]
+    assert said["ended"] == [f"{tmp_path}/part-000000.jsonl: cannot be written: No space left on device"]
     assert list(tmp_path.iterdir()) == [batch]
+
+
+def test_a_shard_says_how_many_of_its_records_cannot_be_read(batch: Path, tmp_path: Path, keyword_bundle: Path) -> None:
+    shards = [json.dumps(asdict(shard)) for shard in cluster.plan([str(batch)])]
+    said = cluster.ShardWorker(Settings(str(keyword_bundle), Mode.BALANCED), str(tmp_path))({"item": shards})
+    assert said == {"answers": [RECORDS + 1], "errors": [1], "ended": [""]}
 
 
 def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> None:

@@ -13,16 +13,33 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
+from distriage.engine.output import is_error
 from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
 from distriage.records import COLUMNS, LINES, RawRecord, read_records
 
 SHARD_LINES = 2000
 PLAN = "run.json"
+
+
+class Step(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        shards: That are done, those of an earlier run too.
+        of: Shards in all.
+        answers: Of this run.
+        errors: Those among them for records that cannot be read.
+    """
+
+    shards: int
+    of: int
+    answers: int
+    errors: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +112,43 @@ class ShardWorker:
         return Answers(self._settings)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Answer the shards of a batch of Ray Data: how many records each had, and what an error of ours says.
+        """Answer the shards of a batch of Ray Data: how many answers and errors among them each has, and what ended it.
 
-        Ray would wrap the error in one of its own, without what it says on one line.
+        Ray would wrap an exception of ours in one of its own, without what it says on one line.
         """
-        records, errors = [], []
+        done: dict[str, list[Any]] = {"answers": [], "errors": [], "ended": []}
         for shard in batch["item"]:
+            answers, errors, ended = 0, 0, ""
             try:
-                count, error = self._write(Shard(**json.loads(shard))), ""
+                answers, errors = self._write(Shard(**json.loads(shard)))
             except DistriageError as caught:
-                count, error = 0, str(caught)
-            records.append(count)
-            errors.append(error)
-        return {"records": records, "error": errors}
+                ended = str(caught)
+            for name, value in (("answers", answers), ("errors", errors), ("ended", ended)):
+                done[name].append(value)
+        return done
 
-    def _write(self, shard: Shard) -> int:
+    def _write(self, shard: Shard) -> tuple[int, int]:
         done = self._output / shard.name
         part = done.with_name(f".{shard.name}.{os.getpid()}")
-        count = 0
+        count = errors = 0
         try:
             with part.open("w", encoding="utf-8") as stream:
                 records = shard.records()
                 while some := list(islice(records, CHUNK)):
-                    stream.writelines(f"{line}\n" for line in self._answers.lines(some))
-                    count += len(some)
+                    answers = self._answers.lines(some)
+                    stream.writelines(f"{line}\n" for line in answers)
+                    count, errors = count + len(answers), errors + sum(map(is_error, answers))
             part.replace(done)
         except OSError as error:
             raise InputError(f"{done}: cannot be written: {error.strerror or error}") from None
         finally:
             part.unlink(missing_ok=True)
-        return count
+        return count, errors
 
 
 def run(
     paths: Sequence[str], output: str, settings: Settings, *, resume: bool, workers: int | None = None
-) -> Iterator[tuple[int, int, int]]:
+) -> Iterator[Step]:
     """Answer files on the cluster that RAY_ADDRESS names, or on one that is started here.
 
     Args:
@@ -137,7 +156,7 @@ def run(
         workers: Actors; None: one for each CPU of the cluster but one, which reading needs.
 
     Yields:
-        Shards that are done, shards in all, records that this run has answered.
+        How far it is, before the first shard too.
 
     Raises:
         InputError: a file cannot be read; the folder holds another run, or an unfinished one without `resume`.
@@ -153,8 +172,8 @@ def run(
     settings, bundle = checked(settings)
     _open(folder, {"options": run_options(settings, bundle), "shards": list(map(asdict, shards))}, resume=resume)
     missing = [shard for shard in shards if not (folder / shard.name).exists()]
-    done, records = len(shards) - len(missing), 0
-    yield done, len(shards), records
+    step = Step(len(shards) - len(missing), len(shards), 0, 0)
+    yield step
     if not missing:
         return
     if not ray.is_initialized():
@@ -170,10 +189,10 @@ def run(
         num_cpus=1,
     )
     for row in answered.iter_rows():
-        if row["error"]:
-            raise DistriageError(row["error"])
-        done, records = done + 1, records + int(row["records"])
-        yield done, len(shards), records
+        if row["ended"]:
+            raise DistriageError(row["ended"])
+        step = Step(step.shards + 1, step.of, step.answers + int(row["answers"]), step.errors + int(row["errors"]))
+        yield step
 
 
 def _open(folder: Path, wanted: Mapping[str, Any], *, resume: bool) -> None:

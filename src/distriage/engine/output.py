@@ -29,6 +29,7 @@ class Output:
 
     Attributes:
         count: Answers that are in the file, those of an earlier run too.
+        errors: Those of the earlier run that are errors.
         part: The unfinished file.
     """
 
@@ -74,18 +75,19 @@ class Output:
                 self._check_options(options)
             else:
                 raise InputError(f"{self.part}: holds an unfinished run; pass --resume to go on, or delete it")
-            self.count, self._last = self._whole_lines()
+            self.count, self.errors, self._last = self._whole_lines()
 
-    def _whole_lines(self) -> tuple[int, bytes]:
-        """Counts lines and cuts an unfinished one off."""
-        count, end, last = 0, 0, b""
+    def _whole_lines(self) -> tuple[int, int, bytes]:
+        """Counts lines, and errors among them; cuts an unfinished line off."""
+        count, errors, end, last = 0, 0, 0, b""
         self._stream.seek(0)
         for line in self._stream:
             if not line.endswith(b"\n"):
                 break
             count, end, last = count + 1, end + len(line), line
+            errors += is_error(line.decode("utf-8", "replace"))
         self._stream.truncate(end)
-        return count, last
+        return count, errors, last
 
     def _check_options(self, options: Mapping[str, Any]) -> None:
         try:
@@ -198,6 +200,11 @@ def _written(file: Path) -> Iterator[None]:
 def part_of(path: str) -> Path:
     """Where answers lie until a run is complete."""
     return Path(f"{path}.part")
+
+
+def is_error(line: str) -> bool:
+    """Whether an answer stands for a record that cannot be read."""
+    return '"axes":' not in line  # a key of every verdict; strings hold no quote but after a backslash
 
 
 def is_complete(path: str) -> bool:

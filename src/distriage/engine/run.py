@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from rich.console import Console
@@ -17,9 +17,18 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, run_options
 from distriage.engine.finished import difference
-from distriage.engine.output import Output, is_complete
+from distriage.engine.output import Output, is_complete, is_error
 from distriage.errors import GitHubError, InputError
-from distriage.records import COLUMNS, RawRecord, is_batch, parse_record, read_one, read_records, size_of
+from distriage.records import (
+    COLUMNS,
+    RawRecord,
+    check_any_read,
+    is_batch,
+    parse_record,
+    read_one,
+    read_records,
+    size_of,
+)
 from distriage.sources import read_report
 from distriage.terminal import counted, say
 
@@ -71,7 +80,8 @@ def run_local(
 
     Raises:
         BundleError: the model or the own labels are missing or damaged; nothing is written then.
-        InputError: a file cannot be read or written, or it or an option is not what the run began with.
+        InputError: a file cannot be read or written, or it or an option is not what the run began with; no record at
+            all could be read.
         GitHubError: a limit is reached, or GitHub is away; what was read before is answered.
         DistriageError: a worker died.
     """
@@ -91,16 +101,16 @@ def run_local(
         with _progress(console) as progress:
             task = progress.add_task("", total=items.total or None, reports="0")
             write: Callable[[str], None] = target.write if target is not None else _print
-            for done in _paced(_write_all(local.answer(stream, settings, workers), write), target):
+            before = _Done(target.count, target.errors) if target is not None else _Done()
+            for done in _paced(_write_all(local.answer(stream, settings, workers), write, before), target, before):
                 progress.update(task, completed=items.position, reports=f"{done.answers:,}")
         if items.failure is not None:
             raise items.failure
-        count, place = done.answers, ""
         if target is not None:
             target.finish(list(bundle.manifest.axes))
-            count, place = target.count, f": {output}"
-        errors = f", {done.errors:,} of them `error`: a record that cannot be read" if done.errors else ""
-        console.print(f"{counted(count, 'answer')}{errors}{place}", soft_wrap=True, markup=False)
+        place = "" if output is None else f": {output}"
+        console.print(f"{counted(done.answers, 'answer')}{_errors(done.errors)}{place}", soft_wrap=True, markup=False)
+        check_any_read(done.answers, done.errors)
 
 
 @contextmanager
@@ -119,23 +129,23 @@ def _interrupted(target: Output | None) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What this run has written: answers, and those among them that are errors."""
+    """What was written by now: answers, and those among them that are errors."""
 
     answers: int = 0
     errors: int = 0
 
 
-def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None]) -> Iterator[_Done]:
-    errors = 0
-    for number, (_, line) in enumerate(answers, 1):
+def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None], before: _Done) -> Iterator[_Done]:
+    errors = before.errors
+    for number, (_, line) in enumerate(answers, before.answers + 1):
         write(line)
-        errors += '"axes":' not in line  # a key of every verdict; strings hold no quote but after a backslash
+        errors += is_error(line)
         yield _Done(number, errors)
 
 
-def _paced(steps: Iterator[_Done], target: Output | None) -> Iterator[_Done]:
+def _paced(steps: Iterator[_Done], target: Output | None, before: _Done) -> Iterator[_Done]:
     """Some of the steps, the last one among them: after each the file is up to date."""
-    shown, done = time.monotonic(), _Done()
+    shown, done = time.monotonic(), before
     for done in steps:
         if time.monotonic() - shown > FLUSH_S / 2:
             if target is not None:
@@ -143,6 +153,10 @@ def _paced(steps: Iterator[_Done], target: Output | None) -> Iterator[_Done]:
             yield done
             shown = time.monotonic()
     yield done
+
+
+def _errors(count: int) -> str:
+    return f", {count:,} of them `error`: a record that cannot be read" if count else ""
 
 
 def _print(line: str) -> None:
@@ -176,21 +190,26 @@ def run_cluster(
     """Answer on a Ray cluster, into a folder.
 
     Raises:
-        InputError: a source is no file of many reports; see `cluster.run` for others.
+        InputError: a source is no file of many reports; no record at all could be read; see `cluster.run` for others.
         MissingExtraError: Ray is not installed.
     """
     if single := [source for source in sources if not is_batch(source)]:
         raise InputError(f"--engine ray reads files of many reports (.jsonl, .parquet); found {single[0]}")
-    records, started = 0, time.monotonic()
+    started = time.monotonic()
     with _progress(console) as progress:
         task = progress.add_task("", total=None, reports="0")
-        for done, total, records in cluster.run(sources, output, settings, resume=resume, workers=workers):
-            progress.update(task, completed=done, total=total, reports=f"{records:,}")
+        steps = cluster.run(sources, output, settings, resume=resume, workers=workers)
+        first = last = next(steps)
+        for last in chain([first], steps):
+            progress.update(task, completed=last.shards, total=last.of, reports=f"{last.answers:,}")
     console.print(
-        f"{counted(records, 'answer')} in {time.monotonic() - started:.0f} s: {output}/part-*.jsonl",
+        f"{counted(last.answers, 'answer')} in {time.monotonic() - started:.0f} s{_errors(last.errors)}: "
+        f"{output}/part-*.jsonl",
         soft_wrap=True,
         markup=False,
     )
+    if not first.shards:
+        check_any_read(last.answers, last.errors)
 
 
 def _progress(console: Console) -> Progress:
