@@ -211,8 +211,14 @@ def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) ->
             os.kill(member, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("begun", [False, True], ids=["while workers import", "in the middle"])
-def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_bundle: Path, begun: bool) -> None:
+@pytest.mark.parametrize(
+    ("begun", "sent", "code"),
+    [(False, signal.SIGINT, 130), (True, signal.SIGINT, 130), (True, signal.SIGTERM, 143)],
+    ids=["while workers import", "in the middle", "SIGTERM"],
+)
+def test_ctrl_c_is_one_line_and_keeps_what_was_answered(
+    tmp_path: Path, keyword_bundle: Path, begun: bool, sent: int, code: int
+) -> None:
     batch, part = tmp_path / "long.jsonl", tmp_path / "out.jsonl.part"
     batch.write_bytes(b"".join(lines(17)) * 3000)
     arguments = ["--model", keyword_bundle, "--workers", "2", "--output", tmp_path / "out.jsonl"]
@@ -228,9 +234,9 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(tmp_path: Path, keyword_
         else:
             # itself, the resource tracker, what workers are forked from; a look at all processes takes 6 ms
             until(lambda: len(members(process.pid)) >= 3, every_s=0.1)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, sent)
         said = process.communicate()[1]
-    assert process.returncode == 130
+    assert process.returncode == code
     kept = part.read_text(encoding="utf-8").count("\n") if part.exists() else 0
     more = f"; {part} holds {kept:,} answers: --resume goes on" if kept else ""
     assert said == f"distriage: interrupted{more}\n" or (said == "" and not begun)  # the command still imports, too

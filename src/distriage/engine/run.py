@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
+from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -115,16 +117,24 @@ def run_local(
 
 @contextmanager
 def _interrupted(target: Output | None) -> Iterator[None]:
-    """Says what is left of the run on Ctrl-C, and where GitHub ended it."""
+    """Says what is left of the run on Ctrl-C or SIGTERM, and where GitHub ended it."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough
+        sys.exit(128 + number)  # as a shell has it
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
-    except (KeyboardInterrupt, GitHubError) as error:
-        said = ["interrupted"] if isinstance(error, KeyboardInterrupt) else []
+    except (KeyboardInterrupt, SystemExit, GitHubError) as error:
+        said = [] if isinstance(error, GitHubError) else ["interrupted"]
         if target is not None and target.count:
             said.append(f"{target.part} holds {counted(target.count, 'answer')}: --resume goes on")
         if said:
             say("; ".join(said))
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass(frozen=True, slots=True)

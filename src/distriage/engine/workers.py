@@ -25,6 +25,7 @@ FEW = 64  # fewer items are done here before other processes have started
 LARGE_BYTES = 100_000  # a file of so many mostly holds more reports than these
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
 _FORKS = sys.platform == "linux"  # Windows cannot, and Apple's libraries may crash after it
+_INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
 _IMPORTED = ["distriage.cli", "distriage.engine.local", "distriage.past.build"]
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ def begin(sources: Iterable[str]) -> None:
         from multiprocessing import forkserver
 
         _context()
-        with _interrupts_blocked():
+        with _interrupts_deferred():
             forkserver.ensure_running()
 
 
@@ -67,7 +68,7 @@ def in_processes(
     try:
         while True:
             while len(pending) < count * AHEAD and (some := list(islice(stream, chunk))):
-                with _interrupts_blocked():
+                with _interrupts_deferred():
                     pending.append((some, pool.submit(work, some)))
             if not pending:
                 return
@@ -86,23 +87,34 @@ def _context() -> BaseContext:
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Processes that start meanwhile begin with SIGINT blocked: while they still import, Ctrl-C would end them in a
-    traceback. This one gets the signal a moment later.
+def _interrupts_deferred() -> Iterator[None]:
+    """Processes that start meanwhile begin with SIGINT and SIGTERM blocked: while they still import, Ctrl-C would end
+    them in a traceback, and so would the end of this one while it starts them. It hears the signal a moment later.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks them
+    before, heard = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS), list[int]()
+    handlers = {}
+    if (
+        threading.current_thread() is threading.main_thread()
+    ):  # a signal that another thread gets is handled in this one
+        handlers = {number: signal.signal(number, lambda got, _: heard.append(got)) for number in _INTERRUPTS}
     try:
         yield
     finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process ends the workers
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # which the pool ends them with
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
