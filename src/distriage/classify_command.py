@@ -138,7 +138,7 @@ def classify(
         from distriage.second_reader.reader import show_request as show
 
         for report in reports:
-            show(classifier, report, mode)
+            show(classifier, report, mode, reader_model)
         return
     answer = classifier.classify
     if second_reader is not None:

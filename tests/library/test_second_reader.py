@@ -61,6 +61,9 @@ def test_what_would_be_sent_is_shown_and_nothing_is_sent(
         "classify", "--model", keyword_bundle, "--show-request", "--second-reader", double.url, stdin=report
     )
     body = json.loads(shown.out)
+    assert "model" not in body
+    named = command("classify", "--model", keyword_bundle, "--show-request", "--reader-model", "m", stdin=report)
+    assert json.loads(named.out) == {**body, "model": "m"}
     assert "mara@example.org" not in shown.out and "[e-mail]" in body["messages"][1]["content"]
     assert double.bodies == []
 

@@ -102,16 +102,49 @@ def test_an_endpoint_that_is_not_there_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "field"), [(400, "response_format"), (422, "response_format"), (400, "logprobs"), (422, "logprobs")]
+    ("status", "field"),
+    [(status, field) for status in (400, 422) for field in ("response_format", "logprobs", "temperature")],
 )
 def test_an_endpoint_that_refuses_a_field_is_asked_without(double: Double, status: int, field: str) -> None:
-    body = {**REQUEST.body, "logprobs": True, "top_logprobs": 20}
+    body = {**REQUEST.body, "logprobs": True, "top_logprobs": 20, "temperature": 0}
     refusal = (status, f'{{"error": "unknown field {field}"}}'.encode())
     double.answer = lambda body: refusal if field in body else (200, GOOD)
     with Endpoint(EndpointSettings(double.url, "m")) as opened:
         answers = [opened.ask(ReaderRequest(REQUEST.codes, body)) for _ in range(2)]
     assert [type(answer) for answer in answers] == [dict, dict] and len(double.bodies) == 3
     assert not [name for name in double.bodies[-1] if field in name]
+
+
+def test_an_endpoint_that_wants_the_limit_under_its_other_name_gets_it_so(double: Double) -> None:
+    refusal = b"Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    double.answer = lambda body: (400, refusal) if "max_tokens" in body else (200, GOOD)
+    with Endpoint(EndpointSettings(double.url, "m", tokens_per_day=60)) as opened:
+        answers = [opened.ask(REQUEST) for _ in range(2)]
+    assert [type(answer) for answer in answers] == [dict, dict]
+    assert [body.get("max_completion_tokens") for body in double.bodies] == [None, 9, 9]
+    double.answer = lambda _: (400, refusal)
+    with Endpoint(EndpointSettings(double.url, "m")) as opened:
+        assert opened.ask(REQUEST) == Unanswered("the second reader refused (HTTP 400)", "refused")
+    assert len(double.bodies) == 5
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        ({"finish_reason": "length", "message": {"content": None}}, "'s answer was cut off after 9 tokens"),
+        ({"message": {"content": '<think>zebra</think>\n{"cause": "A"}'}}, " thinks before it answers"),
+        ({"finish_reason": "stop", "message": {"content": None}}, " gave none of the offered answers"),
+        (["zebra"], " gave none of the offered answers"),
+    ],
+)
+def test_a_model_that_thinks_is_told_from_one_that_answers_something_else(
+    double: Double, choice: object, why: str
+) -> None:
+    double.answer = lambda _: (200, json.dumps({"choices": [choice]}).encode())
+    with Endpoint(EndpointSettings(double.url, "m")) as opened:
+        said = opened.ask(REQUEST)
+    hint = "" if "none of" in why else "; switch the model's thinking off"
+    assert said == Unanswered(f"the second reader{why}{hint}", "nonsense")
 
 
 def test_an_endpoint_that_refuses_everything_is_not_asked_for_ever(double: Double) -> None:

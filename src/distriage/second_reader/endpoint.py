@@ -2,8 +2,8 @@
 endpoint's fault.
 
 `response_format` with a JSON schema is what vLLM, SGLang and Ollama take (vLLM: "Structured Outputs"; SGLang:
-"Structured Outputs"). An endpoint that refuses it, or log-probabilities, is asked without; the answer is then parsed
-just as strictly, as it is where the endpoint takes the schema and does not heed it (`transformers serve`).
+"Structured Outputs"). An endpoint that refuses it, log-probabilities or a temperature is asked without; the answer is
+then parsed just as strictly, as it is where the endpoint takes the schema and does not heed it (`transformers serve`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from distriage.second_reader.request import ReaderRequest
 DAY_S = 86400
 MAX_RESPONSE_BYTES = 1 << 20
 CHARS_PER_TOKEN = 4  # a rough count, for the budget before the endpoint has said its own
-DISPENSABLE = {"response_format": ("response_format",), "logprobs": ("logprobs", "top_logprobs")}  # name -> fields
+# What a refusal names -> the fields that it is about; models that think want another limit, and no temperature.
+DISPENSABLE = {
+    "response_format": ("response_format",),
+    "logprobs": ("logprobs", "top_logprobs"),
+    "temperature": ("temperature",),
+    (OTHER_LIMIT := "max_completion_tokens"): ("max_tokens",),
+}
 Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
 
 
@@ -189,11 +195,14 @@ class Endpoint:
         return answer
 
     def _ask(self, request: ReaderRequest) -> dict[str, Shares] | Unanswered:
+        limit = int(request.body["max_tokens"])
         body = {**request.body, "model": self.settings.model}
+        if OTHER_LIMIT in self._refused:
+            body[OTHER_LIMIT] = limit
         for name in self._refused:
             for field_name in DISPENSABLE[name]:
                 body.pop(field_name, None)
-        estimate = len(json.dumps(body["messages"])) // CHARS_PER_TOKEN + int(body["max_tokens"])
+        estimate = len(json.dumps(body["messages"])) // CHARS_PER_TOKEN + limit
         if not self._budget.take(estimate):
             return Unanswered("the second reader's budget for today is used up", "budget")
         try:
@@ -205,7 +214,7 @@ class Endpoint:
             return Unanswered(f"the second reader cannot be reached ({type(error).__name__})", "unreachable")
         if status != 200:
             self._budget.settle(-estimate)
-        refused = {name for name in DISPENSABLE if name in body and name.encode() in content}
+        refused = {name for name, (sent, *_) in DISPENSABLE.items() if sent in body and name.encode() in content}
         if status in {400, 422} and refused:
             self._refused |= refused
             return self._ask(request)
@@ -222,7 +231,7 @@ class Endpoint:
             self._budget.settle(used - estimate)
         shares = read_answer(completion, request.codes)
         if not shares:
-            return Unanswered("the second reader gave none of the offered answers", "nonsense")
+            return Unanswered(f"the second reader{_why_none(completion, limit)}", "nonsense")
         return shares
 
     def _post(self, body: Mapping[str, Any]) -> tuple[int, bytes]:
@@ -236,6 +245,19 @@ class Endpoint:
                 if len(content) > MAX_RESPONSE_BYTES:
                     break  # such an answer was paid for, as any other
             return response.status_code, bytes(content)
+
+
+def _why_none(completion: object, limit: int) -> str:
+    """Why an answer holds none of those that were offered; a model that thinks is the commonest reason."""
+    try:
+        choice = completion["choices"][0]  # type: ignore[index]
+        if choice.get("finish_reason") == "length":
+            return f"'s answer was cut off after {limit} tokens; switch the model's thinking off"
+        if choice["message"]["content"].lstrip().startswith("<think>"):
+            return " thinks before it answers; switch the model's thinking off"
+    except (KeyError, IndexError, TypeError, AttributeError):
+        pass
+    return " gave none of the offered answers"
 
 
 def _tokens_used(completion: object) -> int | None:

@@ -182,8 +182,11 @@ def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:
     return known
 
 
-def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: Mode) -> None:
+def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: Mode, model: str) -> None:
     """Print what would be sent for one report as JSON.
+
+    Args:
+        model: The model's name at the endpoint; empty: not known, and left out.
 
     Raises:
         InputError: the report cannot be read.
@@ -195,7 +198,8 @@ def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: 
     if asked is None:
         sys.stderr.write(f"{report.id or 'report'}: nothing is in doubt; nothing would be sent\n")
     else:
-        sys.stdout.write(json.dumps(asked.request(findings.bundle.taxonomy).body, indent=2, ensure_ascii=False) + "\n")
+        body = {**asked.request(findings.bundle.taxonomy).body, **({"model": model} if model else {})}
+        sys.stdout.write(json.dumps(body, indent=2, ensure_ascii=False) + "\n")
 
 
 def key_from_environment() -> str:
