@@ -56,7 +56,7 @@ class SecondReading(_Model):
     """What became of the question to a second reader; see `distriage.second_reader`."""
 
     reader: str
-    axes: list[str] = Field(description="The axes that it answered.")
+    axes: list[str] = Field(description="The axes that its answer decided.")
     note: str | None = Field(description="Why it did not answer; the model's verdict stands then.")
 
     @property

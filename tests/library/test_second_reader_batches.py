@@ -14,7 +14,7 @@ import pytest
 from distriage.second_reader.fitting import Example, binomial_cdf, fit_axis, threshold_for
 
 from support.command_line import Command, assert_one_line
-from support.reader import WORDS, answered, calibration_file, options
+from support.reader import WORDS, answer, answered, calibration_file, options
 
 
 def reports(folder: Path, count: int, labels: Callable[[int], Any] | None = None) -> Path:
@@ -51,6 +51,37 @@ def test_an_export_answered_elsewhere_becomes_verdicts(command: Command, keyword
         assert (said["label"], said["read_by"], said["outcome"]) == ("leak", "second-reader", "suggest")
     assert verdicts[2]["axes"]["symptom"]["read_by"] == "model"
     assert verdicts[2]["second_reading"]["note"] == "the file of answers holds none to this question"
+
+
+def test_the_answers_of_one_reader_are_not_taken_for_those_of_another(
+    command: Command, keyword_bundle: Path, tmp_path: Path
+) -> None:
+    file = reports(tmp_path, 2, lambda _: {"symptom": "leak"})
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    answers = answered(tmp_path, exported.out, lambda _: "leak")
+    other = ("--model", keyword_bundle, "--reader-model", "n")
+    imported = command("second-reader", "import", file, answers, *other)
+    assert imported.err.startswith(
+        "2 reports in doubt, 0 of them answered by n; expected answers to the --reader-model"
+    )
+    assert {json.loads(line)["axes"]["symptom"]["read_by"] for line in imported.out.splitlines()} == {"model"}
+    calibrated = command("second-reader", "calibrate", file, answers, "--output", tmp_path / "x", *other)
+    assert_one_line(calibrated, "symptom 0, ", "the --reader-model, --mode, --model, --axes and --times of the export")
+
+
+def test_an_answer_that_decides_nothing_is_an_answer(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    """The reader was right about what the model gives anyway."""
+    file = reports(tmp_path, 3)
+    exported = command("second-reader", "export", file, *options(keyword_bundle))
+    kept = [json.loads(answer(line, "bug")) for line in exported.out.splitlines()]
+    for line in kept:
+        message = line["response"]["body"]["choices"][0]["message"]
+        message["content"] = json.dumps({"kind": json.loads(message["content"])["kind"]})  # and silent on the rest
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+    imported = command("second-reader", "import", file, answers, *options(keyword_bundle))
+    assert imported.err == "3 reports in doubt, 3 of them answered by m\n"
+    assert [json.loads(line)["second_reading"]["axes"] for line in imported.out.splitlines()] == [[]] * 3
 
 
 def test_a_calibration_lets_labels_be_given(command: Command, keyword_bundle: Path, tmp_path: Path) -> None:

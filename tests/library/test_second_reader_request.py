@@ -288,5 +288,5 @@ def test_a_batch_round_trip_answers_its_own_questions_only() -> None:
         ],
         "answers.jsonl",
     )
-    assert answer_to(request, answers) == {"cause": {request.codes["cause"][code]: 1.0}}
-    assert answer_to(other, answers) == {}
+    assert answer_to(request, "some-model", answers) == {"cause": {request.codes["cause"][code]: 1.0}}
+    assert answer_to(other, "some-model", answers) == answer_to(request, "other-model", answers) == {}

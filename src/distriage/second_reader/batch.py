@@ -1,8 +1,8 @@
 """The OpenAI batch format: requests to a file, answers from one. For backfills and studies, by batch services or any
 other reader. Pure.
 
-https://platform.openai.com/docs/guides/batch. A request's `custom_id` is a digest of what is asked, so that answers to
-other questions (another model, another report) are not taken for answers to these.
+https://platform.openai.com/docs/guides/batch. A request's `custom_id` is a digest of what is asked and of whom, so that
+answers to other questions (another report, another reader) are not taken for answers to these.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from distriage.second_reader.answer import Shares, read_answer
 from distriage.second_reader.request import ReaderRequest
 
 
-def custom_id(request: ReaderRequest) -> str:
-    """Digest of the question, 32 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(request.body["messages"], sort_keys=True).encode()).hexdigest()[:32]
+def custom_id(request: ReaderRequest, reader: str) -> str:
+    """Digest of the question and of the reader's name, 32 hexadecimal digits."""
+    asked = json.dumps([reader, request.body["messages"]], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()[:32]
 
 
-def batch_line(request: ReaderRequest, model: str) -> str:
+def batch_line(request: ReaderRequest, reader: str) -> str:
     """One line of a batch file, without the line feed."""
     line = {
-        "custom_id": custom_id(request),
+        "custom_id": custom_id(request, reader),
         "method": "POST",
         "url": "/v1/chat/completions",
-        "body": {**request.body, "model": model},
+        "body": {**request.body, "model": reader},
     }
     return json.dumps(line, ensure_ascii=False)
 
@@ -55,6 +56,6 @@ def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
     return completions
 
 
-def answer_to(request: ReaderRequest, completions: Mapping[str, Any]) -> dict[str, Shares]:
-    """What a batch says about one request; empty where it says nothing that was offered."""
-    return read_answer(completions.get(custom_id(request)), request.codes)
+def answer_to(request: ReaderRequest, reader: str, completions: Mapping[str, Any]) -> dict[str, Shares]:
+    """What a reader says about one request in a batch; empty where it says nothing that was offered."""
+    return read_answer(completions.get(custom_id(request, reader)), request.codes)

@@ -57,9 +57,9 @@ class Asked:
     verdict: Verdict
     requests: Sequence[ReaderRequest]
 
-    def shares(self, answers: Mapping[str, Any]) -> dict[str, Shares]:
-        """Axis -> the mean of what was answered each time; empty where nothing was."""
-        return mean_shares([answer_to(request, answers) for request in self.requests])
+    def shares(self, answers: Mapping[str, Any], reader: str) -> dict[str, Shares]:
+        """Axis -> the mean of what the reader answered each time; empty where it answered nothing."""
+        return mean_shares([answer_to(request, reader, answers) for request in self.requests])
 
     def both(
         self,
@@ -117,7 +117,7 @@ def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
             yield item
             continue
         for request in item.requests:
-            if (identifier := custom_id(request)) not in seen:
+            if (identifier := custom_id(request, asking.reader)) not in seen:
                 seen.add(identifier)  # a batch service refuses a `custom_id` that comes twice
                 yield batch_line(request, asking.reader)
 
@@ -137,7 +137,7 @@ def verdicts(
         if isinstance(item, BadRecord):
             yield FailedRecord(id=item.id, error=item.error)
             continue
-        yield item.both(item.shares(answers), asking, calibration).model_copy(update={"similar": None})
+        yield item.both(item.shares(answers, asking.reader), asking, calibration).model_copy(update={"similar": None})
 
 
 def accepted(
@@ -146,7 +146,7 @@ def accepted(
     """What the second reader gives of each report, in order."""
     for report in reports:
         item = ask(report, asking)
-        shares = item.shares(answers)
+        shares = item.shares(answers, asking.reader)
         verdict = item.both(shares, asking, calibration)
         given = {
             axis: said.label
@@ -169,7 +169,7 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
     found: dict[str, list[Example]] = defaultdict(list)
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
         item = ask(report, asking)
-        for axis, shares in item.shares(answers).items():
+        for axis, shares in item.shares(answers, asking.reader).items():
             if axis in labels:
                 first = item.findings.prediction.scores[axis].probabilities
                 found[axis].append(Example(first, shares, labels[axis], group))
@@ -207,7 +207,7 @@ def compared_axes(
         labels: Axis -> annotated label.
         mode: Decides what is given; None: that of the questions.
     """
-    shares = item.shares(answers)
+    shares = item.shares(answers, asking.reader)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)
     both = item.both(shares, asking, calibration, mode)
     for axis in asking.axes:

@@ -48,6 +48,7 @@ Times = Annotated[
         help="How often each question is asked: twice costs twice as much, and tells doubt from certainty.",
     ),
 ]
+SAME = "the --reader-model, --mode, --model, --axes and --times of the export"
 ALL_AXES = ",".join(AXES)
 
 
@@ -99,8 +100,9 @@ def import_(
         sys.stdout.write(verdict.model_dump_json() + "\n")
         reading = verdict.second_reading if isinstance(verdict, Verdict) else None
         asked += reading is not None
-        answered += reading is not None and bool(reading.axes)
-    sys.stderr.write(f"{counted(asked, 'report')} in doubt, {answered:,} of them answered by {reader_model}\n")
+        answered += reading is not None and reading.note is None
+    hint = f"; expected answers to {SAME}" if asked and not answered else ""
+    sys.stderr.write(f"{counted(asked, 'report')} in doubt, {answered:,} of them answered by {reader_model}{hint}\n")
 
 
 @second_reader_app.command()
@@ -136,7 +138,7 @@ def calibrate(
         numbers = ", ".join(f"{axis} {count}" for axis, count in counts.items())
         raise InputError(
             f"{annotated}: too few annotated reports that both readers answered: {numbers}; expected {MIN_REPORTS} or "
-            "more of an axis, and the --mode, --model, --axes and --times of the export"
+            f"more of an axis, and {SAME}"
         )
     calibration = ReaderCalibration(
         reader=reader_model,

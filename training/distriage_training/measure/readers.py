@@ -52,7 +52,7 @@ def measure_readers(
     for record in track(records, "both readers", console=console, transient=True, disable=not console.is_terminal):
         item = ask(IssueReport(record.title, record.body, record.id), second.asking)
         for request in item.requests:
-            questions.add(key := custom_id(request))
+            questions.add(key := custom_id(request, second.asking.reader))
             if key not in answers:
                 missing[key] = batch_line(request, second.asking.reader)
         for mode, items in compared.items():
