@@ -65,7 +65,7 @@ def test_an_own_label_that_is_gone_or_was_taken_off_is_not_set(
 UNUSABLE = {
     "own_labels": "own.json",
     "past_issues": "none: missing",
-    "reader_calibration": "none: cannot be read",
+    "reader_calibration": "none: not found or not readable",
 }
 
 

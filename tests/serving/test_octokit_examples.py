@@ -39,6 +39,7 @@ WANTED = {
         for action in ("created", "deleted", "suspend", "unsuspend", "new_permissions_accepted")
     ),
     *(("installation_repositories", action) for action in ("added", "removed")),
+    ("repository", "created"),  # the examples hold no deletion
 }
 
 

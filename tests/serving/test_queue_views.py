@@ -273,8 +273,8 @@ def test_the_differential_has_names_and_shares_for_people() -> None:
 
 def test_a_report_from_outside_is_said_to_be_one() -> None:
     outside = make_verdict().model_copy(update={"in_domain": False})
-    assert outside.silence.startswith("This does not read like a report about distributed deep learning")
-    assert make_verdict().silence == ""
+    assert outside.why_silent.startswith("This does not read like a report about distributed deep learning")
+    assert make_verdict().why_silent == ""
 
 
 @pytest.mark.parametrize("unit", ["http://[", "http://a.b", "<http://", "http://a.b/(", "http:// ", "[http:// "])

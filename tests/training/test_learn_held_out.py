@@ -99,7 +99,7 @@ def test_what_is_measured_does_not_hang_on_the_labels_of_later_issues() -> None:
     changed = given.copy()
     changed[160:] = ~changed[160:]
     one, other = (
-        learn_and_measure(Issues(past, 0, 0), Wishes(), rows, PROMISE, lambda *_: None)
+        learn_and_measure(Issues(past, 0, 0, 0), Wishes(), rows, PROMISE, lambda *_: None)
         for past in (issues(given), issues(changed, later="new"))
     )
     for before, after in zip(

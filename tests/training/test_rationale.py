@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -80,7 +79,7 @@ def test_embeddings_are_unit_vectors_whatever_the_batch() -> None:
 
 
 @pytest.mark.slow
-def test_a_resumed_run_takes_up_new_annotations_and_leaves_nothing_of_the_task(tmp_path: Path) -> None:
+def test_a_run_leaves_nothing_of_the_task(tmp_path: Path) -> None:
     def corpus(records: int) -> None:
         ids = [f"a/b#{n}" for n in range(records)]
         rows = [
@@ -115,10 +114,5 @@ def test_a_resumed_run_takes_up_new_annotations_and_leaves_nothing_of_the_task(t
     quiet = Console(quiet=True)
     corpus(18)
     train(config, tmp_path / "run", console=quiet)
-    corpus(60)
-    train(config, tmp_path / "run", resume=True, console=quiet)
-    last = max(int(folder.name.rpartition("-")[2]) for folder in (tmp_path / "run").glob("checkpoint-*"))
-    assert last > 3
     assert not [name for name in load_file(tmp_path / "run" / WEIGHTS) if "rationale" in name or "notes" in name]
     load_trained(tmp_path / "run", config, default_taxonomy())
-    assert json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["records"]["train"] > 50
