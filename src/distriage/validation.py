@@ -14,7 +14,9 @@ from distriage.errors import DistriageError
 MAX_SHOWN_CHARS = 60  # of a value that is refused
 _WORDS = (
     ("Input should be", "expected"),
-    ("String should", "expected text that should"),
+    ("Input should have", "expected"),
+    ("String should match", "expected text that matches"),
+    ("String should have", "expected text with"),
     ("Field required", "missing"),
     ("Value error, ", ""),
 )

@@ -112,7 +112,10 @@ def test_what_concerns_distributed_use_is_not_called_only_distributed(tmp_path: 
     assert "a package made for distributed training, its installation included" in page
 
 
-def test_releases_are_counted_among_the_texts_that_are_here(command: Command, tmp_path: Path) -> None:
+def test_releases_are_counted_among_the_texts_that_are_here(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # away from the texts of this checkout
     rows = [annotation(f"vllm-project/vllm#{n}", framework="vllm") for n in range(1, 101)]
     stated = {f"vllm-project/vllm#{n}": ("hangs", f"vLLM version: 0.{6 + n % 2}.0" * (n > 10)) for n in range(1, 61)}
     corpus = write_corpus(tmp_path / "corpus", rows, stated)

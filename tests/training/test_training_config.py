@@ -143,7 +143,7 @@ def test_whole_numbers_stand_for_fractions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "Ab", "-a", "a/b", "a b"])
 def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
-    assert f"name: expected text that should match pattern '^[a-z0-9][a-z0-9.-]*$', found {name!r}" in refusal(
+    assert f"name: expected text that matches pattern '^[a-z0-9][a-z0-9.-]*$', found {name!r}" in refusal(
         tmp_path, f'name = "{name}"\n'
     )
 

@@ -32,20 +32,21 @@ StudyOption = Annotated[
 
 
 @contextmanager
-def _results(output: Path | None, name: str) -> Iterator[Path]:
+def _results(folder: Path) -> Iterator[Path]:
     """The folder for what is measured: made before the work, which may take hours.
 
     Raises:
         InputError: it cannot be written into.
     """
-    folder = output or Path("runs") / f"{name}-study"
+    fresh = not folder.exists()
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             yield folder
         finally:
-            with suppress(OSError):
-                folder.rmdir()  # where nothing was measured
+            if fresh:
+                with suppress(OSError):
+                    folder.rmdir()  # where nothing was measured
 
 
 @study_app.command("report")
@@ -77,7 +78,7 @@ def report_(
 
         config = load_config(validation) if validation is not None else None
         options = Options(model, config, split, limit, TEXTS)
-        with _results(output, "") as folder:
+        with _results(output) as folder:
             found, page = make_study(source, folder, options, Console(stderr=True, highlight=False))
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
 
@@ -104,7 +105,7 @@ def peers(
         classifier = Classifier(named_model(model, settings.name))
         wanted = None if axes is None else [axis.strip() for axis in axes.split(",")]
         console = Console(stderr=True, highlight=False)
-        with _results(output, settings.name) as folder:
+        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
             result = compare_with_peers(classifier, settings, split, names.split(","), folder, console, wanted)
     typer.echo(peers_table(result))
 
@@ -130,7 +131,7 @@ def curve(
             raise typer.BadParameter(
                 f"{shares!r}: expected numbers above 0 and up to 1, such as 0.25,0.5,1", param_hint="--shares"
             )
-        with _results(output, settings.name) as folder:
+        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
             result = learning_curve(settings, parts, folder, Console(stderr=True, highlight=False))
     typer.echo(scores_table(result, "training records"))
     typer.echo(f"written: {folder}/learning-curve.png", err=True)
@@ -151,7 +152,7 @@ def leave_out_(
         from distriage_training.measure.experiments.repositories import leave_out_repositories
 
         settings = load_config(config)
-        with _results(output, settings.name) as folder:
+        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
             console = Console(stderr=True, highlight=False)
             result = leave_out_repositories(settings, folder, console, repository or ())
     typer.echo(scores_table(result, "repository"))
@@ -170,7 +171,7 @@ def sources(
         from distriage_training.measure.experiments.sources import leave_out_sources
 
         settings = load_config(config)
-        with _results(output, settings.name) as folder:
+        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
             result = leave_out_sources(settings, folder, Console(stderr=True, highlight=False), source or ())
     typer.echo(scores_table(result, "training records"))
 
@@ -243,7 +244,7 @@ def own_labels_(
         read = [read_table(file) for file in tables or ()]
         classifier, console = Classifier(model, threads=1), Console(stderr=True, highlight=False)
         note = console.print if console.is_terminal else lambda _: None
-        with _results(output, "own-labels") as folder:
+        with _results(output or Path("runs/own-labels-study")) as folder:
             rows = by_date(classifier, histories, setfit=setfit, note=note)
             found = published(classifier, read[0], read[1], note) if read else {}
             (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")
