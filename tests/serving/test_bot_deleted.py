@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from distriage_serving.store import IssueFilter, Job, Review
+from distriage_serving.bot.reconcile import EVERY_S
+from distriage_serving.store import IssueFilter, Job, Review, reconcile_job
 
 from support.bot import HANG, ISSUE, OOM, Bot, Make, bot, github, make, store
 from support.github import INSTALLATION
@@ -47,6 +48,18 @@ def test_a_deletion_that_is_heard_of_late_leaves_the_app_on_the_new_repository(b
     bot.issue("opened")
     happens(bot, "deleted")
     assert [row.name for row in bot.store.list_repositories(enabled=True)] == ["owner/repo"]
+
+
+def test_a_deletion_that_is_heard_of_late_does_not_bury_the_new_repository_s_issues(bot: Bot) -> None:
+    bot.github.repositories = {"Owner/Repo"}
+    bot.issue("opened")
+    happens(bot, "deleted")
+    assert bot.stored().state == "deleted"
+    bot.clock.now += EVERY_S + 1
+    bot.store.put_job(reconcile_job("owner/repo", INSTALLATION))
+    bot.settle()
+    assert bot.stored().state == "open" and bot.github.labels(ISSUE) == [HANG]
+    assert [item.number for item, _ in bot.store.list_issues(IssueFilter()).items] == [1]
 
 
 def test_a_deletion_of_what_nobody_knows_asks_for_nothing(bot: Bot) -> None:

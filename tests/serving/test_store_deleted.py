@@ -96,3 +96,43 @@ def test_a_repository_that_takes_the_name_of_a_deleted_one_keeps_its_issues(stor
     assert store.rename_repository("owner/repo", "new/name")
     kept = store.get_issue("new/name", 1)
     assert kept is not None and (kept.title, kept.state) == ("Mine", "open")
+
+
+def test_a_repository_that_takes_the_name_of_a_deleted_one_inherits_nothing(store: Store, clock: Clock) -> None:
+    decided(store)
+    store.save_verdict(prediction(2), TAXONOMY)
+    store.add_reviews(person(number=9))  # of an issue that is purged
+    store.delete_repository("owner/repo")
+    clock.now += 1
+    store.save_repository("my/own", installation_id=7)
+    store.save_issue(issue(repository="my/own", title="Mine", created_at=NOW - 9))
+    store.add_reviews(mine := person("stage", repository="my/own"))
+    assert store.rename_repository("my/own", "Owner/Repo")
+    kept = store.get_issue("owner/repo", 1)
+    assert kept is not None and (kept.title, kept.state, kept.status) == ("Mine", "open", "accepted")
+    assert store.get_issue("owner/repo", 2) is None and store.latest_verdict("owner/repo", 1) is None
+    assert [(review.number, review.axis) for review in store.reviews(undone=True)] == [(1, mine.axis)]
+    assert store.acts(FIRST) == []
+
+
+def test_of_a_repository_that_is_not_deleted_all_is_kept(store: Store) -> None:
+    decided(store)
+    store.save_repository("my/own", installation_id=7)
+    store.save_issue(issue(3, repository="my/own"))
+    for values in ({"enabled": True}, {"enabled": False}):  # seen under its new name before; or off it for a while
+        store.save_repository("owner/repo", **values)
+        store.save_repository("my/own", installation_id=7)
+        assert store.rename_repository("my/own", "owner/repo")
+        assert len(store.reviews()) == len(store.acts(FIRST)) == 1
+        assert store.count_issues(IssueFilter(state=None, status=None)) == 3
+
+
+def test_github_is_believed_when_it_shows_an_issue_that_was_said_to_be_deleted(store: Store, clock: Clock) -> None:
+    store.save_repository("owner/repo", installation_id=7)
+    store.save_issue(issue())
+    clock.now = LATER
+    store.delete_repository("owner/repo")  # heard of late: of the one before
+    store.save_issue(issue(updated_at=NOW + 9))
+    assert store.issue_states("owner/repo")[1][:2] == ("open", NOW + 9)
+    store.save_issue(issue(state="closed", updated_at=NOW))
+    assert store.issue_states("owner/repo")[1][0] == "open"

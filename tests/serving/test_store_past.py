@@ -13,8 +13,16 @@ PLACE = "Owner/Repo"
 
 
 def row(number: int, **changes: Any) -> PastRow:
-    values = {"title": "T", "url": "u", "state": "open", "closed_by": "", "filed_at": NOW, "updated_at": NOW}
-    return PastRow(repository=PLACE, number=number, **{**values, "digest": "d", "fingerprint": b"\0\xff", **changes})
+    values = {
+        "repository": PLACE,
+        "title": "T",
+        "url": "u",
+        "state": "open",
+        "closed_by": "",
+        "filed_at": NOW,
+        "updated_at": NOW,
+    }
+    return PastRow(number=number, **{**values, "digest": "d", "fingerprint": b"\0\xff", **changes})
 
 
 def told(number: int, state: Any, after_s: float, reason: str = "") -> PastState:
@@ -91,3 +99,26 @@ def test_past_issues_move_with_their_repository(store: Store) -> None:
     store.put_past("m", row(2))
     assert store.rename_repository(PLACE, "New/Name")
     assert store.past_repository(PLACE) is None and store.past_digests("new/name") == {1: "d"}
+
+
+def test_past_issues_move_onto_the_name_of_a_repository_that_was_deleted(store: Store) -> None:
+    for name in (PLACE, "New/Name"):
+        store.save_repository(name, enabled=True)
+        store.begin_past(name, "m")
+    for number in range(3):
+        store.put_past("m", row(7 + number, repository="New/Name"))
+    store.delete_repository("New/Name")
+    store.put_past("m", row(1))
+    before = max(revision(store), revision(store, "New/Name"))
+    assert store.rename_repository(PLACE, "New/Name")
+    assert store.past_repository(PLACE) is None and store.past_digests("new/name") == {1: "d"}
+    known = store.past_repository("New/Name")
+    assert known is not None and known.begun_at_revision == known.revision > before  # no index of before is served
+    store.put_past("m", row(2, repository="New/Name"))
+    assert [item.number for item in store.past_rows("new/name", known.revision)] == [2]
+
+
+def test_a_repository_without_past_issues_leaves_those_of_its_new_name(store: Store) -> None:
+    store.save_repository(PLACE, enabled=True)
+    store.begin_past("New/Name", "m")
+    assert store.rename_repository(PLACE, "New/Name") and revision(store, "New/Name") == 1

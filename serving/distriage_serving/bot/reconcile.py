@@ -82,7 +82,8 @@ def _reconcile(
             if number in known:
                 state, updated_at, digest = known[number]
                 changed = digest != report_digest(str(item.get("title") or ""), str(item.get("body") or ""))
-                if (changed or state != "open") and epoch_s(item.get("updated_at")) >= updated_at:
+                is_older = epoch_s(item.get("updated_at")) < updated_at
+                if state == "deleted" or ((changed or state != "open") and not is_older):
                     look_at.append(number)
             elif known_since is not None and epoch_s(item.get("created_at")) >= known_since:
                 look_at.append(number)

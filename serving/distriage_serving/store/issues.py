@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, case, delete, func, select, update
+from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
 from sqlalchemy.orm import defer
 
 from distriage.references import IssueReference
@@ -68,8 +68,9 @@ class Issues(Database):
     """The store's part for issues and verdicts."""
 
     def save_issue(self, issue: Issue) -> None:
-        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing. One
-        filed later takes the place of the one stored and its verdicts: its repository was deleted and made anew.
+        """Insert an issue, or update what GitHub says of it; a view older than the one stored changes nothing, unless
+        that one is deleted: of a repository's deletion may be heard late. One filed later takes the place of the one
+        stored and its verdicts: its repository was deleted and made anew.
         """
         values = {
             **values_of(issue),
@@ -82,12 +83,8 @@ class Issues(Database):
             new = plain_insert(session, Issue)
             changes = {name: new.excluded[name] for name in _FROM_GITHUB}
             key = [Issue.repository, Issue.number]
-            session.execute(
-                new.on_conflict_do_update(
-                    index_elements=key, set_=changes, where=Issue.updated_at <= new.excluded.updated_at
-                ),
-                values,
-            )
+            where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")
+            session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=where), values)
 
     def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float, reason: str = "") -> bool:
         """Note what became of an issue on GitHub, also where it is one of the past issues only.

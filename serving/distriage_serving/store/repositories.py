@@ -77,7 +77,8 @@ class Repositories(Database):
                 session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
 
     def delete_repository(self, name: str) -> bool:
-        """The repository is no more, and with it its issues, past ones too; people's reviews of them stay.
+        """The repository is no more, and with it its issues, past ones too; people's reviews of them stay
+        until another repository takes its name.
 
         Returns:
             False: it is not known.
@@ -92,7 +93,8 @@ class Repositories(Database):
     def rename_repository(self, old: str, new: str) -> bool:
         """Move a repository's issues, verdicts, reviews, acts, past issues and waiting jobs.
 
-        What is known under the new name already is kept; work that is under way ends under the old name.
+        What is known under the new name already is kept, unless it is of a repository that was deleted; work that is
+        under way ends under the old name.
 
         Args:
             new: As GitHub writes it.
@@ -107,6 +109,7 @@ class Repositories(Database):
                 row.display_name = new
             if row is None or before == after:
                 return row is not None
+            _forget_deleted(session, after)
             _move_repository(session, row, new)
             numbers = _move_issues(session, before, after)
             _move_reviews(session, before, after)
@@ -115,6 +118,15 @@ class Repositories(Database):
             _move_work(session, before, after, self.clock())
             update_status(session, [(after, number) for number in numbers])
         return True
+
+
+def _forget_deleted(session: Session, name: str) -> None:
+    """Another repository had the name and was deleted: of its issues, and what people said of them, nothing is kept."""
+    enabled = select(Repository.enabled).where(Repository.name == name).with_for_update()
+    left = select(Issue.number).where(Issue.repository == name, Issue.state.in_(("open", "closed"))).limit(1)
+    if session.scalar(enabled) is False and session.scalar(left) is None:
+        for table in (Issue, Review, Act):
+            session.execute(delete(table).where(table.repository == name))
 
 
 def _move_repository(session: Session, row: Repository, new: str) -> None:
@@ -128,8 +140,6 @@ def _move_repository(session: Session, row: Repository, new: str) -> None:
 
 def _move_issues(session: Session, before: str, after: str) -> list[int]:
     """Copy, hand the verdicts over, delete: their foreign key lets no name change in one step."""
-    gone = delete(Issue).where(Issue.repository == after, Issue.state == "deleted")  # of another that had the name
-    session.execute(gone.execution_options(synchronize_session=False))
     columns: list[Any] = [column for column in Issue.__table__.columns if column.key != "repository"]
     copied = select(literal(after), *columns).where(Issue.repository == before)
     names = ["repository", *(column.key for column in columns)]

@@ -181,14 +181,21 @@ def drop_past(session: Session, repository: str) -> None:
 
 
 def move_past(session: Session, before: str, after: str) -> None:
-    """The repository has another name; what is kept under that name already stays."""
-    taken = session.scalar(select(PastRepository.name).where(PastRepository.name == after)) is not None
-    for name in (PastRepository.name, PastRow.repository):
-        if taken:
-            session.execute(delete(name.class_).where(name == before).execution_options(synchronize_session=False))
-        else:
-            moved = update(name.class_).where(name == before).values({name: after})
-            session.execute(moved.execution_options(synchronize_session=False))
+    """The repository has another name; the issues that are kept under that name already stay."""
+    either = select(PastRepository).where(PastRepository.name.in_((before, after))).with_for_update()
+    revisions = {known.name: known.revision for known in session.scalars(either)}
+    if before not in revisions:
+        return
+    is_taken = session.scalar(select(PastRow.number).where(PastRow.repository == after).limit(1)) is not None
+    more = max(revisions.values()) + 1  # what was read under either name holds no longer
+    for name, values in (
+        (PastRepository.name, {"name": after, "revision": more, "begun_at_revision": more}),
+        (PastRow.repository, {"repository": after}),
+    ):
+        gone = delete(name.class_).where(name == (before if is_taken else after))
+        moved = update(name.class_).where(name == before).values(values)
+        for statement in (gone, moved):
+            session.execute(statement.execution_options(synchronize_session=False))
 
 
 def _next_revision(session: Session, repository: str, model: str | None = None) -> int | None:
