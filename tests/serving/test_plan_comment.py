@@ -94,7 +94,8 @@ HANG, OTHER = "symptom: runtime-hang", "symptom: low-throughput"
         (True, {"labels": frozenset({"symptom: execution"}), "labels_by_us": frozenset({"symptom: execution"})}),
         (True, {"labels": frozenset({HANG}), "removed": frozenset({HANG})}),  # and it was set again
         (False, {"removed": frozenset({HANG})}),
-        (False, {"removed": frozenset({"symptom: execution"})}),  # the family that it is of
+        (True, {"labels": frozenset({HANG}), "removed": frozenset({"symptom: execution"})}),  # the family that it is of
+        (True, {"removed": frozenset({"symptom: execution"})}),  # the label itself is set now
         (False, {"labels": frozenset({OTHER})}),
         (False, {"labels": frozenset({HANG, OTHER}), "labels_by_us": frozenset({HANG})}),
         (False, {"labels": frozenset({OTHER}), "labels_by_us": frozenset({OTHER})}),  # for the report as it was
@@ -105,6 +106,13 @@ def test_the_comment_and_the_labels_do_not_contradict_each_other(stated: bool, i
     made = plan(text="comment: true", **issue).comment
     assert made is not None and "Stage" in made.body
     assert ("Symptom: `runtime-hang`" in made.body) is stated
+
+
+@pytest.mark.parametrize("removed", [frozenset(), frozenset({"symptom: execution"})])
+def test_a_family_that_somebody_took_off_counts_where_its_label_is_not_set(removed: frozenset[str]) -> None:
+    text = "comment: true\naxes: {stage: true, symptom: {labels: {runtime-hang: false}}}"
+    made = plan(text=text, removed=removed).comment
+    assert made is not None and ("Symptom: `runtime-hang`" in made.body) is (not removed)
 
 
 def test_a_known_problem_stands_in_the_comment_and_leaves_no_trace_where_it_was_reported() -> None:

@@ -94,9 +94,13 @@ def _text(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> str:
 
 
 def _is_contradicted(axis: AxisNames, said: str, state: IssueState, plan: Plan) -> bool:
-    """Whether the labels that the issue has then, or somebody who took one off, say something else than the verdict."""
+    """Whether the labels that the issue has then, or somebody who took one off, say something else than the verdict.
+
+    Who took off the family's label is answered by the label itself, once it is on the issue.
+    """
     on_it = {name.casefold() for name in {*state.labels, *plan.labels} - set(plan.take_off)}
     label, family = axis.labels.get(said), axis.families.get(axis.family_of.get(said, ""))
     agreeing = {known.name.casefold() for known in (label, family) if known is not None}
-    rejected = agreeing & {name.casefold() for name in state.removed} - on_it
+    is_set = label is not None and label.name.casefold() in on_it
+    rejected = not is_set and agreeing & {name.casefold() for name in state.removed} - on_it
     return bool(rejected or on_it & axis.folded - agreeing)
