@@ -97,24 +97,23 @@ class App:
         self._login: str | None = None
         self._lock = threading.Lock()
 
-    def client(self, patience: Patience | None = None) -> Client:
+    def client(self, patience: Patience = WORK) -> Client:
         """A client that speaks as the App itself, for some minutes."""
         now = int(self._clock())
         claims = {"iat": now - BACKDATE_S, "exp": now + LIFETIME_S, "iss": self._app_id}
-        return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, **asdict(patience or WORK))
+        return Client(jwt.encode(claims, self._key, algorithm="RS256"), self._api, **asdict(patience))
 
     def installation_client(
         self,
         installation_id: int,
         *,
-        patience: Patience | None = None,
+        patience: Patience = WORK,
         before_write: Callable[[], None] | None = None,
         limits: Limits | None = None,
     ) -> Client:
         """A client that speaks as one installation.
 
         Args:
-            patience: Default: a worker's.
             before_write: Called before each request that changes something; may raise.
             limits: Shared by all clients of the installation.
 
@@ -125,14 +124,14 @@ class App:
         return Client(
             token,
             self._api,
-            **asdict(patience or WORK),
+            **asdict(patience),
             login=self.login(patience),
             before_write=before_write,
             renew=partial(self._another, installation_id, token, patience),
             limits=limits,
         )
 
-    def login(self, patience: Patience | None = None) -> str:
+    def login(self, patience: Patience = WORK) -> str:
         """The account under which the bot acts, such as `distriage[bot]`.
 
         Raises:
@@ -145,7 +144,7 @@ class App:
             self._login = f"{slug}[bot]"
         return self._login
 
-    def token(self, installation_id: int, patience: Patience | None = None) -> str:
+    def token(self, installation_id: int, patience: Patience = WORK) -> str:
         """A token of an installation, valid for at least `MARGIN_S`.
 
         Raises:
@@ -164,7 +163,7 @@ class App:
                     self._tokens[installation_id] = known
         return known.text
 
-    def _another(self, installation_id: int, old: str, patience: Patience | None) -> str | None:
+    def _another(self, installation_id: int, old: str, patience: Patience) -> str | None:
         """A token in place of one that GitHub refused; None: that one is as new as can be.
 
         An installation's new permissions are in no token from before them, and of their grant one process hears.
@@ -175,6 +174,7 @@ class App:
                 if self._clock() - known.made_at < FRESH_S:
                     return None
                 del self._tokens[installation_id]
+                self._forgotten += 1
         return self.token(installation_id, patience)
 
     def forget(self, installation_id: int) -> None:
