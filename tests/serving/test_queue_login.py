@@ -16,7 +16,9 @@ from distriage.errors import ConfigError
 from distriage.references import IssueReference
 from distriage_serving.administrators import Administrators, make_entry
 from distriage_serving.queue.login.attempts import Attempts
+from distriage_serving.queue.login.sessions import Sessions
 from distriage_serving.settings import load_settings
+from distriage_serving.store import UnavailableError
 
 from support.command_line import Command, assert_one_line
 from support.databases import Clock
@@ -201,6 +203,36 @@ def test_guesses_at_once_are_counted_before_they_are_looked_at(stranger: httpx.C
     with ThreadPoolExecutor(30) as threads:
         answers = Counter(threads.map(guess, range(30)))
     assert answers == {403: 6, 429: 24}
+
+
+def test_an_attempt_that_could_not_be_looked_at_is_no_failure(
+    stranger: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise UnavailableError("the database is gone")
+
+    for _ in range(5):
+        assert log_in(stranger, "x" * 16).status_code == 403
+    with monkeypatch.context() as patch:
+        patch.setattr(Sessions, "begin", gone)
+        assert [log_in(stranger).status_code for _ in range(8)] == [503] * 8
+    assert log_in(stranger, "x" * 16).status_code == 403  # the sixth
+    assert log_in(stranger).status_code == 429
+
+
+def test_one_failure_is_taken_back_and_the_others_stay() -> None:
+    attempts = Attempts(lambda: 0.0)
+    attempts.take_back("nobody")
+    for _ in range(40):
+        attempts.failed("a")
+        attempts.take_back("a")
+    assert attempts.wait_s("a") == attempts.delay_s() == 0
+    for _ in range(6):
+        attempts.failed("a")
+    assert attempts.wait_s("a") == 2
+    attempts.take_back("a")
+    attempts.failed("a")
+    assert attempts.wait_s("a") == 2
 
 
 def test_the_memory_of_failures_is_bounded() -> None:

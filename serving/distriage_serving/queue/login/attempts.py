@@ -49,6 +49,13 @@ class Attempts:
 
     def succeeded(self, peer: str) -> None:
         """Forget its failures; its last one was counted before it was known."""
-        _, last_s = self._failed.pop(peer, (0, math.nan))
+        self.take_back(peer)
+        self._failed.pop(peer, None)
+
+    def take_back(self, peer: str) -> None:
+        """Its last failure was none: the attempt could not be looked at."""
+        count, last_s = self._failed.pop(peer, (0, math.nan))
+        if count > 1:
+            self._failed[peer] = count - 1, last_s
         if last_s in self._recent:
             self._recent.remove(last_s)

@@ -96,7 +96,11 @@ async def login(request: Request) -> Response:
     delay_s = attempts.delay_s()
     attempts.failed(peer)  # until it has succeeded: others that come meanwhile must find it counted
     await asyncio.sleep(delay_s)
-    response = await write(request, _log_in, request, fields)
+    try:
+        response = await write(request, _log_in, request, fields)
+    except Exception:  # such as a database that cannot be reached
+        attempts.take_back(peer)
+        raise
     if response.status_code == 303:
         attempts.succeeded(peer)
     return response
