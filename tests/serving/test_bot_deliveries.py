@@ -188,6 +188,11 @@ def test_an_edited_comment_asks_for_what_is_new_in_it() -> None:
         ("repository", {"action": "archived"}, "nothing to do for the action archived"),
         ("push", {"ref": "refs/heads/other", "commits": []}, "not to the default branch"),
         ("push", {"ref": "refs/heads/main", "commits": [{"added": ["README.md"]}, 3]}, "does not touch"),
+        (
+            "push",
+            {"ref": "refs/heads/main", "commits": [{"added": [".github/distriage.yaml"]}]},
+            ".github/distriage.yaml is not read; expected the name .github/distriage.yml",
+        ),
         ("ping", {}, "nothing to do for the event ping"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from distriage_serving.planning.config_file import merge_configs, parse_document
 from distriage_serving.planning.config_problems import RepositoryConfigError
+from distriage_serving.planning.configuration import render_template
 from distriage_serving.planning.plan import matches
 
 from support.configurations import TAXONOMY, parse, problems
@@ -16,13 +17,17 @@ from support.configurations import TAXONOMY, parse, problems
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("comment: no\n", 1, "`comment`: `no` is text here; write false, or quote it"),
-        ("comment: On\n", 1, "`comment`: `On` is text here; write true, or quote it"),
-        ("\nneeds-triage: OFF\n", 2, "`needs-triage`: `OFF` is text here; write false, or quote it"),
+        ("comment: no\n", 1, "`comment`: `no` is text here; quote it if it is meant so, else write false"),
+        ("comment: On\n", 1, "`comment`: `On` is text here; quote it if it is meant so, else write true"),
+        (
+            "\nneeds-triage: OFF\n",
+            2,
+            "`needs-triage`: `OFF` is text here; quote it if it is meant so, else write false",
+        ),
         (
             "axes:\n  symptom:\n    labels:\n      runtime-hang: no\n",
             4,
-            "`axes.symptom.labels.runtime-hang`: `no` is text here; write false, or quote it",
+            "`axes.symptom.labels.runtime-hang`: `no` is text here; quote it if it is meant so, else write false",
         ),
         (
             "axes:\n  symptom:\n    color: #ff0000\n",
@@ -39,7 +44,7 @@ from support.configurations import TAXONOMY, parse, problems
         (
             "axes: {kind: {labels: {bug: Bug}}}\nneeds-triage: bug\n",
             2,
-            "`bug` is also the name of bug of axis kind; expected another",
+            "`bug` is also the name of bug of axis kind; expected another name",
         ),
         (
             "axes: {symptom: {families: true}}\nneeds-triage: 'symptom: memory'\n",
@@ -51,6 +56,31 @@ from support.configurations import TAXONOMY, parse, problems
 def test_a_slip_that_yaml_accepts_is_a_mistake(text: str, line: int, message: str) -> None:
     (problem,) = problems(text)
     assert problem.startswith(f"distriage.yml:{line}: {message}"), problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "axes: {symptom: {labels: {runtime-hang: {type: WORD}}}}",
+        "axes: {symptom: {labels: {runtime-hang: {name: WORD}}}}",
+        "needs-triage: {description: WORD}",
+        "ignore: {labels: [WORD]}",
+        "axes: {symptom: {prefix: WORD}}",
+    ],
+)
+def test_a_switch_is_no_advice_where_only_text_may_stand(text: str) -> None:
+    (problem,) = problems(text.replace("WORD", "on"))
+    assert problem.endswith("`on` is text here; quote it if it is meant so")
+    assert problems(text.replace("WORD", "true"))
+    assert parse(text.replace("WORD", "'on'"))
+
+
+def test_what_github_would_fill_in_stays_as_it_is() -> None:
+    comment = parse("comment: 'Run ${{ github }}, ${{axes}}: {{ axes }}, {{{model}}}'").comment
+    assert comment is not None
+    assert render_template(comment, {"axes": "A", "model": "M"}) == "Run ${{ github }}, ${{axes}}: A, {M}"
+    spaces = " " * 200  # more than the check reads as a placeholder
+    assert render_template(f"{{{{{spaces}github }}}}", {}) == f"{{{{{spaces}github }}}}"
 
 
 def test_what_is_quoted_or_plainly_meant_is_none() -> None:
@@ -80,4 +110,6 @@ def test_braces_without_end_take_no_time() -> None:
     start = time.monotonic()
     problems("comment: '" + "{{ " * 20_000 + "'")
     problems("comment: '" + "{{" + "x" * 60_000 + "'")
+    for text in ("{{ " * 20_000, "{{" + " " * 60_000, "{{" + " " * 30 + "x" * 60_000, "${{ x }}" * 8_000):
+        assert render_template(text, {}) == text
     assert time.monotonic() - start < 2

@@ -28,9 +28,9 @@ from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.action import workflow_commands
 from distriage_serving.github.executor import Execution, execute
-from distriage_serving.github.files import MISNAMED, find_config, is_there
+from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import read_issue, under_new_names
-from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
+from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge, required
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.names import resolve
@@ -86,7 +86,7 @@ def run_action(inputs: Inputs, *, strict: str) -> int:
     is_strict = strict.strip().lower() in _TRUE
     say = workflow_commands.error if is_strict else workflow_commands.warning
     warnings: list[str] = []
-    code = 0
+    exit_code = 0
     try:
         _flag("strict", strict)
         _run(inputs, warnings)
@@ -95,13 +95,13 @@ def run_action(inputs: Inputs, *, strict: str) -> int:
     except Exception as error:
         # Neither message nor source line: they may hold the report's text, and with it workflow commands.
         place = traceback.extract_tb(error.__traceback__)[-1]
-        code = 1
+        exit_code = 1
         warnings.append(
             f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; please report it"
         )
     for message in warnings:
         say(message)
-    return (code or 2) if is_strict and warnings else 0
+    return (exit_code or 2) if is_strict and warnings else 0
 
 
 def _run(inputs: Inputs, warnings: list[str]) -> None:

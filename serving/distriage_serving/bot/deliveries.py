@@ -14,7 +14,7 @@ from typing import Any, Final
 from distriage.references import REPOSITORY, IssueReference
 from distriage.times import epoch_s
 from distriage_serving.bot.commands import find_commands
-from distriage_serving.planning.configuration import CONFIG_PATH
+from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 
@@ -129,14 +129,12 @@ def repository_of(payload: Mapping[str, Any]) -> str:
 
 def number_of(payload: Mapping[str, Any]) -> int | None:
     """Number of the issue or pull request."""
-    number = _table(payload, "issue").get("number") or _table(payload, "pull_request").get("number")
-    return _id(number)
+    return _id(_table(payload, "issue").get("number") or _table(payload, "pull_request").get("number"))
 
 
 def installation_of(payload: Mapping[str, Any]) -> int | None:
     """Id of the App's installation; None of a hook that belongs to no App."""
-    number = _table(payload, "installation").get("id")
-    return _id(number)
+    return _id(_table(payload, "installation").get("id"))
 
 
 def _action(payload: Mapping[str, Any]) -> str:
@@ -186,8 +184,7 @@ def _issue(payload: Mapping[str, Any], action: str, issue: IssueReference) -> Ef
         return Ignored("a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:
         age_s = epoch_s(details.get("updated_at")) - epoch_s(details.get("created_at"))
-        is_old = action in _LABELS and age_s > NEW_S
-        return Triage(issue, debounced=action in _AFTER_A_WHILE, if_known=is_old)
+        return Triage(issue, debounced=action in _AFTER_A_WHILE, if_known=action in _LABELS and age_s > NEW_S)
     return Ignored(f"nothing to do for the action {action}")
 
 
@@ -229,9 +226,9 @@ def _pull_request(payload: Mapping[str, Any], action: str, pull: IssueReference)
 
 
 def _push(payload: Mapping[str, Any]) -> Effect:
-    branch = _table(payload, "repository").get("default_branch")
+    repository, branch = repository_of(payload), _table(payload, "repository").get("default_branch")
     commits = payload.get("commits")
-    if not (repository := repository_of(payload)) or payload.get("ref") != f"refs/heads/{branch}":
+    if not repository or payload.get("ref") != f"refs/heads/{branch}":
         return Ignored("not to the default branch")
     changed = {
         path
@@ -242,7 +239,10 @@ def _push(payload: Mapping[str, Any]) -> Effect:
         for path in paths
         if isinstance(path, str)
     }
-    return Configured(repository) if CONFIG_PATH in changed else Ignored(f"it does not touch {CONFIG_PATH}")
+    if CONFIG_PATH in changed:
+        return Configured(repository)
+    misnamed = f"{MISNAMED} is not read; expected the name {CONFIG_PATH}"
+    return Ignored(misnamed if MISNAMED in changed else f"it does not touch {CONFIG_PATH}")
 
 
 def _repository(payload: Mapping[str, Any]) -> Effect:

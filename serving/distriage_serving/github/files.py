@@ -13,7 +13,6 @@ from distriage_serving.planning.config_file import merge_configs, parse_document
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.planning.yaml_lines import MAX_BYTES
 
-MISNAMED: Final = ".github/distriage.yaml"  # a name that is not read
 _RAW: Final = "application/vnd.github.raw+json"
 
 

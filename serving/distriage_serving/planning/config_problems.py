@@ -22,7 +22,7 @@ from distriage_serving.planning.names import resolve
 from distriage_serving.planning.yaml_lines import Path as ValuePath
 
 MAX_SHOWN: Final = 10
-_BRACES: Final = re.compile(r"(?<!\$)\{\{([^{}]{0,100})\}\}")  # `${{ }}` is GitHub's, as text
+_BRACES: Final = re.compile(r"(?<!\$)\{\{([^{}]{0,100})\}\}")  # all that `PLACEHOLDER` finds, and more
 _EXPECTED: Final[Mapping[str, str]] = {
     "bool_type": "expected true or false",
     "string_type": "expected text",
@@ -149,9 +149,9 @@ def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[
     except ValidationError:  # reported by itself
         return
     name = names.needs_triage.name if names.needs_triage is not None else ""
-    for axis, label in sorted(names.meanings(name), key=str):
-        yield ("needs-triage",), f"`{name}` is also the name of {label or 'a family'} of axis {axis}; expected another"
-        return
+    for axis, label in sorted(names.meanings(name), key=str)[:1]:
+        meant = f"{label or 'a family'} of axis {axis}"
+        yield ("needs-triage",), f"`{name}` is also the name of {meant}; expected another name"
 
 
 def _axis_problems(path: ValuePath, axis: Axis, settings: Mapping[str, Any]) -> Iterator[tuple[ValuePath, str]]:

@@ -17,6 +17,7 @@ from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import Mode
 
 CONFIG_PATH: Final = ".github/distriage.yml"
+MISNAMED: Final = ".github/distriage.yaml"  # a name that is not read
 MAX_NAME_CHARS: Final = 50  # GitHub's limits for a label
 MAX_DESCRIPTION_CHARS: Final = 100
 MAX_COMMENT_CHARS: Final = 8000
@@ -27,7 +28,7 @@ DEFAULT_COMMENT: Final = (
     "{{ axes }}\n\n{{ known-problems }}\n\n{{ questions }}"
 )
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
-PLACEHOLDER: Final = re.compile(r"\{\{\s*([\w-]{1,40})\s*\}\}")
+PLACEHOLDER: Final = re.compile(r"(?<!\$)\{\{\s{0,30}([\w-]{1,40})\s{0,30}\}\}")  # `${{ }}` is GitHub's, as text
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of what is not seen, or reorders text
 _JOINERS: Final = "\u200c\u200d"  # emoji and several scripts need them

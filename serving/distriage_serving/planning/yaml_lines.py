@@ -33,6 +33,7 @@ _PLAIN: Mapping[str, bool | None] = {
     "~": None,
     "": None,
 }
+_SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text may stand there
 _SWITCHES: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # in YAML 1.1, not in 1.2
 
 
@@ -119,7 +120,7 @@ def _build(text: str) -> Document:
                 continue
             path = _place(holder, value, root)
             lines.setdefault(path, line)
-            if path and (doubt := _doubt(event)) is not None:
+            if path and (doubt := _doubt(event, path)) is not None:
                 doubtful[path] = doubt
             if isinstance(value, (dict, list)):
                 if len(stack) >= MAX_DEPTH:
@@ -145,13 +146,17 @@ def _value(event: yaml.Event) -> Value:
     return _PLAIN.get(text, text) if event.style is None else text
 
 
-def _doubt(event: yaml.Event) -> str | None:
+def _doubt(event: yaml.Event, path: Path) -> str | None:
     if not isinstance(event, yaml.ScalarEvent) or event.style is not None:
         return None
     if not event.value:
         return "expected a value; what stands behind `#` is a comment unless it is quoted"
     switch = _SWITCHES.get(event.value.lower())
-    return f"`{event.value}` is text here; write {switch}, or quote it" if switch is not None else None
+    if switch is None:
+        return None
+    *_, holder, key = ("", *path)
+    else_ = f", else write {switch}" if key in _SWITCHED or (holder == "labels" and isinstance(key, str)) else ""
+    return f"`{event.value}` is text here; quote it if it is meant so{else_}"
 
 
 def _key(event: yaml.Event, holder: _Open, line: int) -> str:
