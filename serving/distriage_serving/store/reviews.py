@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, cast
 
-from sqlalchemy import ColumnElement, Table, bindparam, case, exists, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from distriage.references import IssueReference
+from distriage_serving.store.acts import of_this_issue
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.schema import Issue, IssueStatus, Review, VerdictAxis
 
 _AT_ONCE: Final = 200
 
 Key = tuple[str, int]
-
-# For WHERE on `reviews`: not of an earlier issue of that number, in a repository that was deleted since.
-_OF_THIS_ISSUE: Final = ~exists().where(
-    Issue.repository == Review.repository, Issue.number == Review.number, Issue.created_at > Review.at
-)
 
 
 class Reviews(Database):
@@ -65,7 +61,7 @@ class Reviews(Database):
             issue: Only of this one.
             undone: Also those that were taken back.
         """
-        wanted = select(Review).where(Review.at >= since, _OF_THIS_ISSUE).order_by(Review.at, Review.id)
+        wanted = select(Review).where(Review.at >= since, of_this_issue(Review)).order_by(Review.at, Review.id)
         if repositories is not None:
             wanted = wanted.where(Review.repository.in_(list(repositories)))
         if issue is not None:
@@ -82,7 +78,7 @@ class Reviews(Database):
             for some in _chunks(sorted(set(issues))):
                 *near, _ = _among(Review, some)  # a few more, in a third of the time
                 for review in session.scalars(
-                    select(Review).where(*near, _OF_THIS_ISSUE).order_by(Review.at, Review.id)
+                    select(Review).where(*near, of_this_issue(Review)).order_by(Review.at, Review.id)
                 ):
                     if (review.repository, review.number) in some:
                         found.setdefault((review.repository, review.number), []).append(review)
@@ -147,7 +143,7 @@ def update_status(session: Session, issues: Iterable[Key]) -> None:
         these = select(Issue.number).where(*_among(Issue, some))
         session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
         latest: dict[Key, dict[str, Review]] = {key: {} for key in some}
-        standing = select(Review).where(*_among(Review, some), Review.undone_at.is_(None), _OF_THIS_ISSUE)
+        standing = select(Review).where(*_among(Review, some), Review.undone_at.is_(None), of_this_issue(Review))
         for review in session.scalars(standing.order_by(Review.at, Review.id)):
             latest[review.repository, review.number][review.axis] = review
         _note_decided(session, latest)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.references import IssueReference
 from distriage_serving.store.database import Database
-from distriage_serving.store.schema import Base, Issue, Name, Number
+from distriage_serving.store.schema import Base, Issue, Name, Number, Review
 
 SNOOZE: Final = "snooze"
 
@@ -64,10 +64,8 @@ class Acts(Database):
     def acts(self, issue: IssueReference) -> list[Act]:
         """All acts on an issue, undone ones too, the newest first."""
         wanted = select(Act).where(Act.repository == issue.repository, Act.number == issue.number)
-        this = (Issue.repository == Act.repository, Issue.number == Act.number)
-        wanted = wanted.where(~exists().where(*this, Issue.created_at > Act.at))
         with self._session(writes=False) as session:
-            return list(session.scalars(wanted.order_by(Act.id.desc())))
+            return list(session.scalars(wanted.where(of_this_issue(Act)).order_by(Act.id.desc())))
 
     def last_act(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
@@ -112,6 +110,12 @@ class Acts(Database):
         """Note whether GitHub shows an act."""
         with self._session(writes=True) as session:
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out))
+
+
+def of_this_issue(table: type[Act | Review]) -> ColumnElement[bool]:
+    """For WHERE on `acts` or `reviews`: not of an earlier issue of its number, in a repository deleted since."""
+    this = (Issue.repository == table.repository, Issue.number == table.number)
+    return ~exists().where(*this, Issue.created_at > table.at)
 
 
 def is_snoozed(now: float) -> ColumnElement[bool]:
