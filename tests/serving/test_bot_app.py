@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -20,7 +21,8 @@ from distriage.errors import ConfigError, GitHubError, RefusedError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.sweep import look_around, sweep
-from distriage_serving.github.app_auth import App, load_key, private_key
+from distriage_serving.github import app_auth
+from distriage_serving.github.app_auth import FRESH_S, WORK, App, load_key, private_key
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Delivery, Job, Store, reconcile_job, triage_job
 
@@ -82,6 +84,35 @@ def test_no_installation_waits_while_the_token_of_another_is_fetched(
             answered.set()
         assert other.result(30)
     assert INSTALLATION + 1 not in app._tokens  # it was forgotten while it was on its way
+
+
+def test_a_token_that_was_asked_for_before_a_grant_does_not_take_the_place_of_a_newer_one(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(time.time())
+    app = App(APP_ID, app_key(), github.url, clock=clock)
+    old = app.token(INSTALLATION)
+    clock.now += FRESH_S
+    asked, answered = Event(), Event()
+    read = app_auth._read_token
+
+    def slow(answer: Any, now: float) -> Any:
+        if not asked.is_set():
+            asked.set()
+            assert answered.wait(30)
+        return read(answer, now)
+
+    monkeypatch.setattr(app_auth, "_read_token", slow)
+    app._tokens[INSTALLATION] = replace(app._tokens[INSTALLATION], ends_at=clock.now)
+    with ThreadPoolExecutor(1) as threads:
+        before = threads.submit(app.token, INSTALLATION)
+        try:
+            assert asked.wait(30)
+            newer = app._another(INSTALLATION, old, WORK)
+        finally:
+            answered.set()
+        assert before.result(30) != newer
+    assert app.token(INSTALLATION) == newer
 
 
 LABEL = {"color": "ededed", "description": ""}
@@ -215,7 +246,7 @@ def test_inbox_puts_dead_letters_away(database: Store, command: Command) -> None
     for number in (1, 2, 3):
         job = database.put_job(triage_job(IssueReference("owner/repo", number), 1))
         database.finish(database.lease(Job, "worker", 60)[0], "dead", "no permission")
-    assert command("inbox", "drop", f"job:{job.id}").out == "1 dropped\n"
+    assert command("inbox", "drop", f"job:{job.id}").out == f"job:{job.id} dropped\n"
     assert command("inbox", "drop", "all").out == "2 dropped\n"
     assert command("inbox", "drop", "all").out == "0 dropped\n"
     assert "deliveries: none; jobs: 3 ignored" in command("inbox", "dead").out

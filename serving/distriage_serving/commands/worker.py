@@ -26,9 +26,7 @@ inbox_app = typer.Typer(
 )
 
 
-def worker(
-    model: ModelOption = None,
-) -> None:
+def worker(model: ModelOption = None) -> None:
     """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
     with needs_extra("serve"):
         from distriage_serving.bot.service import run_worker
@@ -70,7 +68,8 @@ def replay(identifier: Identifier, database: DatabaseOption = None) -> None:
 def drop(identifier: Identifier, database: DatabaseOption = None) -> None:
     """Put away something that was given up: it is not tried again, and deleted 30 days later."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
-        typer.echo(f"{_each(store, 'drop', identifier, store.drop)} dropped")
+        count = _each(store, "drop", identifier, store.drop)
+        typer.echo(f"{count if identifier == 'all' else identifier} dropped")
 
 
 def _each(store: Store, command: str, identifier: str, change: Callable[[Any, str | int], bool]) -> int:
