@@ -161,16 +161,18 @@ async def classify(request: Request) -> Response:
         if isinstance(verdict, FailedRecord):
             raise _refused(verdict.error)
         return Response(verdict.model_dump_json(), media_type=JSON)
-    good = [place for place in range(len(reports)) if place not in faults]
-    answers: dict[int, Verdict | FailedRecord] = {}
-    for place, answer in zip(good, await ask([reports[place] for place in good]), strict=True):
-        if isinstance(answer, ModelError):  # the other reports have been paid for
-            faults[place] = "the model failed on this report"
-        else:
-            answers[place] = answer
-    answers |= {place: FailedRecord(id=reports[place].id, error=fault) for place, fault in faults.items()}
-    verdicts = [answers[place] for place in range(len(reports))]
+    answers = iter(await ask([report for place, report in enumerate(reports) if place not in faults]))
+    verdicts = [
+        FailedRecord(id=report.id, error=faults[place]) if place in faults else _record(report, next(answers))
+        for place, report in enumerate(reports)
+    ]
     return Response(BatchAnswer(verdicts=verdicts).model_dump_json(), media_type=JSON)
+
+
+def _record(report: IssueReport, answer: Verdict | FailedRecord | ModelError) -> Verdict | FailedRecord:
+    if isinstance(answer, ModelError):  # the other reports of the batch have been paid for
+        return FailedRecord(id=report.id, error="the model failed on this report")
+    return answer
 
 
 def _past(engine: Engine, repository: str, has_keys: bool) -> PastIndex:
