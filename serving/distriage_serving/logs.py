@@ -89,5 +89,5 @@ def configure_logging(level: str) -> None:
     handler.setFormatter(JsonFormatter())
     handler.addFilter(OthersAtMost(OTHERS_A_MINUTE))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
-    # Of each request to GitHub it writes a line, from which `JsonFormatter` takes all that it says.
+    # httpx logs a line for each request to GitHub, and `JsonFormatter` leaves out its text: an empty line.
     logging.getLogger("httpx").setLevel(max(logging.WARNING, logging.getLogger().level))

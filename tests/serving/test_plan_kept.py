@@ -16,7 +16,7 @@ def test_a_label_of_ours_is_not_replaced_by_another() -> None:
     kept = {
         None: "`symptom: native-crash` was set before; it is kept",
         False: "`symptom: native-crash` was set before; it is kept while the report is the same",
-        True: "`symptom: native-crash` was set before; it is kept, since others labelled this axis too",
+        True: "`symptom: native-crash` was set before; it is kept, since others changed this axis's labels too",
     }
     for rewritten, words in kept.items():
         made = plan(labels=ours, labels_by_us=ours, touched=ours, rewritten=rewritten)

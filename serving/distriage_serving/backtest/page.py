@@ -52,7 +52,9 @@ def render_page(backtest: Backtest) -> str:
         names={axis.id: axis.name for axis in backtest.taxonomy.axes.values()},
         results=backtest.results,
         charts={result.axis: _charts(result) for result in backtest.results},
-        fresh={result.axis: tally_of(result.axis, fresh, Mode.BALANCED) for result in backtest.results if fresh},
+        fresh={result.axis: tally_of(result.axis, fresh, Mode.BALANCED) for result in backtest.results}
+        if fresh
+        else {},
         modes=list(Mode),
         balanced=Mode.BALANCED,
         thresholds=THRESHOLDS,

@@ -45,7 +45,8 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
         case Access(got, lost):
             store.enable_repositories(installation_id, got)
             store.disable_repositories(installation_id, lost)
-            # A suspension's end names no repositories, and what was taken off and put on again may come in any order.
+            # The end of a suspension names no repository, nor does one that is made anew; what was taken off and put on
+            # again may come in any order.
             wait_s = debounce_s if got or lost else 0.0
             store.put_job(access_job(installation_id), store.clock() + wait_s)
         case Ended():

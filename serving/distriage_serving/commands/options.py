@@ -26,7 +26,8 @@ def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
     """The bot's database.
 
     Args:
-        must_exist: Neither make it nor bring it up to date: an older server that runs on it could not start again.
+        must_exist: Make no file, and refuse an older database: an older server that runs on it could not start again.
+            Tables are made where there are none.
     """
     from distriage_serving.settings import load_settings
     from distriage_serving.store import Store, UnavailableError

@@ -137,7 +137,7 @@ def write_comment(client: Client, issue: IssueReference, comment: PlannedComment
             replaces = found.id if found is not None else None
         else:
             return "written"
-    raise AssertionError  # the loop has no end that is not one of these
+    raise AssertionError  # unreachable: the last attempt returns or raises
 
 
 def raise_if_moved(error: RefusedError) -> None:

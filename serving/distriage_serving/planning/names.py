@@ -206,10 +206,10 @@ def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dic
     """
     known = {name.casefold() for name in there}
     names = {label.name.casefold() for label in ours}
-    given = Counter(label.description for label in ours)
+    described = Counter(label.description for label in ours)
     found: dict[str, str] = {}
     for label in ours:
-        if label.given or label.name.casefold() in known or not label.description or given[label.description] > 1:
+        if label.given or label.name.casefold() in known or not label.description or described[label.description] > 1:
             continue
         likely = [name for name, said in there.items() if said == label.description and name.casefold() not in names]
         if len(likely) == 1:

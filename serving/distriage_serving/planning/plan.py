@@ -188,7 +188,9 @@ class _Planner:
     def _why_kept(self) -> str:
         if self.state.rewritten is None:
             return ""
-        return ", since others labelled this axis too" if self.state.rewritten else " while the report is the same"
+        return (
+            ", since others changed this axis's labels too" if self.state.rewritten else " while the report is the same"
+        )
 
     def _replace(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel | None, old: list[str]) -> None:
         """Put the new report's label in the place of the old one's."""

@@ -56,7 +56,8 @@ class Database:
         Args:
             url: `sqlite:///FILE` (made if absent, readable to its owner only) or `postgresql://...`.
             clock: UTC epoch seconds.
-            upgrades: False: an older database is refused, since an older server may be running on it.
+            upgrades: False: an older database is refused, since an older server may be running on it; tables are made
+                where there are none.
 
         Raises:
             ConfigError: the URL is not valid, the database cannot be reached, is none, is not ours, or was written by

@@ -219,7 +219,7 @@ class LaneJudge:
     Attributes:
         bundle: Of the model.
         past: The past issues that it knows.
-        metrics: Count what it reads.
+        metrics: Where what it reads is counted.
     """
 
     lane: Lane
