@@ -7,7 +7,7 @@ from typing import Any
 from distriage.references import IssueReference
 from distriage_serving.store import PastRow, PastState, Store
 
-from support.databases import NOW
+from support.databases import NOW, Clock
 
 PLACE = "Owner/Repo"
 
@@ -121,4 +121,24 @@ def test_past_issues_move_onto_the_name_of_a_repository_that_was_deleted(store: 
 def test_a_repository_without_past_issues_leaves_those_of_its_new_name(store: Store) -> None:
     store.save_repository(PLACE, enabled=True)
     store.begin_past("New/Name", "m")
-    assert store.rename_repository(PLACE, "New/Name") and revision(store, "New/Name") == 1
+    before = revision(store, "New/Name")
+    assert store.rename_repository(PLACE, "New/Name") and revision(store, "New/Name") == before
+
+
+def test_whoever_has_a_name_next_has_larger_revisions(store: Store, clock: Clock) -> None:
+    for name in (PLACE, "an/other"):
+        store.save_repository(name, enabled=True)
+        store.begin_past(name, "m")
+    for number in range(9):
+        store.put_past("m", row(number))
+    first = revision(store)
+    assert store.rename_repository(PLACE, "New/Name")
+    clock.now += 1
+    assert store.rename_repository("an/other", PLACE)
+    second = store.past_repository(PLACE)
+    assert second is not None and second.begun_at_revision > first
+    assert store.rename_repository(PLACE, "an/other")
+    clock.now += 1
+    store.begin_past(PLACE, "m")
+    third = store.past_repository(PLACE)
+    assert third is not None and third.begun_at_revision > second.revision

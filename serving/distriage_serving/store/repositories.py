@@ -114,7 +114,7 @@ class Repositories(Database):
             numbers = _move_issues(session, before, after)
             _move_reviews(session, before, after)
             session.execute(update(Act).where(Act.repository == before).values(repository=after))
-            move_past(session, before, after)
+            move_past(session, before, after, self.clock())
             _move_work(session, before, after, self.clock())
             update_status(session, [(after, number) for number in numbers])
         return True

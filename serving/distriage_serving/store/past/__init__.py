@@ -20,7 +20,8 @@ class PastRepository(Base):
 
     Attributes:
         model: By which they were read.
-        revision: Grows with every change.
+        revision: Grows with every change; begins with the time, in milliseconds, so that whoever has the name next has
+            larger ones.
         begun_at_revision: What was read at an earlier revision holds no longer.
     """
 
@@ -28,8 +29,8 @@ class PastRepository(Base):
 
     name: Mapped[Name] = mapped_column(primary_key=True)
     model: Mapped[str]
-    revision: Mapped[int] = mapped_column(default=1)
-    begun_at_revision: Mapped[int] = mapped_column(default=1)
+    revision: Mapped[int]
+    begun_at_revision: Mapped[int]
 
 
 class PastRow(Base):
@@ -81,9 +82,10 @@ class PastIssues(Database):
 
     def begin_past(self, repository: str, model: str) -> None:
         """Keep the past issues of a repository from now on; what another model read is dropped."""
+        first = _first_revision(self.clock())
+        row = PastRepository(name=repository, model=model, revision=first, begun_at_revision=first)
         with self._session(writes=True) as session:
-            new = insert(session, PastRepository).values(values_of(PastRepository(name=repository, model=model)))
-            session.execute(new.on_conflict_do_nothing())
+            session.execute(insert(session, PastRepository).values(values_of(row)).on_conflict_do_nothing())
             this = update(PastRepository).where(PastRepository.name == repository, PastRepository.model != model)
             changed = this.values(model=model).returning(PastRepository.name)
             if session.scalar(changed.execution_options(synchronize_session=False)) is not None:
@@ -180,14 +182,14 @@ def drop_past(session: Session, repository: str) -> None:
         session.execute(statement.execution_options(synchronize_session=False))
 
 
-def move_past(session: Session, before: str, after: str) -> None:
+def move_past(session: Session, before: str, after: str, now: float) -> None:
     """The repository has another name; the issues that are kept under that name already stay."""
     either = select(PastRepository).where(PastRepository.name.in_((before, after))).with_for_update()
     revisions = {known.name: known.revision for known in session.scalars(either)}
     if before not in revisions:
         return
     is_taken = session.scalar(select(PastRow.number).where(PastRow.repository == after).limit(1)) is not None
-    more = max(revisions.values()) + 1  # what was read under either name holds no longer
+    more = max(*revisions.values(), _first_revision(now)) + 1  # what was read under either name holds no longer
     for name, values in (
         (PastRepository.name, {"name": after, "revision": more, "begun_at_revision": more}),
         (PastRow.repository, {"repository": after}),
@@ -196,6 +198,10 @@ def move_past(session: Session, before: str, after: str) -> None:
         moved = update(name.class_).where(name == before).values(values)
         for statement in (gone, moved):
             session.execute(statement.execution_options(synchronize_session=False))
+
+
+def _first_revision(now: float) -> int:
+    return int(now * 1000)
 
 
 def _next_revision(session: Session, repository: str, model: str | None = None) -> int | None:
