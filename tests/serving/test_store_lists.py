@@ -19,8 +19,8 @@ from distriage_serving.store import (
     Store,
     StoredVerdict,
 )
-from distriage_serving.store.issues import WEEK_S
 from distriage_serving.store.paging import in_order
+from distriage_serving.store.verdicts import WEEK_S
 
 from support.databases import NOW
 from support.stored_issues import TAXONOMY, issue, person, prediction

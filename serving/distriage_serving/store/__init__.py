@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from distriage_serving.store.acts import SNOOZE, Act, Acts
 from distriage_serving.store.database import UnavailableError
-from distriage_serving.store.issues import WEEK_S, AxisCount, Backfilled, Issues, week_of
+from distriage_serving.store.issues import Issues
 from distriage_serving.store.jobs import (
     CheckArgument,
     CommandArgument,
@@ -48,6 +48,7 @@ from distriage_serving.store.schema import (
     report_digest,
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
+from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
 from distriage_serving.store.work import MAX_ATTEMPTS, LeaseLostError, WorkStore
 
 __all__ = [
@@ -99,5 +100,5 @@ __all__ = [
 ]
 
 
-class Store(WorkStore, Issues, Reviews, Acts, Repositories, LoginSessions, Pace, Readings, PastIssues):
+class Store(WorkStore, Issues, Verdicts, Reviews, Acts, Repositories, LoginSessions, Pace, Readings, PastIssues):
     """All of it; `Store.open` makes one. Any thread may use it."""

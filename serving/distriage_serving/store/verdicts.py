@@ -1,0 +1,166 @@
+"""What the model said of issues."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import func, select, update
+
+from distriage.references import IssueReference
+from distriage.taxonomy import Taxonomy
+from distriage_serving.store.database import Database
+from distriage_serving.store.priority import priority
+from distriage_serving.store.reviews import update_status
+from distriage_serving.store.schema import Issue, StoredVerdict, VerdictAxis
+
+WEEK_S: Final = 7 * 86400
+_A_MONDAY: Final = 4 * 86400  # 5 January 1970
+
+
+def week_of(at: float) -> int:
+    """Monday 00:00 UTC of the week of a time; both epoch seconds."""
+    return int((at - _A_MONDAY) // WEEK_S * WEEK_S + _A_MONDAY)
+
+
+@dataclass(frozen=True, slots=True)
+class AxisCount:
+    """Issues whose latest verdict, made in the week that begins at `week_at`, says this of an axis."""
+
+    week_at: int
+    axis: str
+    label: str
+    outcome: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    """A label that `distriage backfill` was about to set, or to take off, in a person's name.
+
+    Attributes:
+        who: Login of the person whose token it has.
+        at: When; the write itself may have waited for GitHub's limits.
+    """
+
+    label: str
+    added: bool
+    who: str
+    at: float
+
+
+class Verdicts(Database):
+    """The store's part for verdicts."""
+
+    def save_verdict(self, stored: StoredVerdict, taxonomy: Taxonomy, labelled: Collection[str] | None = None) -> int:
+        """Store a verdict as the latest one of its issue.
+
+        Args:
+            taxonomy: That of the verdict.
+            labelled: The axes that the repository labels; None: all.
+
+        Returns:
+            Its id.
+
+        Raises:
+            LookupError: the issue was not saved before.
+        """
+        stored.week_at = week_of(stored.made_at)
+        this = (Issue.repository == stored.repository, Issue.number == stored.number)
+        with self._session(writes=True) as session:
+            created_at = session.scalar(select(Issue.created_at).where(*this).with_for_update())
+            if created_at is None:
+                raise LookupError(
+                    f"{stored.repository}#{stored.number}: save the issue before what the model says of it"
+                )
+            session.add(stored)
+            session.flush()
+            for axis, said in stored.verdict.axes.items():
+                known = taxonomy.axes.get(axis)
+                requires_axis, requires_label = (known.requires if known is not None else None) or ("", "")
+                session.add(
+                    VerdictAxis(
+                        verdict_id=stored.id,
+                        axis=axis,
+                        label=said.label,
+                        probability=said.probability,
+                        outcome=said.outcome,
+                        labelled=labelled is None or axis in labelled,
+                        standing="" if said.outcome == "not-applicable" else said.label,
+                        requires_axis=requires_axis,
+                        requires_label=requires_label,
+                    )
+                )
+            session.execute(
+                update(Issue)
+                .where(*this)
+                .values(verdict_id=stored.id, priority=priority(stored.verdict, created_at, taxonomy))
+            )
+            update_status(session, [(stored.repository, stored.number)])
+        return stored.id
+
+    def latest_verdict(self, repository: str, number: int) -> StoredVerdict | None:
+        """What was said of an issue last."""
+        latest = (
+            select(Issue.verdict_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
+        )
+        with self._session(writes=False) as session:
+            return session.scalar(select(StoredVerdict).where(StoredVerdict.id == latest))
+
+    def labelled_digest(self, repository: str, number: int) -> str | None:
+        """Digest of the report to which the issue's labels belong: that of the last plan that was carried out."""
+        last = (
+            select(StoredVerdict.digest)
+            .where(StoredVerdict.repository == repository, StoredVerdict.number == number)
+            .where(StoredVerdict.carried_out_at.is_not(None))
+            .order_by(StoredVerdict.carried_out_at.desc(), StoredVerdict.id.desc())
+            .limit(1)
+        )
+        with self._session(writes=False) as session:
+            return session.scalar(last)
+
+    def backfilled(self, reference: IssueReference) -> list[Backfilled]:
+        """What `distriage backfill` was about to write on an issue in a person's name, the oldest first."""
+        plans = (
+            select(StoredVerdict.plan)
+            .where(StoredVerdict.repository == reference.repository, StoredVerdict.number == reference.number)
+            .order_by(StoredVerdict.id)
+        )
+        with self._session(writes=False) as session:
+            return [
+                Backfilled(**noted) for plan in session.scalars(plans) for noted in (plan or {}).get("backfilled", ())
+            ]
+
+    def set_plan(self, verdict_id: int, plan: dict[str, object]) -> None:
+        """Another plan follows from the same verdict."""
+        with self._session(writes=True) as session:
+            session.execute(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
+
+    def mark_carried_out(self, verdict_id: int) -> None:
+        """Its plan was carried out now."""
+        with self._session(writes=True) as session:
+            session.execute(
+                update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(carried_out_at=self.clock())
+            )
+
+    def axis_counts(self, since: float, repositories: Collection[str] | None = None) -> list[AxisCount]:
+        """Latest verdicts made since then, counted by week, axis, label and outcome, in this order."""
+        said = (StoredVerdict.week_at, VerdictAxis.axis, VerdictAxis.label, VerdictAxis.outcome)
+        wanted = (
+            select(*said, func.count())
+            .join(VerdictAxis, VerdictAxis.verdict_id == StoredVerdict.id)
+            .join(
+                Issue,
+                (Issue.repository == StoredVerdict.repository)
+                & (Issue.number == StoredVerdict.number)
+                & (Issue.verdict_id == StoredVerdict.id),
+            )
+            .where(StoredVerdict.made_at >= since)
+            .group_by(*said)
+            .order_by(*said)
+        )
+        if repositories is not None:
+            wanted = wanted.where(StoredVerdict.repository.in_(list(repositories)))
+        with self._session(writes=False) as session:
+            return [AxisCount(*row) for row in session.execute(wanted)]
