@@ -47,10 +47,14 @@ _DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --u
 )
 # What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
 # means that it could not be imported.
-_NONE = re.compile(r":[ \t]{0,20}(?:n/?a|none|no (?:cuda|gpus?)|not? applicable|-)\.?[ \t\r]{0,20}(?=\n|\Z)")
+_NONE = re.compile(
+    r":[ \t]{0,20}(?:(?:n/?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
+    r"\.?[ \t\r]{0,20}(?=\n|\Z)"
+)
 _LABEL = re.compile(
-    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?!:\sn/))?"
-    r"(?: (?:models?|types?|versions?|runtime|and|configuration|memory|\([^()\n]{0,40}\))){0,5}\s?:"
+    r"[ \t>*#.\d-]{0,12}(?P<name>cuda|nccl|nvidia driver|gpu)s?(?:/cudnn| used to build pytorch(?![ \t]{0,20}:\s?n/))?"
+    r"(?:,? ?(?:models?|types?|versions?|build|runtime|and|configuration|memory|if used|\([^()\n]{0,40}\))){0,5}"
+    r"(?:\*\*)?[ \t]{0,20}:"
 )
 _ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver",), "gpu": ("gpu_model", "gpu_count")}
 

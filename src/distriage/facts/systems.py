@@ -39,7 +39,11 @@ _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "un
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
 _APPLE = re.compile(r"\A(?:OS ?X|Darwin)\b:?", re.I)
-_ON_A_MAC = re.compile(r"on (?:my|an?) (?:M\d )?mac(?:book)?\b", re.I)
+# "A MAC address" is none, and the one that it works on is not that of the report.
+_A_MAC = re.compile(
+    r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
+)
+_A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 
 def system_of(text: str, words: str) -> str | None:
@@ -80,7 +84,7 @@ def _in_prose(text: str, words: str) -> str | None:
             return _written(name)
     if first is not None:
         return _written(first["v"])
-    return "macOS" if first_at(_ON_A_MAC, text, places(("on my mac", "on a mac", "on an m"), words)) else None
+    return "macOS" if first_at(_A_MAC, words, places(_A_MAC_STARTS, words)) else None
 
 
 def _written(name: str) -> str:
