@@ -182,7 +182,7 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], sit
     """Whether a report is about what a question asks for."""
     subjects, distributed = situation.subjects, likely.get(DISTRIBUTED)
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
-    together = distributed != "false" and "pickling" not in subjects  # several processes have to do with it
+    together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
     library = situation.torch or situation.library is not None
     waits = device and situation.torch and not situation.serving and likely.get(SYMPTOM) in HANGS
     image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells

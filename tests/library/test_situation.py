@@ -68,6 +68,8 @@ def advice(situation: Situation) -> list[str]:
         ("Windows 11 with WSL2, RTX 3090", Platform.NVIDIA),
         ("a chip error on Intel architecture, output v2", Platform.NVIDIA),
         ("macOS 15.3, M3", Platform.MACOS),
+        ("with my MacBook Air", Platform.MACOS),
+        ("every node has a MAC address", Platform.NVIDIA),
         ("from macOS I start a job with CUDA 12.1", Platform.NVIDIA),
         ("Windows 11, RTX 4070", Platform.WINDOWS),
         ("WSL2 on Windows 11, RTX 3090", Platform.NVIDIA),

@@ -11,7 +11,7 @@ from typing import Final
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.library import TORCH, library_of
 from distriage.facts.scanning import any_of
-from distriage.facts.spoken import absent_from, subjects_of
+from distriage.facts.spoken import says_no_device, subjects_of
 from distriage.facts.traits import SERVERS, names_server, traits_of
 from distriage.recipe.lines import folded
 from distriage.recipe.normalize import shortened
@@ -63,8 +63,6 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
     },
 }
-# A Mac of which no field tells the system.
-_MAC = re.compile(r"(?<!\w)(?:my|on|an?) (?:m[1-5] )?mac(?:book)?(?: pro| air)?(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +117,13 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     platform = _platform(facts, words)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     library, version_stated = library_of(facts, folded(title), words, own)
-    subjects, absent = set(subjects_of(own, words)), absent_from(words)
+    subjects = set(subjects_of(own, words))
     if platform not in _SYSTEMS | {Platform.NVIDIA}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
-    elif not absent.isdisjoint({"device", "cuda"}):
+    elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
-    stated |= absent & {"cuda", "nccl"}
     if version_stated:
         stated.add("torch")
     if platform in _SYSTEMS:
@@ -159,4 +156,4 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
         return Platform.WINDOWS
     if nvidia:
         return Platform.NVIDIA
-    return Platform.MACOS if system.startswith("mac") or (not system and _MAC.search(words)) else Platform.NVIDIA
+    return Platform.MACOS if system.startswith("mac") else Platform.NVIDIA

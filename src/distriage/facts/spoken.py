@@ -1,4 +1,4 @@
-"""What a reporter speaks of, and what a report states not to be there. Pure.
+"""What a reporter speaks of, and whether a report says that there is no device. Pure.
 
 A question is worth asking only where the report is about its subject.
 """
@@ -16,7 +16,7 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "device": (
         ("gpu", "cuda", "nvidia", "rocm", "gaudi", "ascend", "tpu", "hpu", "npu", "xpu", "mps", "nccl", "显卡", "显存"),
         re.compile(
-            r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
+            r"(?<!tensorflow[-_])gpu|cuda|nvidia|rocm|gaudi|ascend(?!ing)|显|(?<![a-z])(?:[thnx]pus?|mps|nccl)(?![a-z])"
         ),
     ),
     "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
@@ -33,8 +33,10 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
             r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
         ),
     ),
-    "pickling": (("pickl",), None),
-    "notebook": (("notebook", "jupyter", "colab", "spark"), None),  # no command launches the processes
+    "notebook": (  # no command launches the processes
+        ("notebook", "jupyter", "colab", "spark"),
+        re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
+    ),
     "container": (("docker",), None),
     "error": (("error", "exception", "traceback", "crash", "fail", "abort", "segfault", "broken"), None),
 }
@@ -43,26 +45,27 @@ _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|n[o']t (?:raise|throw|fail)"),
 )
-_NONE = r"[ \t]{0,20}(?:n/?a\b|none\b|null\b|no\b|not? |false\b|-[ \t]*(?:\n|\Z))"
+# "no" and "not" only as the whole value: "GPU memory: not released after step" denies nothing.
+_NONE = (
+    r"[ \t]{0,20}(?:(?:n/?a|none|null|false)(?!\w| of)"
+    r"|(?:no(?: cuda| gpus?)?|not (?:used|using|available|applicable|relevant|related|required|supported)"
+    r"(?: (?:cuda|gpus?))?|-)(?=[ \t\r]{0,20}(?:[\n,()}\].;]|\Z)))"
+)
 _HEADING = (
     r"(?: (?:models?|types?|count|number|available|used|memory|and|configuration|versions?|runtime"
     r"|\([^()\n]{0,40}\))){0,5}[\"']?[ \t]?[:=]"
 )
-# Stated not to be there: in a form's field, in a call's argument, in prose.
-_ABSENT: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
-    "device": (
-        ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
-        re.compile(
-            rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
-            rf"|(?<=[\n *-])available[ \t]?:{_NONE}"  # Lightning's listing
-            r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
-            r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
-            r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
-        ),
+# In a form's field, in a call's argument, in prose; with what a match begins with.
+_NO_DEVICE = (
+    ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
+    re.compile(
+        rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
+        rf"|(?<=[\n *-])available[ \t]?:{_NONE}"  # Lightning's listing
+        r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
+        r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
+        r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"
     ),
-    "cuda": (("cuda",), re.compile(rf"cuda(?:/cudnn)?{_HEADING}{_NONE}")),
-    "nccl": (("nccl",), re.compile(rf"nccl{_HEADING}{_NONE}")),
-}
+)
 
 
 def subjects_of(own: str, words: str) -> frozenset[str]:
@@ -78,9 +81,9 @@ def subjects_of(own: str, words: str) -> frozenset[str]:
     return frozenset(found - {"error"} if _stands(*_NO_ERROR, own) else found)
 
 
-def absent_from(words: str) -> frozenset[str]:
-    """Of `device`, `cuda` and `nccl` those that a folded text states not to be there."""
-    return frozenset(subject for subject, (starts, pattern) in _ABSENT.items() if _stands(starts, pattern, words))
+def says_no_device(words: str) -> bool:
+    """Whether a folded text says that there is no GPU."""
+    return _stands(*_NO_DEVICE, words)
 
 
 def _stands(starts: tuple[str, ...], pattern: re.Pattern[str] | None, text: str) -> bool:
