@@ -16,6 +16,7 @@ from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
 from distriage.recipe.lines import quotes_exception
 from distriage.recipe.text import ModelInput, prepare
+from distriage.references import repository_of
 from distriage.types import IssueReport
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
@@ -64,9 +65,8 @@ class ReadReport:
 
     @property
     def tracker(self) -> str:
-        """The repository that it was filed in, as `owner/repo#12` tells; empty: it is not known."""
-        repository, is_issue, _ = self.report.id.partition("#")
-        return repository if is_issue else ""
+        """The repository that it was filed in, in lower case, as `owner/repo#12` tells; empty: it is not known."""
+        return repository_of(self.report.id) or ""
 
     @cached_property
     def situation(self) -> Situation:

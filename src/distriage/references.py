@@ -26,6 +26,7 @@ _REFERENCE: Final = re.compile(
     r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
     r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
 )
+_ISSUE: Final = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
 _WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
 
 
@@ -74,6 +75,12 @@ def reference_of(item: Mapping[str, object]) -> str | None:
             with suppress(InputError):  # of a server whose addresses have another form
                 return str(parse_reference(url))
     return None
+
+
+def repository_of(identifier: str) -> str | None:
+    """`owner/repo` of a report named `owner/repo#12`, in lower case; None: it is named otherwise."""
+    named = _ISSUE.fullmatch(identifier)
+    return None if named is None else named[1].casefold()
 
 
 def thread_key(identifier: str) -> str:

@@ -4,7 +4,9 @@ import pytest
 
 from distriage.errors import InputError
 from distriage.github import Client
-from distriage.references import IssueReference, parse_reference, web_link
+from distriage.reading import read
+from distriage.references import IssueReference, parse_reference, repository_of, web_link
+from distriage.types import IssueReport
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,19 @@ def test_what_is_no_reference_is_refused(text: str) -> None:
 )
 def test_a_link_leads_to_a_page_of_the_web_or_nowhere(url: str, leads: bool) -> None:
     assert web_link(url) == (url if leads else "")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "repository"),
+    [
+        ("Owner/Repo#12", "owner/repo"),
+        ("notes/bug#3.md", None),
+        ("/reports/bug#3", None),
+        ("bug#3", None),
+        ("owner/repo", None),
+        ("", None),
+    ],
+)
+def test_only_the_name_of_an_issue_tells_its_repository(identifier: str, repository: str | None) -> None:
+    assert repository_of(identifier) == repository
+    assert read(IssueReport("It hangs", "", identifier)).tracker == (repository or "")

@@ -9,7 +9,7 @@ from functools import cache
 
 from distriage.facts.scanning import any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
-from distriage.references import RENAMED
+from distriage.references import RENAMED, repository_of
 
 FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
     "deepspeed": "DeepSpeed",
@@ -119,9 +119,8 @@ _COMMIT = re.compile(
 
 def framework_of_repository(identifier: str) -> str | None:
     """The framework whose own repository a report was filed in, where its id is `owner/repo#12`."""
-    repository, is_issue, _ = identifier.partition("#")
-    repository = repository.lower()
-    return _REPOSITORIES.get(RENAMED.get(repository, repository)) if is_issue else None
+    repository = repository_of(identifier) or ""
+    return _REPOSITORIES.get(RENAMED.get(repository, repository))
 
 
 def framework_of(title: str, text: str, words: str, identifier: str = "") -> str | None:

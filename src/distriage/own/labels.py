@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import zipfile
 from collections.abc import Mapping
 from io import BufferedReader
@@ -28,16 +27,15 @@ from distriage.own.answer import OwnLabel
 from distriage.own.features import OWN_VIEWS, Reading, Scales, reading_of
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
+from distriage.recipe.weights import Floats
+from distriage.references import repository_of
 from distriage.types import Prediction
 from distriage.validation import Strict, read_model
 
 OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
-_ISSUE = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
 MAX_BYTES = 512 << 20  # of the arrays, unpacked: 1,000 labels of a large repository need less
-
-Floats = NDArray[np.floating]
 
 
 class LabelHead(Strict):
@@ -196,12 +194,6 @@ class OwnLabels:
         if len(dense):
             scores = scores + self._dense @ dense
         return np.asarray(1 / (1 + np.exp(-np.clip(self._slope * scores + self._shift, -50, 50))))
-
-
-def repository_of(identifier: str) -> str | None:
-    """`owner/repo` of a report named `owner/repo#12`, in lower case; None: it is named otherwise."""
-    named = _ISSUE.fullmatch(identifier)
-    return None if named is None else named[1].casefold()
 
 
 def read_manifest(file: Path) -> OwnManifest:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from distriage.bundle import Bundle
 from distriage.errors import BundleError
-from distriage.own.labels import MANIFEST, OwnLabels, repository_of
+from distriage.own.labels import MANIFEST, OwnLabels
+from distriage.references import repository_of
 
 LOOK_S = 1.0  # the folder is looked into at most so often
 PLACES = (MANIFEST, f"*/{MANIFEST}", f"*/*/{MANIFEST}")  # the folder itself, NAME, OWNER/REPO
