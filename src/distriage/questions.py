@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,7 +107,9 @@ HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: it
 _HANGING: Final = (
     "What are the last lines of each process's log, and what does `py-spy dump --pid PID` show for each of them?"
 )
-_HAPPENS: Final = "What happens: the complete error message or traceback, or what you see and what you expected?"
+_HAPPENS: Final = (
+    "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
+)
 
 
 def missing_facts(
@@ -137,7 +139,7 @@ def missing_facts(
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
     stated = facts.stated().keys() | situation.stated
-    version, known = _version(facts, situation, tracker)
+    version, known = _version(facts, situation, stated, tracker)
     missing = [] if known else [version]
     missing += [
         fact
@@ -153,7 +155,8 @@ def missing_facts(
     texts = {
         **_QUESTIONS,
         **({"framework_version": f"Which version (or commit) of {framework} is in use?"} if framework else {}),
-        **({"torch": f"Which version of {library}?", "nccl": "Which NCCL version?"} if library else {}),
+        **({"torch": f"Which version of {library}?"} if library else {}),
+        **({"nccl": "Which NCCL version?"} if library and not situation.torch else {}),
         **({"launcher": "With which command is the server started?"} if situation.serving else {}),
         **_ELSEWHERE.get(situation.platform, {}),
         **({"error": _HAPPENS} if thin and "error" not in situation.subjects else {}),
@@ -162,15 +165,15 @@ def missing_facts(
     return [Question(name, texts[name]) for name in missing if texts[name]]
 
 
-def _version(facts: EnvironmentFacts, situation: Situation, tracker: str) -> tuple[str, bool]:
+def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tracker: str) -> tuple[str, bool]:
     """The fact that tells which version failed, and whether the report states it.
 
     It is that of the library in the library's own tracker, and where nothing but the library is known.
     """
     framework, library = facts.framework, situation.library
-    stated = facts.stated().keys() | situation.stated
-    own = library is not None and (framework == library or library.lower() in tracker.lower())
-    alone = framework is None and not tracker and (library is not None or situation.torch)
+    home = tracker.lower().rpartition("/")[2].removeprefix("incubator-")  # so Apache names a new project
+    own = library is not None and library.lower() in {home, (framework or "").lower()}
+    alone = framework is None and not tracker and library is not None
     version = "torch" if framework in PYTORCH_AND_PARTS or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
     if framework is None and version == "framework_version":  # who states others' versions mostly states this one
@@ -183,12 +186,13 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], sit
     subjects, distributed = situation.subjects, likely.get(DISTRIBUTED)
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
     together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
-    library = situation.torch or situation.library is not None
     waits = device and situation.torch and not situation.serving and likely.get(SYMPTOM) in HANGS
     image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
     return {
-        "torch": library and not situation.serving and not image,  # a server runs with one release only
+        "torch": situation.library is not None
+        and not situation.serving
+        and not image,  # a server runs with one release only
         "cuda": "cuda" in subjects and not image and facts.rocm is None,
         "nccl": together and ("nccl" in subjects or waits),
         "nodes": together and several_nodes,

@@ -28,34 +28,32 @@ def asked(
     ]
 
 
-def read_as(text: str, identifier: str = "") -> tuple[str | None, bool, bool]:
-    """The library other than PyTorch, whether it is PyTorch, whether its version is stated."""
+def read_as(text: str, identifier: str = "") -> tuple[str | None, bool]:
+    """The library, whether its version is stated."""
     situation = read(IssueReport("It does not do what it should", text, identifier)).situation
-    return situation.library, situation.torch, "torch" in situation.stated
+    return situation.library, "torch" in situation.stated
 
 
 @pytest.mark.parametrize(
     ("identifier", "text", "expected"),
     [
-        ("horovod/horovod#1", HOROVOD.format("TensorFlow", "1.14.0"), ("TensorFlow", False, True)),
-        ("horovod/horovod#1", HOROVOD.format("PyTorch", "1.4.0"), (None, True, True)),
-        ("horovod/horovod#1", HOROVOD.format("MXNet", ""), ("MXNet", False, False)),
-        ("horovod/horovod#1", HOROVOD.format("", ""), (None, False, False)),
-        ("horovod/horovod#1", HOROVOD.format("", "") + "optimizer of horovod.torch", (None, True, False)),
-        ("ray-project/ray#1", RAY + "The dashboard shows no actors.", (None, False, False)),
-        ("ray-project/ray#1", RAY + "The policy of tf.keras is not restored.", ("TensorFlow", False, False)),
-        ("ray-project/ray#1", "(TensorFlow 1.15, Ray 0.8.4) The policy is not restored.", ("TensorFlow", False, True)),
-        ("deepspeedai/DeepSpeed#1", "It logs to TensorBoard of tensorflow.", (None, True, False)),
-        ("", "TensorFlow version 2.2.0", ("TensorFlow", False, True)),
-        ("", "tensorflow-gpu(1.12)", ("TensorFlow", False, True)),
-        ("", "TF version 2.2.0-dev, all of tensorflow", ("TensorFlow", False, True)),
-        ("", "tensorflow\n2. It hangs", ("TensorFlow", False, False)),
-        ("", "The loader of my job stops.", (None, False, False)),
+        ("horovod/horovod#1", HOROVOD.format("TensorFlow", "1.14.0"), ("TensorFlow", True)),
+        ("horovod/horovod#1", HOROVOD.format("PyTorch", "1.4.0"), ("PyTorch", True)),
+        ("horovod/horovod#1", HOROVOD.format("MXNet", ""), ("MXNet", False)),
+        ("horovod/horovod#1", HOROVOD.format("", ""), (None, False)),
+        ("horovod/horovod#1", HOROVOD.format("", "") + "optimizer of horovod.torch", ("PyTorch", False)),
+        ("ray-project/ray#1", RAY + "The dashboard shows no actors.", (None, False)),
+        ("ray-project/ray#1", RAY + "The policy of tf.keras is not restored.", ("TensorFlow", False)),
+        ("ray-project/ray#1", "(TensorFlow 1.15, Ray 0.8.4) The policy is not restored.", ("TensorFlow", True)),
+        ("deepspeedai/DeepSpeed#1", "It logs to TensorBoard of tensorflow.", ("PyTorch", False)),
+        ("", "TensorFlow version 2.2.0", ("TensorFlow", True)),
+        ("", "tensorflow-gpu(1.12)", ("TensorFlow", True)),
+        ("", "TF version 2.2.0-dev, all of tensorflow", ("TensorFlow", True)),
+        ("", "tensorflow\n2. It hangs", ("TensorFlow", False)),
+        ("", "The loader of my job stops.", (None, False)),
     ],
 )
-def test_the_library_is_what_the_reporter_names(
-    identifier: str, text: str, expected: tuple[str | None, bool, bool]
-) -> None:
+def test_the_library_is_what_the_reporter_names(identifier: str, text: str, expected: tuple[str | None, bool]) -> None:
     assert read_as(text, identifier) == expected
 
 

@@ -13,7 +13,7 @@ ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
 )
 NONE = EnvironmentFacts(framework="DeepSpeed")
-SPOKEN_OF = Situation(torch=True, subjects=frozenset({"device", "cuda", "nccl", "nodes", "error"}))
+SPOKEN_OF = Situation(library="PyTorch", subjects=frozenset({"device", "cuda", "nccl", "nodes", "error"}))
 
 
 def asked(
@@ -64,13 +64,13 @@ def test_a_single_process_is_not_asked_for_others(symptom: str) -> None:
 def test_a_gpu_that_nobody_speaks_of_is_asked_for_only_where_torch_runs_on_several(
     framework: str, distributed: str, model: bool
 ) -> None:
-    silent = Situation(torch=True)
+    silent = Situation(library="PyTorch")
     facts = asked(EnvironmentFacts(framework), silent, symptom="low-throughput", distributed=distributed)
     assert ("gpu_model" in facts) == model
 
 
 def test_a_few_gpus_are_on_one_node_unless_nodes_are_spoken_of() -> None:
-    silent = Situation(torch=True, subjects=frozenset({"device"}))
+    silent = Situation(library="PyTorch", subjects=frozenset({"device"}))
     assert "nodes" not in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), silent, symptom="setup-hang")
     assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=16), silent, symptom="setup-hang")
     assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), symptom="setup-hang")
@@ -91,6 +91,12 @@ def test_the_framework_is_named() -> None:
         (None, "", "acme/trainer", "", ["Which version (or commit) is in use?", "Which version of PyTorch?"]),
         (None, "", "acme/trainer", "torch", []),  # its own stands beside it, unread
         (None, "MXNet", "apache/mxnet", "", ["Which version of MXNet?"]),
+        (None, "MXNet", "apache/incubator-mxnet", "", ["Which version of MXNet?"]),
+        (None, "TensorFlow", "tensorflow/serving", "torch", []),
+        (
+            *(None, "TensorFlow", "tensorflow/serving", ""),
+            ["Which version (or commit) is in use?", "Which version of TensorFlow?"],
+        ),
         ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "", ["Which version of TensorFlow?"]),
         ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "torch", []),
         ("PyTorch DDP", "", "", "", ["Which version of PyTorch?"]),
@@ -101,7 +107,7 @@ def test_the_framework_is_named() -> None:
 def test_one_version_is_asked_for_that_of_what_failed(
     framework: str | None, library: str, tracker: str, stated: str, texts: list[str]
 ) -> None:
-    situation = Situation(library=library or None, torch=not library, stated=frozenset(filter(None, [stated])))
+    situation = Situation(library=library or "PyTorch", stated=frozenset(filter(None, [stated])))
     questions = missing_facts(
         EnvironmentFacts(framework),
         has_error=True,
@@ -125,7 +131,7 @@ def test_a_missing_error_is_asked_for_first_where_one_is_spoken_of() -> None:
 def test_a_thin_report_is_asked_what_happens_and_for_a_reproduction() -> None:
     happens, reproduction = missing_facts(ALL, has_error=False, thin=True)
     assert (happens.fact, reproduction.fact) == ("error", "reproduction")
-    assert "what you expected" in happens.text
+    assert happens.text.startswith("What happens? Please give the complete error message or traceback,")
     error, _ = missing_facts(ALL, has_error=False, thin=True, situation=SPOKEN_OF)
     assert error.text == "What is the complete error message or traceback?"
 

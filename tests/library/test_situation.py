@@ -93,7 +93,7 @@ def test_serving_is_not_told_how_to_train_nor_tensorflow_and_jax_about_torch() -
     assert [check for check in advice(Situation(serving=True)) if training.search(check)] == []
     assert [
         check
-        for check in advice(Situation(library="JAX"))
+        for check in advice(read_as("psum of jax"))
         if re.search("torch|ds_report|set_epoch|find_unused", check, re.I)
     ] == []
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.frameworks import PYTORCH
 from distriage.facts.scanning import first_at, places
 
-TORCH: Final = "PyTorch"
 _FREE = frozenset({"Horovod", "Ray", "TensorFlow"})  # frameworks that are not built on PyTorch
 _NAMES: Mapping[str, re.Pattern[str]] = {  # PyTorch first: who speaks of it computes with it
-    TORCH: re.compile(r"torch"),
+    PYTORCH: re.compile(r"torch"),
     "TensorFlow": re.compile(r"tensorflow|(?<![\w.])keras|(?<![\w.])tf\.[a-z]"),
     "JAX": re.compile(r"(?<!\w)jax(?:lib)?(?!\w)"),
     "MXNet": re.compile(r"mxnet"),
@@ -44,7 +43,7 @@ def library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tup
         own: The reporter's own words, folded: a listing of packages names libraries that no job uses.
     """
     if is_built_on_torch(facts.framework):
-        return TORCH, facts.torch is not None
+        return PYTORCH, facts.torch is not None
     if facts.framework == "TensorFlow":
         name: str | None = "TensorFlow"
     else:
@@ -52,10 +51,10 @@ def library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tup
         said = (field["said"] if field else "", title, _CHOICES.sub("", own))
         name = next(filter(None, map(_named, said)), None)
     if name is None and facts.torch is not None:
-        name = TORCH
+        name = PYTORCH
     if name is None:
         return None, False
-    if name == TORCH:
+    if name == PYTORCH:
         beside = facts.torch is not None
     else:
         starts, version = _VERSIONS[name]

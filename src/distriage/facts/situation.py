@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.library import TORCH, library_of
+from distriage.facts.frameworks import PYTORCH
+from distriage.facts.library import library_of
 from distriage.facts.scanning import any_of
 from distriage.facts.spoken import says_no_device, subjects_of
 from distriage.facts.traits import SERVERS, names_server, traits_of
@@ -70,14 +71,13 @@ class Situation:
     """On what a job ran.
 
     Attributes:
-        library: What it is trained with, where PyTorch is not spoken of; None: PyTorch, or not told.
+        library: With which it computes, as the framework or the reporter tells; None: it is not told.
         serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
         stated: Facts that the report states under another name (CANN's version as `cuda`, the library's as `torch`), or
             states not to be there.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
         traits: What else decides which checks make sense, as `traits_of` says.
-        torch: It computes with PyTorch, as the framework or the reporter tells.
         subjects: What the reporter speaks of, as `subjects_of` says.
     """
 
@@ -88,8 +88,12 @@ class Situation:
     server: bool = False
     one_process: bool = False
     traits: frozenset[str] = frozenset()
-    torch: bool = False
     subjects: frozenset[str] = frozenset()
+
+    @property
+    def torch(self) -> bool:
+        """Whether it computes with PyTorch."""
+        return self.library == PYTORCH
 
     def at(self, stage: str | None, distributed: str | None = None) -> Situation:
         """The situation with what is sure enough to act on; None: it is not.
@@ -130,12 +134,11 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
         stated.add("os")
     return Situation(
         platform,
-        library=library if library != TORCH else None,
+        library=library,
         serving=facts.framework in SERVERS,
         stated=frozenset(stated),
         server=names_server(facts.framework, words),
-        traits=traits_of(facts.framework, words),
-        torch=library == TORCH,
+        traits=traits_of(facts.framework, library, words),
         subjects=frozenset(subjects),
     )
 

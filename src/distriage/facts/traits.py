@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from distriage.facts.frameworks import PYTORCH
 from distriage.facts.scanning import any_of, first_at, places
 
 SERVERS: Final = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
@@ -20,11 +21,12 @@ _ILLEGAL_INSTRUCTION = re.compile(r"(?<!an )illegal instruction")  # CUDA's erro
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 
 
-def traits_of(framework: str | None, words: str) -> frozenset[str]:
+def traits_of(framework: str | None, library: str | None, words: str) -> frozenset[str]:
     """What a report says.
 
     Args:
         framework: As `EnvironmentFacts.framework`.
+        library: As `Situation.library`.
         words: Title and body, folded.
     """
     ray_alone = framework == "Ray" and not any_of(_COLLECTIVES, words)
@@ -34,7 +36,7 @@ def traits_of(framework: str | None, words: str) -> frozenset[str]:
         "without-traceback": not (any_of(_TRACEBACK, words) or first_at(_PYTEST, words, places((".py:",), words))),
         "ray": ray_alone,
         "without-process-group": ray_alone or framework == "Horovod",
-        "without-torch": ray_alone and "torch" not in words,
+        "without-torch": library != PYTORCH if library else ray_alone and "torch" not in words,
     }
     return frozenset(trait for trait, holds in traits.items() if holds)
 

@@ -26,7 +26,6 @@ def _tables_of(situation: Situation) -> list[str]:
     held = {
         "serving": situation.serving,
         "without-server": not (situation.serving and situation.server),
-        "without-torch": situation.library is not None,
         "one-process": situation.one_process,
     }
     names = {situation.platform, *situation.traits, *(name for name, holds in held.items() if holds)}
