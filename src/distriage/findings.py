@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -33,8 +32,6 @@ from distriage.verdict import (
     SimilarIssue,
     Verdict,
 )
-
-_OF_A_FORM = re.compile(r"\bdid you (?:read|search|check)\b|^If (?:we|the code snippet) cannot (?:be )?run\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +132,8 @@ class Findings:
         known = self.known
         if hangs and "py-spy" in known.report.body:
             return True
-        lines = [line for line in known.input.errors if not _OF_A_FORM.search(line)]
         # Of a hang the line "it hangs" says nothing.
-        errors = filter(names_exception, lines) if hangs else lines
+        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
         return any(errors) or quotes_exception(known.input.title)
 
 
