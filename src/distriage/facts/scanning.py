@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+_MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
+_MARKS_CHARS = 12  # at most
+
 
 def any_of(words: Iterable[str], text: str) -> bool:
     """Whether a text holds one of the words."""
@@ -34,3 +37,9 @@ def first_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> re.M
         if match := pattern.match(text, place):
             return match
     return None
+
+
+def before_on_line(text: str, place: int) -> str | None:
+    """What stands before a place on its line, without the marks of a list; None: too much for the line of a form."""
+    line = text.rfind("\n", max(0, place - _MARKS_CHARS - 1), place) + 1
+    return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distriage.facts.scanning import first_at, matches_at, places
+from distriage.facts.scanning import before_on_line, first_at, matches_at, places
 
 _NAMED = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux"
@@ -32,8 +32,6 @@ _LINE = re.compile(
     r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z][\w.+ -]{1,59})",
     re.I,
 )
-_MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
-_MARKS_CHARS = 12  # at most
 _LINE_STARTS = ("os:", "os :", "os：", "os version", "os and version", "os platform", "operating system")
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _MOST_WORDS = 6  # of a name; more are prose
@@ -60,9 +58,7 @@ def system_of(text: str, words: str) -> str | None:
 
 def _of_a_line(text: str, words: str) -> str | None:
     for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
-        start = match.start()
-        begin = text.rfind("\n", 0, start) + 1
-        if start - begin > _MARKS_CHARS or text[begin:start].strip(_MARKS):
+        if before_on_line(text, match.start()) != "":
             continue
         value = match["v"].rstrip(" -.")
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:

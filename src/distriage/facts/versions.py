@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from distriage.facts.scanning import first_at, matches_at, places
+from distriage.facts.scanning import before_on_line, first_at, matches_at, places
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
@@ -99,8 +99,6 @@ _UPGRADED_BEFORE_CHARS = 25  # at most
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
-_MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
-_MARKS_CHARS = 12  # at most
 _MOST_LABELLED = 8
 
 
@@ -189,12 +187,8 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> l
 
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
     """Whether a version follows the colon of a line of its own, or stands in a listing of `torch.utils.collect_env`."""
-    start = match.start()
-    line = text.rfind("\n", max(0, start - _MARKS_CHARS), start) + 1
-    if not line and start > _MARKS_CHARS:
-        return False
-    before = text[line:start].strip(_MARKS)
-    return before in {"[pip3]", "[conda]"} or (not before and ":" in match[0])
+    before = before_on_line(text, match.start())
+    return before in {"[pip3]", "[conda]"} or (before == "" and ":" in match[0])
 
 
 def _is_in_use(match: re.Match[str]) -> bool:
