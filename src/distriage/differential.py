@@ -18,7 +18,7 @@ def differential(
     situation: Situation,
     right_among: float | None,
 ) -> Differential | None:
-    """Diagnose.
+    """The likeliest causes with their checks.
 
     Args:
         axes: What is said of each axis.

@@ -13,11 +13,12 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.scanning import any_of
 from distriage.types import IssueReport
+from distriage.validation import Strict
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
 _SERIES = re.compile(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
 
 
-class _Conditions(BaseModel):
+class _Conditions(Strict):
     """Facts and what they must be; None: any, even none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     framework: str | None = None
     framework_version: str | None = None
@@ -40,7 +39,7 @@ class _Conditions(BaseModel):
     gpu_model: tuple[str, ...] | None = None
 
 
-class Combination(BaseModel):
+class Combination(Strict):
     """One combination that is known not to work.
 
     Attributes:
@@ -51,8 +50,6 @@ class Combination(BaseModel):
         remedy: What to do about it; one sentence, Markdown.
         source: The page that says so.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     when: _Conditions
     mentions: tuple[str, ...] = ()

@@ -14,11 +14,10 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.playbooks.wording import worded
 from distriage.taxonomy import Taxonomy, default_taxonomy
+from distriage.validation import Strict
 
 AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
 MAX_CHECKS: Final = 3
@@ -31,7 +30,7 @@ _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 _HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
 
 
-class Playbook(BaseModel):
+class Playbook(Strict):
     """What an expert knows about one label; Markdown, one paragraph or item a string.
 
     Attributes:
@@ -45,8 +44,6 @@ class Playbook(BaseModel):
         on: Platform -> the check there, where other commands than those of `elsewhere.toml` do it.
         sources: Pages that the commands were checked against; may be empty.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     looks: str
     confirm: tuple[str, ...]
