@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from distriage.engine import Settings, local
-from distriage.engine.answers import CHUNK, Item, checked, run_options
+from distriage.engine.answers import CHUNK, Item, checked, id_of, run_options
 from distriage.engine.output import Output
 from distriage.engine.workers import AHEAD
 from distriage.errors import BundleError, InputError
 from distriage.records import RawRecord, read_records
-from distriage.types import Mode
+from distriage.types import IssueReport, Mode
 
 from support.batches import batch, lines
 from support.command_line import Command, assert_one_line
@@ -108,7 +108,7 @@ def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Sett
     with pytest.raises(InputError, match=r"of a run with model_sha256 .*, not 0;"):
         Output(file, options | {"model_sha256": "0"}, resume=True)
     with Output(file, options, resume=True) as output:
-        output.check_continues("a/b#\ud800")
+        output.check_continues(id_of(IssueReport("It hangs", "", "a/b#\ud800")))
         output.finish([])
     assert [left.name for left in tmp_path.glob("out*")] == ["out.jsonl"]
 

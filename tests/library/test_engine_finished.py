@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from distriage.engine.output import differences
+
 from support.batches import batch, lines
 from support.cli_reports import classify
 from support.command_line import Command, Finished, assert_one_line
@@ -65,16 +67,26 @@ def test_other_input_is_refused(
 
 
 def test_other_options_are_refused_as_far_as_answers_show_them(again: Command, tmp_path: Path) -> None:
-    assert_one_line(again("out.jsonl", "--explain"), "of a run with explain False, not True;")
+    assert_one_line(
+        again("out.jsonl", "--explain"), "complete, but of a run without --explain; --resume needs the same"
+    )
     missing = tmp_path / "missing.jsonl"
     assert_one_line(again("out.jsonl", source=missing), "missing.jsonl: cannot be read: No such file")
+
+
+def test_options_are_named_as_they_are_given() -> None:
+    before = {"mode": "best", "own": True, "explain": False, "similar": True}
+    now = {"mode": "balanced", "own": False, "explain": True, "similar": True}
+    assert differences(before, now) == "with mode best, not balanced; with --own; without --explain"
+    assert differences({"own": None}, {"own": "5f3a"}) == "without --own"
+    assert differences(before, before) == ""
 
 
 def test_a_file_that_holds_no_answers_is_refused(again: Command, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_bytes(b'[[]]\n"x"\n{"verdict": 5}\n' + b"[" * 100_000 + b"\nnull\n")
     assert_one_line(again("out.jsonl"), "of other input: answer 5 is about None, not ")
     (tmp_path / "out.jsonl").write_bytes(b'{"axes": {"kind": 7}}\n' * 5)
-    assert_one_line(again("out.jsonl"), "out.jsonl: complete, but of a run with mode None, not balanced")
+    assert_one_line(again("out.jsonl"), "of other input: answer 5 is about None, not ")
 
 
 def test_issues_are_compared_by_their_name(classify: Command, github: GitHub, tmp_path: Path) -> None:

@@ -23,6 +23,16 @@ Item = RawRecord | IssueReport | BadRecord
 CHUNK = 8  # items that are answered together: about a fifth of a second
 
 
+def parsed(item: Item) -> IssueReport | BadRecord:
+    """What a record holds; an item that is none is given back."""
+    return parse_record(item) if isinstance(item, RawRecord) else item
+
+
+def id_of(item: Item) -> str:
+    """The id as the answer to an item holds it."""
+    return parsed(item).id.encode("utf-8", "replace").decode()
+
+
 def checked(settings: Settings) -> tuple[Settings, Bundle]:
     """Settings that hold in any working directory, and their bundle; before anything is written or started.
 
@@ -59,7 +69,7 @@ class Answers:
 
     def lines(self, items: Sequence[Item]) -> list[str]:
         """A JSON document each, without a line feed."""
-        records = [parse_record(item) if isinstance(item, RawRecord) else item for item in items]
+        records = list(map(parsed, items))
         reports = [record for record in records if not isinstance(record, BadRecord)]
         settings = self._settings
         findings = iter(self._classifier.examine_all(reports, explain=settings.explain, similar=settings.similar))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
-from distriage.engine.output import is_error
+from distriage.engine.output import is_error, writing
 from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
 from distriage.records import COLUMNS, LINES, RawRecord, read_records
@@ -132,15 +132,14 @@ class ShardWorker:
         part = done.with_name(f".{shard.name}.{os.getpid()}")
         count = errors = 0
         try:
-            with part.open("w", encoding="utf-8") as stream:
-                records = shard.records()
-                while some := list(islice(records, CHUNK)):
-                    answers = self._answers.lines(some)
-                    stream.writelines(f"{line}\n" for line in answers)
-                    count, errors = count + len(answers), errors + sum(map(is_error, answers))
-            part.replace(done)
-        except OSError as error:
-            raise InputError(f"{done}: cannot be written: {error.strerror or error}") from None
+            with writing(done):
+                with part.open("w", encoding="utf-8") as stream:
+                    records = shard.records()
+                    while some := list(islice(records, CHUNK)):
+                        answers = self._answers.lines(some)
+                        stream.writelines(f"{line}\n" for line in answers)
+                        count, errors = count + len(answers), errors + sum(map(is_error, answers))
+                part.replace(done)
         finally:
             part.unlink(missing_ok=True)
         return count, errors
@@ -204,10 +203,8 @@ def _open(folder: Path, wanted: Mapping[str, Any], *, resume: bool) -> None:
         if place.read_text(encoding="utf-8", errors="replace") != text:
             raise InputError(f"{folder}: holds a run of other files or options; --resume needs the same")
         return
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{PLAN}")
         part.write_text(text, encoding="utf-8")
         part.replace(place)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from distriage.engine.answers import Item
-from distriage.records import RawRecord, parse_record, read_records
+from distriage.engine.answers import Item, id_of
+from distriage.engine.output import differences
+from distriage.records import RawRecord, read_records
 
 _COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is what a line holds elsewhere
 
@@ -33,16 +34,14 @@ def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> 
             return f"of an input with {'fewer' if record is None else 'more'} records"
         if not compared and (shown := _shown(_answer(record))):
             wanted = {**options, "own": options["own"] is not None}  # which labels they are is not shown
-            other = [f"{name} {value}, not {wanted[name]}" for name, value in shown.items() if value != wanted[name]]
-            if other:
-                return f"of a run with {'; '.join(other)}"
+            if other := differences(shown, {name: wanted[name] for name in shown}):
+                return f"of a run {other}"
             compared = True
         last = number, record, item
     if last is None:
         return ""
     number, record, item = last
-    report = parse_record(item) if isinstance(item, RawRecord) else item
-    found, identifier = _answer(record).get("id"), report.id.encode("utf-8", "replace").decode()  # as answers hold it
+    found, identifier = _answer(record).get("id"), id_of(item)
     return "" if found == identifier else f"of other input: answer {number:,} is about {found}, not {identifier}"
 
 
@@ -56,9 +55,9 @@ def _answer(record: RawRecord) -> Mapping[str, Any]:
 
 
 def _shown(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that a verdict shows; empty where it is none, but a failed record."""
+    """The options that a verdict shows; empty where it is none, as that of a failed record."""
     axes = answer.get("axes")
-    if not isinstance(axes, dict):
+    if not isinstance(axes, dict) or "mode" not in answer:
         return {}
     return {
         "mode": answer.get("mode"),

@@ -46,7 +46,7 @@ class Output:
         self._path = Path(path)
         self.part = part_of(path)
         self._options = self._path.with_name(f"{self.part.name}.json")
-        with _written(self._path):
+        with writing(self._path):
             if self._path.is_dir():
                 raise InputError(f"--output {path}: a folder; expected a file")
         if not is_batch(path):  # answers can be written in the formats that reports are read in
@@ -57,7 +57,7 @@ class Output:
         if path.lower().endswith((TABLE, ".zst")):
             with needs_extra("parquet"):
                 import pyarrow  # noqa: F401 - a missing package should be said before the work, not after it
-        with _written(self.part):
+        with writing(self.part):
             self._stream: BinaryIO = self.part.open("a+b")
         try:
             self._begin(options, resume=resume)
@@ -66,7 +66,7 @@ class Output:
             raise
 
     def _begin(self, options: Mapping[str, Any], *, resume: bool) -> None:
-        with _written(self.part):
+        with writing(self.part):
             if not _lock(self._stream):
                 raise InputError(f"{self.part}: another process is writing it; wait for its end, or stop it")
             if not self.part.stat().st_size:
@@ -92,24 +92,23 @@ class Output:
     def _check_options(self, options: Mapping[str, Any]) -> None:
         try:
             before = json.loads(self._options.read_text(encoding="utf-8"))
-            other = [f"{name} {before[name]}, not {value}" for name, value in options.items() if before[name] != value]
+            other = differences(before, options)
         except FileNotFoundError:  # of a Distriage that kept none
             return
         except (OSError, ValueError, TypeError, KeyError):
             raise InputError(f"{self._options}: damaged; expected the options of the unfinished run") from None
         if other:
-            raise InputError(f"{self.part}: of a run with {'; '.join(other)}; --resume needs the same options")
+            raise InputError(f"{self.part}: of a run {other}; --resume needs the same options")
 
     def check_continues(self, identifier: str) -> None:
         """Refuse to go on with other input.
 
         Args:
-            identifier: Of the record that the last answer must be about.
+            identifier: Of the record that the last answer must be about, as an answer holds it.
 
         Raises:
             InputError: it is about another, or is no answer.
         """
-        identifier = identifier.encode("utf-8", "replace").decode()  # as answers hold it
         try:
             found = json.loads(self._last)["id"]
         except (ValueError, TypeError, KeyError):
@@ -128,13 +127,13 @@ class Output:
         Raises:
             InputError: the file cannot be written, as when the disk is full; so too of `flush` and `finish`.
         """
-        with _written(self.part):
+        with writing(self.part):
             self._stream.write(line.encode() + b"\n")
         self.count += 1
 
     def flush(self) -> None:
         """Hand what was written to the system, so that a killed process loses nothing."""
-        with _written(self.part):
+        with writing(self.part):
             self._stream.flush()
 
     def finish(self, axes: Sequence[str]) -> None:
@@ -144,7 +143,7 @@ class Output:
             axes: Of the model; the columns of a table.
         """
         name, done = self._path.name.lower(), self.part
-        with _written(self._path):
+        with writing(self._path):
             self._stream.flush()
             if not name.endswith(LINES):
                 done = self._path.with_name(f"{self._path.name}.new")
@@ -190,11 +189,29 @@ def _lock(stream: BinaryIO) -> bool:
 
 
 @contextmanager
-def _written(file: Path) -> Iterator[None]:
+def writing(file: Path) -> Iterator[None]:
+    """Says of which file an OSError is.
+
+    Raises:
+        InputError: in place of it.
+    """
     try:
         yield
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+def differences(before: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """How another run's options differ, in words that go after "of a run": `with mode best, not balanced`,
+    `without --explain`; empty: they do not.
+    """
+    return "; ".join(
+        f"with {name} {before[name]}, not {value}"
+        if before[name] and value and not isinstance(value, bool)
+        else f"{'with' if before[name] else 'without'} --{name}"
+        for name, value in options.items()
+        if before[name] != value
+    )
 
 
 def part_of(path: str) -> Path:
@@ -209,7 +226,7 @@ def is_error(line: str) -> bool:
 
 def is_complete(path: str) -> bool:
     """Whether a run has finished this file, and none has begun it anew."""
-    with _written(Path(path)):
+    with writing(Path(path)):
         return Path(path).is_file() and not part_of(path).exists()
 
 

@@ -17,16 +17,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from distriage.engine import Settings, cluster, local
-from distriage.engine.answers import Item, checked, run_options
+from distriage.engine.answers import Item, checked, id_of, run_options
 from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete, is_error
 from distriage.errors import GitHubError, InputError
 from distriage.records import (
     COLUMNS,
-    RawRecord,
     check_any_read,
     is_batch,
-    parse_record,
     read_one,
     read_records,
     size_of,
@@ -190,8 +188,7 @@ def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:
         raise items.failure or InputError(
             f"--resume: the file holds {counted(target.count, 'answer')}; the input has fewer records"
         )
-    found = parse_record(last) if isinstance(last, RawRecord) else last
-    target.check_continues(found.id)
+    target.check_continues(id_of(last))
 
 
 def run_cluster(

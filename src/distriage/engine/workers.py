@@ -97,9 +97,8 @@ def _interrupts_deferred() -> Iterator[None]:
     resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks them
     before, heard = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS), list[int]()
     handlers = {}
-    if (
-        threading.current_thread() is threading.main_thread()
-    ):  # a signal that another thread gets is handled in this one
+    # A signal that another thread gets is handled in the main one.
+    if threading.current_thread() is threading.main_thread():
         handlers = {number: signal.signal(number, lambda got, _: heard.append(got)) for number in _INTERRUPTS}
     try:
         yield
