@@ -11,7 +11,8 @@ calibration.py  shares -> calibrated probabilities and thresholds, from validati
 completion.py   first verdict + shares -> completed verdict (pure)
 endpoint.py     one HTTP request: time limit, budget
 batch.py        the OpenAI batch format, for reports by the thousand (pure)
-bulk.py         files of reports and answers -> requests, verdicts, what to calibrate on
+bulk.py         files of reports and answers -> requests, verdicts
+annotated.py    annotated reports and answers -> what to calibrate on, what to compare
 fitting.py      annotated reports and answers -> a calibration (pure)
 commands.py     `distriage second-reader`
 """

@@ -125,7 +125,8 @@ def calibrate(
     from rich.console import Console
     from rich.table import Table
 
-    from distriage.second_reader.bulk import examples, read_answers
+    from distriage.second_reader.annotated import examples
+    from distriage.second_reader.bulk import read_answers
     from distriage.second_reader.calibration import ReaderCalibration
     from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
 
@@ -182,7 +183,8 @@ def evaluate(
     from rich.console import Console
     from rich.table import Table
 
-    from distriage.second_reader.bulk import compared, read_answers
+    from distriage.second_reader.annotated import compared
+    from distriage.second_reader.bulk import read_answers
     from distriage.second_reader.comparison import compare
 
     asking = asking_of(reader_model, mode, model, axes, times)
