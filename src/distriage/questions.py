@@ -19,7 +19,7 @@ class Question:
 
     Attributes:
         fact: Name of the missing fact, a field of `EnvironmentFacts`, or `error` or `reproduction`.
-        text: The question, one sentence.
+        text: The question; a hint may follow it.
     """
 
     fact: str

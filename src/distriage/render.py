@@ -166,7 +166,7 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Table:
     for problem in verdict.known_problems:
         notes.add_row("Known bad", Text(f"{problem.problem} {problem.remedy} {problem.source}"), style="yellow")
     if verdict.missing:
-        questions = "; ".join(item.question for item in verdict.missing[:_QUESTIONS])
+        questions = " ".join(item.question for item in verdict.missing[:_QUESTIONS])
         notes.add_row("Missing", Text(questions))
     return notes
 

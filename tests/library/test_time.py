@@ -155,6 +155,9 @@ WORDS = [
         "rank0: ",
         "2024-01-01",
         "RTX ",
+        "on a m",
+        "cuda version, if used (",
+        "\n- **gpu memory** : not used (",
     ),
 ]
 
