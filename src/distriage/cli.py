@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -115,3 +116,7 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)
+    except Exception as error:
+        if "KeyboardInterrupt" in "".join(traceback.format_exception(error)):  # a package made its own error of it
+            sys.exit(130)
+        raise

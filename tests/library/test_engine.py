@@ -236,7 +236,8 @@ def test_ctrl_c_is_one_line_and_keeps_what_was_answered(
             until(lambda: len(members(process.pid)) >= 3, every_s=0.1)
         os.killpg(process.pid, sent)
         said = process.communicate()[1]
-    assert process.returncode == code
+    # Where it comes while a dataclass is made, CPython ends the process by the signal, which a shell shows as 130 too.
+    assert process.returncode == code or (process.returncode == -sent and not begun)
     kept = part.read_text(encoding="utf-8").count("\n") if part.exists() else 0
     more = f"; {part} holds {kept:,} answers: --resume goes on" if kept else ""
     assert said == f"distriage: interrupted{more}\n" or (said == "" and not begun)  # the command still imports, too

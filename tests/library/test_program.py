@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from distriage import cli
 from distriage.cli import main
 
 from support.checkout import REPOSITORY
@@ -173,3 +174,27 @@ def test_main_is_the_entry_point() -> None:
 
     (point,) = entry_points(group="console_scripts", name="distriage")
     assert point.load() is main
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("initialization failed"), ValueError("Error building `model`: KeyboardInterrupt: ")]
+)
+def test_ctrl_c_that_a_package_made_an_error_of_while_it_loads_ends_as_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def interrupted(typed: str) -> NoReturn:
+        raise error from (KeyboardInterrupt() if isinstance(error, ImportError) else None)
+
+    monkeypatch.setattr(cli, "build_app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+
+
+def test_another_error_of_a_package_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(typed: str) -> NoReturn:
+        raise ImportError("initialization failed")
+
+    monkeypatch.setattr(cli, "build_app", broken)
+    with pytest.raises(ImportError, match="initialization failed"):
+        main()
