@@ -182,7 +182,7 @@ def test_main_is_the_entry_point() -> None:
 def test_ctrl_c_that_a_package_made_an_error_of_while_it_loads_ends_as_ctrl_c(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def interrupted(typed: str) -> NoReturn:
+    def interrupted(_: str) -> NoReturn:
         raise error from (KeyboardInterrupt() if isinstance(error, ImportError) else None)
 
     monkeypatch.setattr(cli, "build_app", interrupted)
@@ -192,7 +192,7 @@ def test_ctrl_c_that_a_package_made_an_error_of_while_it_loads_ends_as_ctrl_c(
 
 
 def test_another_error_of_a_package_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(typed: str) -> NoReturn:
+    def broken(_: str) -> NoReturn:
         raise ImportError("initialization failed")
 
     monkeypatch.setattr(cli, "build_app", broken)
