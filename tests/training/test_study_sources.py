@@ -158,3 +158,28 @@ def test_a_model_without_an_axis_of_failures_cannot_be_studied(
     done = command("study", "report", reports, "--output", tmp_path / "out")
     assert done.code == 2
     assert_one_line(done, "acme: axes area; expected some of stage, symptom, cause, fix for a study")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file or folder; expected the corpus' folder"),
+        ([{"what": 1}], "a line has what; expected the corpus' folder"),
+        ([], "a line has nothing; expected"),
+        ([{"title": "how", "body": ""}], "1 reports and no failure among them; nothing to study"),
+        ([{"title": "hangs"}, {"title": 3}], "2: title: expected a string"),
+        ([{"who": "me"}], "1: id: missing"),
+        ([{"axes": {}}], "1: id: missing"),
+        (['{"title": '], "1: not JSON"),
+    ],
+)
+def test_what_is_no_source_is_refused_in_one_line(
+    keyword_bundle: Path, command: Command, tmp_path: Path, content: list[Any] | None, message: str
+) -> None:
+    file = tmp_path / "source.jsonl"
+    if content is not None:
+        write_lines(file, content)
+    done = command("study", "report", file, "--model", keyword_bundle, "--output", tmp_path / "out")
+    assert done.code == 2
+    assert_one_line(done, message)
+    assert not (tmp_path / "out").exists()
