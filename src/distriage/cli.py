@@ -117,6 +117,6 @@ def main() -> None:
     except KeyboardInterrupt:  # while packages load; Typer ends a command so, and one whose reader went away with 1
         sys.exit(130)
     except Exception as error:
-        if "KeyboardInterrupt" in "".join(traceback.format_exception(error)):  # a package made its own error of it
+        if "KeyboardInterrupt" in "".join(traceback.format_exception(error, limit=0)):  # a package made its own of it
             sys.exit(130)
         raise
