@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,30 @@ def test_people_see_the_repositories_whose_issues_they_may_label(with_github: Qu
             data={"csrf": csrf(client.get("/queue")), "action": "accept", "issue": f"owner/other#2@{second.id}"},
         )
         assert refused.status_code == 404 and with_github.status(2, "owner/other") == "open"
+
+
+def test_what_one_may_no_longer_label_is_not_undone(with_github: Queue, oauth: OAuthGitHub) -> None:
+    with visitor(with_github) as client:
+        client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})
+        page = client.get("/queue").text
+        key = re.findall(r"owner/repo#1@[\w@.]+", page)
+        client.post("/queue/bulk", data={"csrf": csrf(client.get("/queue")), "action": "accept", "issue": key})
+        assert with_github.status(1) == "accepted"
+        del oauth.repositories[0]
+        client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})
+        page = client.get("/queue")
+        assert "Owner/Repo" not in page.text
+        client.post("/queue/undo", data={"csrf": csrf(page)})
+        assert with_github.status(1) == "accepted"
+
+
+def test_the_place_of_an_issue_that_one_may_not_see_is_not_told(with_github: Queue, oauth: OAuthGitHub) -> None:
+    with visitor(with_github) as client:
+        client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})
+        for number, repository, told in ((1, "owner/repo", True), (2, "owner/other", False)):
+            for order in ("newest", "oldest", "priority"):
+                page = client.get("/queue", params={"at": f"{repository}#{number}", "order": order}).text
+                assert ("autofocus" in page) == told
 
 
 def test_a_login_that_was_not_begun_here_or_fails_is_refused(with_github: Queue, oauth: OAuthGitHub) -> None:

@@ -104,3 +104,16 @@ def test_another_token_ends_the_sessions_of_the_old_one(keyword_classifier: Clas
         with queue(keyword_classifier, tmp_path, admin_token=token) as opened, visitor(opened) as client:
             client.cookies.update(cookies)
             assert client.get("/queue").status_code == status
+
+
+@pytest.mark.parametrize("settings", [GITHUB | {"github_client_id": "Iv1.other"}, {}])
+def test_another_app_or_none_ends_the_sessions_of_those_who_logged_in_by_it(
+    keyword_classifier: Classifier, tmp_path: Path, oauth: OAuthGitHub, settings: dict[str, str]
+) -> None:
+    with queue(keyword_classifier, tmp_path, **GITHUB) as opened, visitor(opened) as client:
+        client.get("/login/github/callback", params={"code": "good", "state": begin(client, oauth)})
+        cookies = dict(client.cookies)
+    for configured, status in ((settings, 303), (GITHUB, 200)):
+        with queue(keyword_classifier, tmp_path, **configured) as opened, visitor(opened) as client:
+            client.cookies.update(cookies)
+            assert client.get("/queue").status_code == status
