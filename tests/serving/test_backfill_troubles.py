@@ -62,3 +62,12 @@ def test_a_github_that_fails_for_all_ends_the_run(github: GitHub, run: Backfill)
     done = run()
     assert done.code == 2 and "owner/repo: 5 issues in a row failed, last #5: " in done.err
     assert done.out.count("failed: #") == 5 and labelled(github) == []
+
+
+@pytest.mark.parametrize("trouble", ["GET .*/issues/{}/timeline", "POST .*/issues/{}/labels"])
+def test_troubles_that_are_not_in_a_row_end_no_run(github: GitHub, run: Backfill, trouble: str) -> None:
+    for number in (1, 2, 3, 4, 6):
+        fault = faults.status(502) if trouble.startswith("GET") else faults.integration()
+        github.troubles.append(Trouble(trouble.format(number), fault, times=5))
+    done = run()
+    assert done.code == 0 and done.out.count("failed: #") == 5 and labelled(github) == [5, 7, 8]
