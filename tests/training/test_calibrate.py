@@ -234,6 +234,14 @@ def test_both_parts_of_validation_weigh_the_same() -> None:
     assert among_first(probabilities, truth, weights, never | {"a": 0.3}, 3) is None
 
 
+def test_verdicts_of_uneven_weight_prove_as_much_as_their_weights_are_worth() -> None:
+    """Three of weight 30 and thirty of weight 1 are worth 5.3 of one weight: too few, even if all are right."""
+    confidence, right = np.full(33, 0.9), np.ones(33, bool)
+    weights = np.array([30.0] * 3 + [1.0] * 30)
+    assert threshold_for(confidence, right, 0.8, weights) is None
+    assert threshold_for(confidence, right, 0.8, np.full(33, 120 / 33)) == 0.9
+
+
 def test_few_raw_reports_count_as_much_as_many_restated_ones() -> None:
     """Restated ones are right at any confidence, raw ones half of the time: a quarter is wrong by equal weight."""
     axis = default_taxonomy().axes["stage"]

@@ -208,6 +208,13 @@ def test_no_threshold_is_taken_whose_decisions_do_not_show_the_precision() -> No
     assert 20 < len(bounds) < 100 and min(bounds) >= PROMISE.precision
 
 
+def test_the_starts_share_the_risk_of_being_wrong() -> None:
+    """That 53 of 60 are right has a chance of 7 % where the precision is too low: of two starts each may have 5 %."""
+    p = np.full(60, 0.9)
+    assert find_threshold(p, np.arange(60) < 53, PROMISE) is None
+    assert find_threshold(p, np.arange(60) < 54, PROMISE) is not None
+
+
 def test_labels_that_all_or_none_of_the_issues_held_out_have_are_left_as_scored() -> None:
     for given in (np.ones((5, 2), np.bool_), np.zeros((5, 2), np.bool_)):
         probabilities = calibrate(np.full((5, 2), 2.0), given).probabilities(np.full((1, 2), 2.0))
