@@ -166,6 +166,8 @@ def test_verdicts_of_annotated_threads_are_left_out(promote: Promote, make: Make
 def test_validation_reports_that_a_model_was_trained_on_are_left_out(promote: Promote, make: Make) -> None:
     candidate = make("leaky", trained_on=[f"a/b#{number}" for number in range(10, 50)])
     assert "40 validation reports left out" in promote(candidate, "--dry-run").out
+    knowing = make("knowing", trained_on=[f"a/b#{number}" for number in range(50, 90)])
+    assert "every report of split validation" in promote(candidate, "--current", knowing).err
     everything = make("all", trained_on=[f"a/b#{number}" for number in range(10, 90)])
     done = promote(everything)
     assert done.code == 2 and "every report of split validation was trained on by one of the models" in done.err
@@ -207,7 +209,8 @@ def test_worse_only_where_the_whole_interval_says_so() -> None:
         "no difference",
         "better",
     ]
-    assert outcome(-0.2, -0.01, 19).outcome == "too few"
+    assert [outcome(-0.2, -0.01, n).outcome for n in (19, 20)] == ["too few", "worse"]
+    assert worse_axes([outcome(-0.2, -0.01, 20)]) == ["fix"]
     assert worse_axes([outcome(-0.2, -0.01, 19), outcome(-0.2, 0.01)]) == []
 
 
