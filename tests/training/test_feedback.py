@@ -110,6 +110,21 @@ def test_a_label_that_is_taken_back_takes_its_record_along(corpus: Path) -> None
     assert list(records(corpus)) == ["owner/repo#9"]
 
 
+def test_a_review_without_a_label_leaves_the_record_of_a_second_reader(corpus: Path) -> None:
+    rows = [annotation("owner/repo#7", origin="second-reader", source="second-reader")]
+    before = write_corpus(corpus, rows).joinpath("annotations.jsonl").read_bytes()
+    report = bring(corpus, review("owner/repo#7", "symptom", None, how="unlabel"))
+    assert (report.changed, report.without_label) == (0, 1)
+    assert (corpus / "annotations.jsonl").read_bytes() == before
+
+
+def test_a_last_line_without_an_end_stays_a_line_of_its_own(corpus: Path) -> None:
+    file = corpus / "annotations.jsonl"
+    file.write_bytes(before := file.read_bytes().rstrip(b"\n"))
+    bring(corpus, review("owner/repo#7", "symptom", "runtime-hang"))
+    assert file.read_bytes().startswith(before + b"\n") and list(records(corpus)) == ["owner/repo#7"]
+
+
 def test_withheld_threads_are_left_out(corpus: Path, command: Command) -> None:
     withheld = corpus.parent / "withheld.txt"
     withheld.write_text(thread_digest("owner/repo#7") + "\n", encoding="utf-8")
