@@ -71,8 +71,9 @@ def test_a_gpu_that_nobody_speaks_of_is_asked_for_only_where_torch_runs_on_sever
 
 def test_a_few_gpus_are_on_one_node_unless_nodes_are_spoken_of() -> None:
     silent = Situation(library="PyTorch", subjects=frozenset({"device"}))
-    assert "nodes" not in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), silent, symptom="setup-hang")
-    assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=16), silent, symptom="setup-hang")
+    for count, several in ((4, False), (8, False), (9, True), (16, True)):
+        facts = EnvironmentFacts("DeepSpeed", gpu_count=count)
+        assert ("nodes" in asked(facts, silent, symptom="setup-hang")) == several
     assert "nodes" in asked(EnvironmentFacts("DeepSpeed", gpu_count=4), symptom="setup-hang")
 
 

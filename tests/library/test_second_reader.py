@@ -75,6 +75,12 @@ def test_of_what_is_sure_or_cannot_be_read_nothing_would_be_sent(command: Comman
     assert_one_line(command(*shown, stdin=b'{"title": 7}'), "title")
 
 
+def test_of_a_report_that_says_next_to_nothing_nothing_would_be_sent(command: Command, keyword_bundle: Path) -> None:
+    shown = ("classify", "--model", keyword_bundle, "--show-request")
+    thin = command(*shown, stdin=b"It breaks\n\nPlease help.")
+    assert (thin.code, thin.out) == (0, "") and "nothing would be sent" in thin.err
+
+
 def test_a_key_comes_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(KEY, " secret\n")
     assert key_from_environment() == "secret"

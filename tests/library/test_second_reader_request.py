@@ -151,6 +151,7 @@ def test_secrets_do_not_leave_the_machine(secret: str) -> None:
         ("passwd: hunter2, client_secret=ab12", "passwd: [secret], client_secret=[secret]"),
         ("wandb_key=ab12; authorization: token ab12", "wandb_key=[secret]; authorization: token [secret]"),
         ("Write to mara@example.org.", "Write to [e-mail]."),
+        ("mara.k+ci@gpu-lab.example.org wrote", "[e-mail] wrote"),
         (
             f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\nDEK-Info: AES\n\n{'aB3+' * 16}\naB3=\nIt fails.",
             "[private key]\nIt fails.",
