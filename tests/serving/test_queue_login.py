@@ -78,6 +78,21 @@ def test_a_wrong_token_is_refused_and_the_right_one_leads_to_where_one_wanted_to
     assert stranger.get("/queue").status_code == 303
 
 
+@pytest.mark.parametrize(("scheme", "secure"), [("https", True), ("http", False)])
+def test_behind_https_no_cookie_goes_over_http(
+    keyword_classifier: Classifier, tmp_path: Path, scheme: str, secure: bool
+) -> None:
+    with queue(keyword_classifier, tmp_path, public_url=f"{scheme}://triage.example") as opened:
+        with visitor(opened) as client:
+            page = client.get("/login")
+            begun = {"Cookie": page.headers["set-cookie"].partition(";")[0]}
+        with visitor(opened) as client:
+            entered = client.post("/login", data={"csrf": csrf(page), "token": TOKEN}, headers=begun)
+    cookies = [*page.headers.get_list("set-cookie"), *entered.headers.get_list("set-cookie")]
+    assert entered.status_code == 303 and len(cookies) == 3
+    assert [("secure" in cookie.lower()) for cookie in cookies] == [secure] * 3
+
+
 @pytest.mark.parametrize(
     "place", ["https://evil.example", "//evil.example", "/queue@evil.example", "/queue\r\nX: y", "/queue/\\evil"]
 )
