@@ -13,7 +13,7 @@ from distriage.classifier import Classifier
 from distriage_serving.store import Store
 
 from support.databases import NOW, Clock
-from support.queue_server import Queue, csrf, queue
+from support.queue_server import Queue, csrf, log_in, queue
 from support.queue_site import admin, stranger
 from support.stored_issues import person
 
@@ -69,3 +69,16 @@ def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock)
     assert [row.id for row in store.last_undone("ada", NOW)] == first
     assert [row.id for row in store.last_undone("ada", NOW, ["Other/Repo"])] == second[1:]
     assert store.last_undone("ada", NOW + 21) == [] == store.last_undone("bob", NOW)
+
+
+def test_what_was_decided_more_than_a_day_ago_stands(
+    site: Queue, admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = f"owner/repo#9@{site.add(9, 'exhausted timeout')}"
+    admin.post("/queue/bulk", data={"csrf": csrf(admin.get("/queue")), "action": "accept", "issue": key})
+    decided_at = site.store.clock()
+    monkeypatch.setattr(site.store, "clock", lambda: decided_at + 25 * 3600)
+    log_in(admin)  # a session does not last so long
+    assert undo(admin) == "Nothing to undo." and site.status(9) == "accepted"
+    monkeypatch.setattr(site.store, "clock", lambda: decided_at + 23 * 3600)
+    assert undo(admin) == "Undone: the decision on Owner/Repo#9" and site.status(9) == "open"
