@@ -21,13 +21,14 @@ from distriage_serving.bot.sweep import look_around, sweep
 from distriage_serving.github import app_auth
 from distriage_serving.github.app_auth import FRESH_S, WORK, App, load_key, private_key
 from distriage_serving.settings import load_settings
-from distriage_serving.store import Store, reconcile_job
+from distriage_serving.store import Delivery, Store, reconcile_job
 
 from support import faults
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.databases import Clock
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, GitHub
+from support.work_items import delivery
 
 
 @pytest.fixture
@@ -194,6 +195,17 @@ def test_repositories_are_compared_though_deliveries_are_not_listed(github: GitH
     assert look_around(sqlite_store, App(APP_ID, app_key(), github.url)).jobs == (
         reconcile_job("owner/repo", INSTALLATION),
     )
+
+
+def test_what_has_been_done_for_a_month_is_forgotten(
+    github: GitHub, sqlite_store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_store, "clock", clock)
+    for number, days in ((1, 2), (2, 29)):
+        sqlite_store.add_delivery(delivery(f"d{number}", state="ignored"))
+        clock.now += days * 86400
+    look_around(sqlite_store, App(APP_ID, app_key(), github.url))
+    assert [item.id for item in sqlite_store.list_work(Delivery)] == ["d2"]
 
 
 # ---------------------------------------------------------------- settings
