@@ -50,6 +50,14 @@ def locked(file: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+def test_what_was_answered_outlives_a_loss_of_power(tmp_path: Path) -> None:
+    """GitHub sends no delivery again that was answered with 202."""
+    with Store.open(f"sqlite:///{tmp_path / 'store.db'}") as store, store._engine.connect() as connection:
+        pragmas = ("journal_mode", "synchronous", "foreign_keys")
+        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in pragmas]
+    assert found == ["wal", 2, 1]  # 2: FULL
+
+
 def deliver(site: Queue) -> tuple[int, float]:
     """Status of a delivery, seconds until the answer."""
     started_s = time.monotonic()
