@@ -23,7 +23,7 @@ from support.app_key import APP_ID, app_key
 from support.bot import BODY, CONFIG, HANG, ISSUE, OTHER_BOT, TITLE, Bot, Make, bot, github, make, store
 from support.faults import Trouble
 from support.github import INSTALLATION
-from support.waiting import WAIT_S
+from support.waiting import WAIT_S, until
 
 FILE = "owner/repo/.github/distriage.yml"
 
@@ -201,6 +201,31 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
     assert bot.github.labels(ISSUE) == [] and (bot.job().state, bot.job().lease_owner) == ("leased", "another")
 
 
+def test_a_lease_is_renewed_long_before_its_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever renews it at its end may be too late: another has the job, and it is begun again and again."""
+    bot = make(lease_s=0.3)
+    triage_now, wait, waits = worker.triage, threading.Event.wait, []
+
+    def noted(self: threading.Event, timeout: float | None = None) -> bool:
+        if "(beat)" in threading.current_thread().name:
+            waits.append(timeout)
+        return wait(self, timeout)
+
+    def slowly(*what: Any) -> Done:
+        for _ in range(2):
+            bot.clock.now += 0.2
+            before = len(waits)
+            until(lambda: len(waits) >= before + 2)  # noqa: B023  # between the two, it is renewed at this time
+        assert bot.store.lease(Job, "another", 60) == []
+        return triage_now(*what)
+
+    monkeypatch.setattr(threading.Event, "wait", noted)
+    monkeypatch.setattr(worker, "triage", slowly)
+    bot.issue("opened")
+    assert bot.github.labels(ISSUE) == [HANG] and bot.job().attempts == 1
+    assert {timeout for timeout in waits if timeout is None or timeout > 0.15} == set()
+
+
 def test_a_permission_that_was_granted_counts_at_once(bot: Bot) -> None:
     bot.issue("opened")
     bot.github.tokens = dict.fromkeys(bot.github.tokens, 0.0)  # what the old token may not do
@@ -228,7 +253,8 @@ def test_what_a_failed_comparison_did_not_keep_the_next_one_finds(
     bot.issue("opened")
     compared(bot)  # from now on what is new was missed
     missed = bot.github.open("owner/repo#2", TITLE, BODY)
-    missed["created_at"] = missed["updated_at"] = datetime.fromtimestamp(bot.clock(), UTC).isoformat()
+    filed_at = bot.clock() - reconcile.OVERLAP_S / 2  # by GitHub's clock, which is behind
+    missed["created_at"] = missed["updated_at"] = datetime.fromtimestamp(filed_at, UTC).isoformat()
     if trouble == "refused":
         bot.github.troubles.append(Trouble(r"^GET /repos/owner/repo/issues\?", faults.status(403)))
         compared(bot)
