@@ -67,6 +67,8 @@ def test_a_decision_that_no_longer_holds_takes_its_label_along() -> None:
         make_verdict(axis_verdict("symptom", "device-out-of-memory")), labels=was, labels_by_us=was, withdrawn=withdrawn
     )
     assert made.take_off == ()  # the model says so, too
+    unsure = make_verdict(axis_verdict("symptom", "device-out-of-memory", outcome="suggest"))
+    assert plan(unsure, labels=was, labels_by_us=was, withdrawn=withdrawn).take_off == tuple(was)
     assert not plan(text="dry-run: true", labels=was, labels_by_us=was, withdrawn=withdrawn).writes
 
 
