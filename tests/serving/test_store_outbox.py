@@ -38,6 +38,12 @@ def test_a_waiting_job_of_the_same_key_takes_over_what_is_new(store: Store, cloc
     assert store.counts()["jobs"]["waiting"] == 1
 
 
+def test_a_waiting_job_is_brought_forward_by_one_that_is_due_earlier(store: Store) -> None:
+    """As by `/triage`, which waits for no further edit."""
+    put(store, due_at=NOW + 30)
+    assert put(store).due_at == NOW
+
+
 def test_a_job_of_a_key_that_is_under_way_runs_after_it(store: Store) -> None:
     put(store)
     [running] = store.lease(Job, "a", 60)
