@@ -69,6 +69,15 @@ def test_a_gpu_that_nobody_speaks_of_is_asked_for_only_where_torch_runs_on_sever
     assert ("gpu_model" in facts) == model
 
 
+@pytest.mark.parametrize(("framework", "needed"), [(None, False), ("DeepSpeed", True)])
+def test_a_version_that_the_reporter_speaks_of_is_taken_for_that_of_an_unknown_framework(
+    framework: str | None, needed: bool
+) -> None:
+    spoken_of = Situation(subjects=frozenset({"version"}))
+    assert ("framework_version" in asked(EnvironmentFacts(framework), spoken_of)) == needed
+    assert "framework_version" in asked(EnvironmentFacts(framework), Situation())
+
+
 def test_a_few_gpus_are_on_one_node_unless_nodes_are_spoken_of() -> None:
     silent = Situation(library="PyTorch", subjects=frozenset({"device"}))
     for count, several in ((4, False), (8, False), (9, True), (16, True)):
