@@ -6,7 +6,11 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import numpy as np
 import pytest
@@ -17,11 +21,12 @@ from tokenizers import Tokenizer
 from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.errors import BundleError, ConfigError
 from distriage.shipped import MANIFEST
-from distriage.taxonomy import default_taxonomy_text
+from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import load_config
 from distriage_training.corpus.load import in_domain, load_splits, validation_in_domain
 from distriage_training.corpus.records import Record
 from distriage_training.fit.run import RUN_INFO
+from distriage_training.release import export as exporting
 from distriage_training.release.calibrate import TARGETS
 from distriage_training.release.export import calibrate_bundle, export
 from distriage_training.release.gates import Passed, ValidationSet, int8_drops
@@ -186,6 +191,30 @@ def test_reports_of_groups_that_the_model_is_not_for_do_not_calibrate() -> None:
     bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": ["ray"]})})
     records = [Record("o/r#1", "", "", {}, "validation", "", "raw", group) for group in ("ray", "other")]
     assert in_domain(records, bounded) == records[:1] and in_domain(records, config) == records
+
+
+@pytest.mark.parametrize("how", ["export", "calibrate"])
+def test_a_bundle_is_calibrated_with_reports_of_its_groups_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    config = load_config(CONFIG)
+    splits = load_splits(config, TAXONOMY)
+    groups = [name for name, _ in Counter(record.group for record in splits.validation).most_common()][:-1]
+    bounded = config.model_copy(update={"domain": config.domain.model_copy(update={"groups": groups})})
+
+    def seen(records: Sequence[Record], _: Taxonomy) -> NoReturn:
+        raise LookupError([record.id for record in records])
+
+    monkeypatch.setattr(ValidationSet, "of", seen)
+    for name in ("load_trained", "load_run_info"):
+        monkeypatch.setattr(exporting, name, lambda *_: None)
+    with pytest.raises(LookupError) as found:
+        if how == "export":
+            export(tmp_path / "run", bounded, tmp_path / "bundle")
+        else:
+            calibrate_bundle(cast(Bundle, SimpleNamespace(taxonomy=TAXONOMY)), bounded, splits)
+    expected = [record.id for record in in_domain(splits.validation, bounded)]
+    assert found.value.args == (expected,) and len(expected) < len(splits.validation)
 
 
 def test_groups_without_a_validation_report_are_named() -> None:
