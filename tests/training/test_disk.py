@@ -144,7 +144,12 @@ def test_own_labels_and_their_page_stay_what_they_were(
     history, own = tmp_path / "issues.jsonl", tmp_path / "own"
     run = ("learn", "--issues", history, "--model", keyword_bundle, "--output", own)
     write_history(history, plain_history(150))
-    assert command(*run).code == 0
+    placed: list[str] = []
+    replace = Path.replace
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", lambda part, file: placed.append(file.name) or replace(part, file))
+        assert command(*run).code == 0
+    assert placed[-2:] == ["own.npz", "own.json"]  # a server that sees a new manifest finds the new heads
     before = content(own)
     write_history(history, plain_history(180))
     kept: list[learning.Result] = []
