@@ -14,7 +14,7 @@ from typing import IO, Any
 from distriage.errors import InputError, RefusedError
 from distriage.extras import needs_extra
 from distriage.reading import MAX_REPORT_BYTES, check_report
-from distriage.sources import report_of
+from distriage.sources import identifier_of, report_of
 from distriage.types import IssueReport
 
 LINES = (".jsonl", ".ndjson")
@@ -134,11 +134,16 @@ def read_records(
 
 
 def parse_record(record: RawRecord) -> IssueReport | BadRecord:
-    """The report that a record holds."""
+    """The report that a record holds; a failure has the record's own id too, where it can be read."""
+    name = record.place
     try:
-        return _parse(record.content, record.place)
+        value = _parse(record.content, record.place)
+        name = identifier_of(value, record.place)
+        report = report_of(value, record.place)
+        check_report(replace(report, id=record.place))
     except InputError as error:
-        return BadRecord(record.place, str(error))
+        return BadRecord(name, str(error))
+    return report
 
 
 def _read_lines(path: str, offset: int, before: int, lines: int | None, longest: int) -> Iterator[RawRecord]:
@@ -193,15 +198,12 @@ def _check_columns(path: str, schema: Any, columns: Collection[str]) -> None:
             raise InputError(f"{path}: column `{name}` is {kind}; expected strings; cast it where it was written")
 
 
-def _parse(content: bytes, place: str) -> IssueReport:
+def _parse(content: bytes, place: str) -> object:
     if len(content) > MAX_RECORD_BYTES:
         raise InputError(f"{place}: more than {MAX_RECORD_BYTES:,} bytes; at most so many are read")
     try:
-        value = json.loads(content.decode("utf-8-sig"))
+        return json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(f"{place}: not valid UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{place}: not valid JSON; expected an object with `title` and `body`") from None
-    report = report_of(value, place)
-    check_report(replace(report, id=place))
-    return report

@@ -19,6 +19,7 @@ from distriage.types import IssueReport
 
 MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are of another encoding
 MAX_TORN = 6  # bytes, of one character at each end
+_TABLES = (".csv", ".tsv")  # read as one report, a table would become a title and a body
 _FENCES = ("```", "~~~")
 _NO_JSON = object()
 _DECODER = json.JSONDecoder()
@@ -34,6 +35,8 @@ def read_report(path: str, title: str | None = None) -> IssueReport:
         InputError: missing, closed, too large, binary, not UTF-8, empty, JSON without a title, or several reports.
     """
     name = "standard input" if path == "-" else path
+    if title is None and path.lower().endswith(_TABLES):
+        raise InputError(f"{name}: a table; expected one report, or several as FILE.jsonl or FILE.parquet")
     text = _decode(_read_bytes(path, name), name)
     if not text.strip():
         raise InputError(
@@ -141,6 +144,12 @@ def report_of(value: object, name: str) -> IssueReport:
         )
     if body is not None and not isinstance(body, str):
         raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
+    return IssueReport(title=title, body=body or "", id=identifier_of(value, name))
+
+
+def identifier_of(value: object, name: str) -> str:
+    """The id that a JSON value gives itself, by its address, number or `id`; `name` where it gives none."""
+    if not isinstance(value, dict):
+        return name
     given = (reference_of(value), value.get("number"), value.get("id"))
-    identifier = next((str(one) for one in given if one not in (None, "")), name)
-    return IssueReport(title=title, body=body or "", id=identifier)
+    return next((str(one) for one in given if one not in (None, "")), name)

@@ -83,6 +83,12 @@ def test_a_log_s_odd_bytes_do_not_refuse_it(tmp_path: Path, content: bytes, titl
     assert (report.title, report.body) == (title, body)
 
 
+@pytest.mark.parametrize("name", ["tickets.csv", "Tickets.TSV"])
+def test_a_table_is_not_taken_for_a_report(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"a table; expected one report, or several as FILE\.jsonl or FILE\.parquet"):
+        read_report(write(tmp_path, "id,title\n1,hangs\n", name))
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -234,6 +240,20 @@ def test_bad_lines_are_marked_in_their_place_and_the_rest_is_read(tmp_path: Path
             assert item.error.startswith(f"{path}:{number}: {error}")
     assert read[0] == IssueReport("first", "b", "one")
     assert read[-1] == IssueReport("last", "", f"{path}:{len(lines)}")
+
+
+def test_a_bad_record_keeps_its_id(tmp_path: Path) -> None:
+    """Who joins answers to tickets by id must find those that failed, too."""
+    records = [
+        {"id": "T-5", "title": None},
+        {"id": 6, "title": "", "body": " "},
+        {"title": 1, "number": 7},
+        {"title": 1},
+    ]
+    path = write(tmp_path, "\n".join(map(json.dumps, records)), "r.jsonl")
+    found = list(read_batch(path))
+    assert all(isinstance(one, BadRecord) for one in found)
+    assert [one.id for one in found] == ["T-5", "6", "7", f"{path}:4"]
 
 
 def test_blank_lines_count_for_the_line_number_but_give_nothing(tmp_path: Path) -> None:
