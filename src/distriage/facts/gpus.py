@@ -15,11 +15,16 @@ _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"
 # Names that mean nothing but an accelerator; those of two or three characters only in capitals.
 GPU_NAME = (
     r"(?:(?i:V100(?-i:S)?|[AH]100|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
-    rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}(?!\d|\.\.){_TI_SUPER}"
+    rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
     r"|Titan\s?(?:RTX|Xp|V|X)|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
-    r"|T4|L4|L20|A10G?|A30|A40|P40|M40|K80|H20(?:-3e)?)"
+    r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
+)
+# Those that a listing names beside the cards that compute; in prose they are the reporter's.
+_LESSER_NAME = (
+    r"(?i:Quadro\s(?:[KMP]\d{3,4}M?|GV100)|Tesla\s[CM]\d{4}|GeForce\s(?:GT\s\d{3,4}M?|\d{3}MX?)"
+    r"|(?:GeForce\s)?MX[1-5][3-57]0)"
 )
 # Words of which a text in lower case holds one where a name may begin; the commonest first.
 _HUNDREDS = (
@@ -28,11 +33,16 @@ _HUNDREDS = (
 )
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("h20", "l20", "a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
+    *("h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
+    *("mx1", "mx2", "mx3", "mx4", "mx5"),
+    *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),
 )
 _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
-_GPU = re.compile(rf"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))(?P<v>{GPU_NAME}{_MEMORY})(?:s?{AFTER}|(?=[xX]\d))")
+_BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
+_BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
+_GPU = re.compile(rf"{_BEFORE}(?P<v>{GPU_NAME}{_MEMORY}){_BEHIND}")
+_GPU_OR_LESSER = re.compile(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|{_LESSER_NAME}){_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
 CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = re.compile(
@@ -59,11 +69,11 @@ _TPU = (
     *(f"tpu_cores={cores}" for cores in (1, 8)),
     *(f" {cores} tpu cores" for cores in (1, 8)),
 )
-_LETTERS = re.compile("[A-Za-z]+")
+_LETTERS = re.compile("(?<!K[24]0)[A-Za-z]+")
 _NOT_IN_CAPITALS = {
     word.upper(): word
     for word in (
-        *("Ti", "Xp", "PCIe", "Ada", "Ascend", "Radeon", "Gaudi", "Trainium"),
+        *("Ti", "Xp", "PCIe", "Ada", "Ascend", "Radeon", "Gaudi", "Trainium", "Quadro", "Tesla", "GeForce"),
         *("Apple", "Max", "Pro", "Ultra", "e"),
     )
 }
@@ -104,7 +114,7 @@ def _listed(text: str, words: str) -> str | None:
 
 def _first_named(text: str, begins: Iterable[int]) -> str | None:
     first = None
-    for named in matches_at(_GPU, text, begins):
+    for named in matches_at(_GPU_OR_LESSER, text, begins):
         first = first or named
         if not text.endswith("=", 0, named.start()):
             first = named
