@@ -16,6 +16,8 @@ from distriage.facts.environment import find_facts
         ("accelerate launch train.py", "accelerate"),
         ("colossalai run --nproc_per_node 4 train.py", "colossalai"),
         ("horovodrun -np 4 python train.py", "horovodrun"),
+        ("/opt/bin/mpirun  -np 4 python train.py", "mpirun"),
+        ("-- MPIEXEC: /opt/bin/mpiexec\n-- compiling", None),
         ("srun -N 2 python train.py", "srun"),
         ("ray job submit -- python train.py", "ray"),
         ("launched with: deepspeed --hostfile hosts train.py", "deepspeed"),

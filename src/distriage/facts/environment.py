@@ -34,7 +34,7 @@ _LAUNCHERS = tuple(
         ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
         ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
         ("horovodrun", ("horovodrun",), r"\bhorovodrun\b"),
-        ("mpirun", ("mpirun", "mpiexec"), r"\bmpi(?:run|exec)\b"),
+        ("mpirun", ("mpirun", "mpiexec"), r"(?<![\w./-])mpi(?:run|exec)\b|mpi(?:run|exec) {1,4}[\w\\-]"),
         ("srun", ("srun", "sbatch"), r"\bsrun\b|\bsbatch\b"),
         ("ray", ("ray ",), r"\bray (?:start|job submit|up)\b"),
         ("vllm", ("vllm",), r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),
@@ -48,7 +48,7 @@ _DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --u
 # What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
 # means that it could not be imported.
 _NONE = re.compile(
-    r":[ \t]{0,20}(?:(?:n/?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
+    r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
     r"\.?[ \t\r]{0,20}(?=\n|\Z)"
 )
 _LABEL = re.compile(
@@ -111,7 +111,7 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
     nodes = count_nodes(text, words)
     named = gpu_places(words)
     model = gpu_model(text, words, named)
-    absent = _absent(words)
+    absent = _absent(words) - ({"gpu_count"} if model else set())
     stated = model is not None or versions["cuda"] or versions["nccl"]
     on_gpus = False if "cuda" in absent else bool(stated) or None
     gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named), on_gpus=on_gpus)

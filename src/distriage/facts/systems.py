@@ -7,8 +7,8 @@ import re
 from distriage.facts.scanning import before_on_line, first_at, matches_at, places
 
 _NAMED = re.compile(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu|CentOS(?: Linux)?|Debian|Red Hat Enterprise Linux|RHEL|Rocky Linux"
-    r"|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@)|CentOS(?: Linux)?|Debian(?: GNU/Linux)?|Red Hat Enterprise Linux"
+    r"|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
     # "sliding windows" are no system
     r"|windows subsystem for linux|(?-i:W)indows"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
@@ -25,11 +25,12 @@ _STARTS = (
 _EXAMPLE_BEFORE = re.compile(r"\((?:e\.g|i\.e)\.?,?\s(?:linux\s)?\Z", re.I)
 _EXAMPLE = "ubuntu 16.0"
 _IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
+_USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
 # The line of a form; what stands behind the colon is a system, whatever its name.
 _LINE = re.compile(
     r"(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?\s?(?:\([^()\n]{0,60}\)\s?)?"
-    r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z][\w.+ -]{1,59})",
+    r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
 )
 _LINE_STARTS = ("os:", "os :", "os：", "os version", "os and version", "os platform", "operating system")
@@ -72,7 +73,9 @@ def _in_prose(text: str, words: str) -> str | None:
         start = match.start()
         name = match["v"]
         before = text[max(0, start - _NOT_STATED_CHARS) : start]
-        if _IN_AN_ADDRESS.search(before) or (_EXAMPLE_BEFORE.search(before) and name.lower().startswith(_EXAMPLE)):
+        if _IN_AN_ADDRESS.search(before) or _USER_BEFORE.search(before):
+            continue
+        if _EXAMPLE_BEFORE.search(before) and name.lower().startswith(_EXAMPLE):
             continue
         if first is None:
             first = match
