@@ -68,6 +68,7 @@ _TIMES_BEFORE = re.compile(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")
 _IN_WORDS = re.compile(
     rf"{WORD}(?:(?:nvidia|tesla|geforce|rtx|gtx)\s){{0,2}}"
     rf"(?:(?:[abhv]\d00|\d0[5-9]0|l40|mi\d{{3}}x?)s?(?:\sgpus)?|(?:amd\s)?gpus?|cards?){AFTER}"
+    r"(?! ==)"  # rocm-smi's heading "==== Weight between two GPUs ===="
 )
 # Pieces, of cards mostly: not of pictures (图, 照), tables, memory, code, data, disks or models.
 _PIECES = rf"(?:张(?!\s?[图照表])|块(?!\s?[内代数磁硬模])|{_CARD_SIGN})"
@@ -90,7 +91,7 @@ _PER_NODE_OPTIONS = (
 _PER_NODE_OPTION = re.compile(rf"(?:{'|'.join(map(re.escape, _PER_NODE_OPTIONS))}){_VALUE}")
 _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
-    *("num_processes", "gpu count", "gpu_count", "-tp-size", "-tp "),
+    *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
 )
 _OPTION = re.compile(  # but not what an error of Accelerate's recommends, nor what an actor of Ray's asks for
     rf"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?:{'|'.join(_OPTIONS)}){_VALUE}"
