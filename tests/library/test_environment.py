@@ -285,6 +285,7 @@ def test_facts_stay_if_noise_follows(listing: str, noise: str) -> None:
             "torch: 1.2\n",
             "|   0  A ",
         ),
+        *("moved a b from torch 2.1 ", "between 1.2.3", "torch 2.1 instead ", "GeForce ", "mpirun    "),
         *("1,000,", "gres=gpu:a", "nnodes=1:", "十", "三十", "第 3 ", "8 张", "两 ", "дв"),
     ],
 )

@@ -27,7 +27,9 @@ def test_of_an_ambiguous_fact_each_release_is_shown(text: str, shown: str) -> No
     [
         ("NCCL version: N/A", {"nccl"}),
         ("6. NCCL version: n/a", {"nccl"}),
+        ("CUDA version: N.A.", {"cuda"}),
         ("CUDA version: None", {"cuda"}),
+        ("Trainer on TPU v3\nGPU models and configuration: -", set()),
         ("CUDA/cuDNN version: -", {"cuda"}),
         ("GPU models and configuration: No CUDA", {"gpu_model", "gpu_count"}),
         ("GPU model (if used): N/A", {"gpu_model", "gpu_count"}),
@@ -77,8 +79,35 @@ def test_a_labelled_line_comes_before_prose(text: str, torch: str | None) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "torch"),
+    [
+        ("We upgraded PyTorch from 2.3.0 to 2.4.0 and now it hangs", "2.4.0"),
+        ("I have updated my torch to 2.4.0, it hangs", "2.4.0"),
+        ("When I upgrade torch to 2.4.0, it hangs", "2.4.0"),
+        ("torch must be upgraded torch to 2.4.0", None),
+        ("We have not upgraded torch to 2.4.0", None),
+        ("We moved from torch 2.3.0 to 2.4.0 and it hangs", "2.4.0"),
+        ("It hangs after I migrated our code from PyTorch 2.3.0 to PyTorch 2.4.0", "2.4.0"),
+        ("A regression from torch 2.3.0 to 2.4.0", "2.4.0"),
+        ("I am trying to upgrade from torch 2.3.0 to 2.4.0", "2.3.0 or 2.4.0"),
+        ("Please upgrade from torch 2.3.0 to 2.4.0", "2.3.0 or 2.4.0"),
+        ("torch 2.4.0 is slower than 2.3.0", "2.4.0"),
+        ("I am on torch 2.4.0. It is so since 2.2.0", "2.4.0"),
+        ("torch 2.3.0 works, it hangs since 2.4.0", "2.4.0"),
+        ("torch 2.4.0 hangs. If I install torch 2.3.0 instead of it, everything works", "2.4.0"),
+        ("torch 2.4.0 hangs. torch 2.3.0 instead does not work either", "2.4.0 or 2.3.0"),
+    ],
+)
+def test_the_version_before_an_upgrade_or_in_a_comparison_is_not_in_use(text: str, torch: str | None) -> None:
+    assert find_facts("", text).stated().get("torch") == torch
+
+
+@pytest.mark.parametrize(
     ("text", "cuda"),
     [
+        ("CUDA used to build PyTorch: 12.1\nIs CUDA available: False\nCUDA runtime version: No CUDA\n", "none"),
+        ("Cuda compilation tools, release 9.0, V9.0.176", "9.0"),
+        ("CUDA 10.1, but nvcc says: Cuda compilation tools, release 9.0, V9.0.176", "10.1"),
         ("CUDA used to build PyTorch: 12.1\nCUDA runtime version: 12.5.82", "12.1"),
         (
             "CUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 6.0.32830\nCUDA runtime version: 10.1.243",

@@ -32,6 +32,8 @@ FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we 
     "lightning": "Lightning",
     "ray": "Ray",
     "nemo_toolkit": "NeMo",
+    "nemo-toolkit": "NeMo",
+    "nemo toolkit": "NeMo",
     "fsdp": "PyTorch FSDP",
     "fsdp1": "PyTorch FSDP",
     "fsdp2": "PyTorch FSDP",
@@ -90,30 +92,43 @@ _NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w
 _NAMELESS_VERSIONS = {
     "Megatron-LM": ("core_", re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)),  # a branch
     "vLLM": ("llm engine (", re.compile(rf"LLM engine \(v{VERSION}", re.I)),  # the first line of its log
+    "Ray": ("version: ", re.compile(rf"version: {VERSION} commit: ", re.I)),  # what it asks to print
 }
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
-# "current master". Each with the words that it begins with.
-_RELEASE = rf"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+){VERSION}(?!\w)"
+# "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
+_THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
+_RELEASE = rf"{_THREE_NUMBERS}{VERSION}(?!\w)"
 _IN_TITLE = re.compile(
     rf"(?:\A|\b(?:in|on|since|from|to|after|version|release|using|with|and)\s|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}", re.I
 )
-_USED = ("using", re.compile(rf"using\sv?{_RELEASE}", re.I))
+_USED = (
+    ("using", "upgrad", "between"),
+    re.compile(
+        r"(?:(?:using|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
+        rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?){VERSION}(?![\w.]?\d)(?!\w)",
+        re.I,
+    ),
+)
 _CHECKED_OUT = (
     ("git c", "branch v"),
     re.compile(rf"(?:git\s(?:checkout|clone)[^\n]{{0,60}}?\s(?:tags/)?v|branch\sv){VERSION}", re.I),
 )
 _BRANCH = re.compile(
-    r"(?P<v>master|main|nightly)\b"
+    r"(?P<v>master|main|nightly)\b[\"'`*]{0,2}"
     r"(?=\s?(?:branch|build|wheels?|version|install|(?:of|as|on|from|at|and)\s|[.,;:()\r\n]|\Z))",
     re.I,
 )
-_BRANCH_BEFORE = re.compile(r"\b(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}\Z", re.I)
-_BRANCH_BEFORE_CHARS = 54  # at most
+_BRANCH_BEFORE = re.compile(
+    r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
+)
+_BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is what a form asks for, and "please try" a maintainer.
 _NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT = re.compile(
-    r"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{1,6}(?P<v>(?=[a-f]{0,39}\d)[0-9a-f]{7,40})(?![0-9a-z])", re.I
+    rf"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
+    rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})",
+    re.I,
 )
 
 
@@ -185,11 +200,11 @@ def nameless_versions(text: str, words: str) -> list[str]:
     """
     title = text.partition("\n")[0]
     in_title = [match.start() for match in _IN_TITLE.finditer(title)]
-    start, used = _USED
+    words_of_use, used = _USED
     starts, checked_out = _CHECKED_OUT
     return (
         versions_at(_IN_TITLE, title, in_title)
-        or versions_at(used, text, places((start,), words))
+        or versions_at(used, text, places(words_of_use, words))
         or versions_at(checked_out, text, places(starts, words))
     )
 
@@ -231,17 +246,21 @@ def _commits(text: str, words: str, named: Mapping[str, Sequence[int]]) -> list[
     found = [
         f"commit {match['v']}" for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)
     ]
-    for match in matches_at(_COMMIT, text, places(("commit",), words)):
+    for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
         before = words[max(words.rfind("\n", 0, match.start()) + 1, match.start() - 40) : match.start()]
         if not before.strip(" -*#`") or any_of(named, before):
-            found.append(f"commit {match['v']}")
+            found.append(f"commit {match['v'] or match['bare']}")
     return found
 
 
 @cache
 def _commit_of(word: str) -> re.Pattern[str]:
-    """`Horovod version: b94d8b4`."""
-    return re.compile(rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?`?(?P<v>{_HASH})", re.I)
+    """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
+    return re.compile(
+        rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
+        rf"[`(]{{0,2}}(?P<v>{_HASH})",
+        re.I,
+    )
 
 
 def _branches(text: str, words: str, names: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 _IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 _BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|\(|info|:|=|-|v|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{_IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
@@ -36,8 +36,8 @@ _PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
 _SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|{_BLANKS}|{_IS}){{0,12}}"
 _CUDA = re.compile(
-    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit|(?<=pytorch-)cuda(?==)"
-    rf"|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
+    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
+    rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
     rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}{VERSION}"
     r"|[+/-]cu(?P<tag>\d{3})\b",
     re.I,
@@ -48,6 +48,8 @@ _CUDA_SERIES = re.compile(
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
+_CUDA_OF_NVCC = re.compile(rf"cuda compilation tools, release {VERSION}", re.I)
+_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
 _CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{_BLANKS}{VERSION}", re.I)
 _ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{_BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
@@ -71,14 +73,15 @@ _DRIVER = re.compile(rf"(?:driver(?: version)?|驱动(?:版本)?){_DRIVER_VERSIO
 _NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
 _OTHER_VERSION = re.compile(
-    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|than|since|until)\s|[到至]\s?|(?:->|→)\s?"
+    r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
 # What is said of a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
-    r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)",
+    r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)"
+    r"|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
@@ -94,8 +97,16 @@ _LAST_GOOD_BEFORE = re.compile(
 )
 _LAST_GOOD_BEFORE_CHARS = 100  # at most
 _DOWNGRADED = re.compile(rf"[Dd]owngrad(?:e|ed|ing)\s(?:[\w-]{{1,30}}\s)?to\sv?{VERSION}")
-_UPGRADED_BEFORE = re.compile(r"\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|ed)\s\Z", re.I)
-_UPGRADED_BEFORE_CHARS = 25  # at most
+_UPGRADED_BEFORE = re.compile(
+    r"(?:(?<!not\s)(?<!n't\s)(?<!be\s)\b(?:upgrad|updat|bump|switch)ed"
+    r"|\b(?:after|since|when|once)\s(?:i\s|we\s)?(?:upgrad|updat)(?:ing|e))\s(?:my\s|our\s|the\s)?\Z",
+    re.I,
+)
+_UPGRADED_BEFORE_CHARS = 30  # at most
+# "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use. It is if one may "upgrade from" it.
+_LEFT_BEFORE = re.compile(r"\b\w{2,12}(?:ed|ing|ion)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I)
+_LEFT_BEFORE_CHARS = 90  # at most
+_LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 # setuptools-scm's version of a checkout without tags, `0.1.dev7393+gb1c1fe3`: a commit.
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
@@ -140,7 +151,7 @@ def releases(versions: Sequence[str]) -> list[str]:
 
 def _cuda_versions(torch: Sequence[str], text: str, words: str) -> list[str]:
     """Those of CUDA. The build that runs says more than the prose, which may speak of another machine."""
-    if any("+rocm" in version for version in torch):
+    if any("+rocm" in version for version in torch) or _NO_CUDA in words:
         return []
     if tags := [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]:
         return tags
@@ -150,7 +161,7 @@ def _cuda_versions(torch: Sequence[str], text: str, words: str) -> list[str]:
         if built := versions_at(_CUDA_OF_TORCH, text, places(("cuda used",), words)):
             return built
     named = places(("cuda", "+cu", "-cu", "/cu"), words)
-    if found := versions_at(_CUDA, text, named):
+    if found := versions_at(_CUDA, text, named) or versions_at(_CUDA_OF_NVCC, text, named):
         return found
     listing = first_at(_CUDA_LISTING, text, places(("cuda:",), words))
     return [listing["v"]] if listing else versions_at(_CUDA_SERIES, text, named)
@@ -169,11 +180,15 @@ def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> l
     for match in matches_at(pattern, text, begins):
         if not (version := _written(match)) or not _is_in_use(match):
             continue
-        found.append((version, _works(text, match.start(), match.end())))
+        works = _works(text, match.start(), match.end())
+        found.append((version, works))
         if _is_labelled(text, match):
             labelled.append(version)
         other = _OTHER_VERSION.match(text, match.end())
-        if other and other["v"].partition(".")[0] == version.partition(".")[0] and (written := _written(other)):
+        if other is None or other["v"].partition(".")[0] != version.partition(".")[0]:
+            continue
+        # "0.8.4 is slower than 0.8.2, since 0.7.0": of one that fails, the other is but a comparison.
+        if (works or not other["bound"]) and (written := _written(other)):
             found.append((written, _works(text, other.start("v"), other.end())))
     versions = [version for version, _ in found]
     working = {version for version, works in found if works}
@@ -201,9 +216,15 @@ def _is_in_use(match: re.Match[str]) -> bool:
 
 
 def _works(text: str, start: int, end: int) -> bool:
-    """Whether a version, with its name from `start` to `end`, is said to work."""
+    """Whether a version, with its name from `start` to `end`, is said to work or to be the one before an upgrade."""
     before = _WORKS_BEFORE.search(text, max(0, start - _WORKS_BEFORE_CHARS), start)
-    return bool(before or _WORKS_BEHIND.match(text, end))
+    return bool(before or _WORKS_BEHIND.match(text, end) or _is_left(text, start, end))
+
+
+def _is_left(text: str, start: int, end: int) -> bool:
+    """Whether a version, with its name from `start` to `end`, is the one that was upgraded from."""
+    behind = _LEFT_BEHIND.match(text, end)
+    return bool(behind and _LEFT_BEFORE.search(text, max(0, start - _LEFT_BEFORE_CHARS), start))
 
 
 def _written(match: re.Match[str]) -> str:
