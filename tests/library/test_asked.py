@@ -50,6 +50,10 @@ def read_as(text: str, identifier: str = "") -> tuple[str | None, bool]:
         ("", "tensorflow-gpu(1.12)", ("TensorFlow", True)),
         ("", "TF version 2.2.0-dev, all of tensorflow", ("TensorFlow", True)),
         ("", "tensorflow\n2. It hangs", ("TensorFlow", False)),
+        ("ray-project/ray#1", "```\n(tensorflow_p36) me@host:~$ ray stat\n```", (None, False)),
+        ("ray-project/ray#1", "```\n(tensorflow) $ ray stat\n```", (None, False)),
+        ("ray-project/ray#1", "/envs/pytorch_p36/lib/libray.so is gone", (None, False)),
+        ("horovod/horovod#1", HOROVOD.format("PyTorch", "'1.5.0a0+ad769d7'"), ("PyTorch", True)),
         ("", "The loader of my job stops.", (None, False)),
     ],
 )
@@ -147,9 +151,49 @@ def test_what_decides_is_asked_for(identifier: str, text: str, symptom: str, fac
 
 
 @pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('the latest "main" branch', True),
+        ("the `main` branch of today", True),
+        ("tip of main (3fc162f)", True),
+        ("on main it hangs", True),
+        ("current master 3fc162f", True),
+        ("built from `main`", True),
+        ("upstream/main, cloned today", True),
+        ("broken in master.", True),
+        ("https://example.org/a/b/pull/7/commits/3fc162f03fc162f0", True),
+        ("https://example.org/a/b/tree/3fc162f0", True),
+        ("https://example.org/a/b/tree/feature", False),
+        ("the main reason", False),
+        ("in the main function", False),
+        ("on main thread", False),
+        ("at main()", False),
+        ("it stops in main\n", False),
+        ("from main import x", False),
+        ("the current main process", False),
+        ("the master process", False),
+        ("in the domain of it", False),
+    ],
+)
+def test_a_branch_or_a_commit_tells_the_source(text: str, named: bool) -> None:
+    assert ("source" in subjects_of(text, text)) is named
+
+
+@pytest.mark.parametrize("text", ["It gives a segmentation fault.", "(core dumped)", "SIGSEGV", "device-side assert"])
+def test_a_crash_in_other_words_is_an_error(text: str) -> None:
+    assert "error" in subjects_of(text.lower(), text.lower())
+    assert "error" not in subjects_of("a signal: assert x == 1", "")
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "gpus (",
+        "main ",
+        "the latest main ",
+        "(tensorflow ",
+        "upgraded from torch ",
+        "version: ",
         "gpu model ",
         "framework: (tensorflow, ",
         "(a, tensorflow",

@@ -24,9 +24,12 @@ _VERSIONS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {  # with wha
 }
 # Horovod's form; the library's version is the next field.
 _FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
-_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t]{0,4}v?\d")
+_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
-_CHOICES = re.compile(r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)")
+_CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
+# An environment of Python, which bears a library's name whatever runs in it: before a prompt, or as AWS names them.
+_PYTHON_ENVIRONMENT = r"\([\w.-]{1,40}\)\s{0,2}(?=[\w.-]{1,40}@|[$#%]\s)|(?:tensorflow2?|pytorch|mxnet)_p\d{2,3}"
+_NO_NAMES = re.compile(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
 
 
 def is_built_on_torch(framework: str | None) -> bool:
@@ -48,7 +51,7 @@ def library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tup
         name: str | None = "TensorFlow"
     else:
         field = first_at(_FIELD, words, places(("framework",), words))
-        said = (field["said"] if field else "", title, _CHOICES.sub("", own))
+        said = (field["said"] if field else "", title, _NO_NAMES.sub("", own))
         name = next(filter(None, map(_named, said)), None)
     if name is None and facts.torch is not None:
         name = PYTORCH

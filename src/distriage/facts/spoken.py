@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from distriage.facts.scanning import any_of, first_at, places
+from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # Searched for in the reporter's own words: every form and listing speaks of GPUs. Of each what a match begins with, and
 # the pattern; None: the words do.
@@ -25,11 +25,9 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of whatever
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
-        (" master", " main", "nightly", "commit", "line", "ci fail", "failing "),
+        ("nightly", "commit", "line", "ci fail", "failing "),
         re.compile(
-            r"(?:(?<=\b[oi]n)|(?<=\bat)|(?<=\bthe)|(?<=\b(?:from|with))|(?<=\blatest)|(?<=\bcurrent))"
-            r" (?:master|main)(?![\w-]| (?:node|port|rank|proc|addr|worker))"
-            r"|(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail|failing [^\n]{0,40}?test"
+            r"(?<!\w)nightly|(?<!\w)commit[^\n]{0,20}?(?<!\w)[0-9a-f]{7}|ci fail|failing [^\n]{0,40}?test"
             r"|(?<!\w)lines? \d{1,5}(?: to \d{1,5})?\s{1,2}in\s{1,2}[0-9a-f]{7}(?!\w)"
         ),
     ),
@@ -38,16 +36,38 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
         re.compile(r"notebook|jupyter|colab|(?<!dgx[ _-])spark"),  # a DGX Spark is a machine
     ),
     "container": (("docker",), None),
-    "error": (("error", "exception", "traceback", "crash", "fail", "abort", "segfault", "broken"), None),
+    "error": (
+        (
+            *("error", "exception", "traceback", "crash", "fail", "abort", "assertion", "side assert", "broken"),
+            *("segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "sigbus", "sigill"),
+        ),
+        None,
+    ),
 }
-_PERMALINK = re.compile(r"/(?:blob|tree)/[0-9a-f]{40}/")
+_PERMALINK = re.compile(r"/(?:blob|tree|commits?)/[0-9a-f]{7,40}(?![\w-])")
+# Branches: "the `main` branch", "on main it hangs", "tip of master". "Main" is an adjective in "the main reason" and
+# "on main thread", a function in "in main" and "from main import x"; "master" is else but a process.
+_MAIN_BEHIND = (
+    r"(?=\s(?:builds?|version|install|as|at|but|by|does|fails|for|from|hangs|has|i|if|in|is|it|now|of|on|since|still|that"
+    r"|the|this|today|too|we|when|while|with|[a-z]{2,6}n't|[0-9a-f]{7,40})\b|[ \t\r]?(?:[,;:!?)\n]|\Z)|\.(?!\w)|\s[(-])"
+)
+_BRANCH = re.compile(
+    r"(?<![\w.-])(?:(?:master|main)[\"'`*]{0,2}\s(?P<noun>branch|wheels?)\b"
+    rf"|(?<!\bin )(?<!\bthe )main[\"'`*]{{0,2}}{_MAIN_BEHIND}"
+    r"|master(?![\w-]| (?:node|port|rank|proc|addr|worker)))"
+)
+_BRANCH_BEFORE = re.compile(
+    r"(?:\b(?:the|on|at|from|with|to|against|in|(?:latest|current|newest|recent)(?: [\w-]{1,20})?|(?:tip|top|head) of)"
+    r"\s|最新\s|\b(?:origin|upstream)/)[\"'`*]{0,2}\Z"
+)
+_BRANCH_BEFORE_CHARS = 40  # at most
 _NO_ERROR = (
     ("silent", "no ", "without ", "n't ", "not "),
     re.compile(r"silent|(?:(?<!\w)no|without)(?: any| an)? (?:error|exception|traceback)|n[o']t (?:raise|throw|fail)"),
 )
 # "no" and "not" only as the whole value: "GPU memory: not released after step" denies nothing.
 _NONE = (
-    r"[ \t]{0,20}(?:(?:n/?a|none|null|false)(?!\w| of)"
+    r"[ \t]{0,20}(?:(?:n[/.]?a|none|null|false)(?!\w| of)"
     r"|(?:no(?: cuda| gpus?)?|not (?:used|using|available|applicable|relevant|related|required|supported)"
     r"(?: (?:cuda|gpus?))?|-)(?=[ \t\r]{0,20}(?:[\n,()}\].;]|\Z)))"
 )
@@ -76,9 +96,16 @@ def subjects_of(own: str, words: str) -> frozenset[str]:
         words: Title and body, folded.
     """
     found = {subject for subject, (starts, pattern) in _SUBJECTS.items() if _stands(starts, pattern, own)}
-    if _PERMALINK.search(words):
+    if _PERMALINK.search(words) or _names_branch(own):
         found.add("source")
     return frozenset(found - {"error"} if _stands(*_NO_ERROR, own) else found)
+
+
+def _names_branch(own: str) -> bool:
+    return any(
+        branch["noun"] or _BRANCH_BEFORE.search(own, max(0, branch.start() - _BRANCH_BEFORE_CHARS), branch.start())
+        for branch in matches_at(_BRANCH, own, places(("main", "master"), own))
+    )
 
 
 def says_no_device(words: str) -> bool:
