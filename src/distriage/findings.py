@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -31,6 +32,13 @@ from distriage.verdict import (
     MissingFact,
     SimilarIssue,
     Verdict,
+)
+
+# A log, of which GitHub's page shows the link alone.
+_ATTACHED = re.compile(
+    r"github\.com/[\w./-]{1,100}/files/\d|attach(?:ed|ing)(?: \w{1,20}){0,4} (?:log|trace|stack|output)"
+    r"|(?:log|trace|output)s?(?: is| are)? attached",
+    re.I,
 )
 
 
@@ -134,6 +142,8 @@ class Findings:
             return True
         # Of a hang the line "it hangs" says nothing.
         errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
+        if _ATTACHED.search(known.report.body):
+            return True
         return any(errors) or quotes_exception(known.input.title)
 
 

@@ -62,6 +62,7 @@ DECIDES: Final[Mapping[str, frozenset[str]]] = {
         "launcher": "communication-setup launch-failure process-group-init-failure setup-hang",
     }.items()
 }
+_INSTALLED = frozenset({"install-failure", "import-failure"})  # often of a package that has nothing to do with PyTorch
 _ON_ONE_NODE = 8  # so many GPUs nearly always are
 # Symptoms of a run that goes on: there need be no error.
 WITHOUT_ERROR: Final = frozenset(
@@ -104,9 +105,10 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.WINDOWS: {"nccl": ""},
 }
 HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
-_HANGING: Final = (
-    "What are the last lines of each process's log, and what does `py-spy dump --pid PID` show for each of them?"
-)
+_HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
+_HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
+_STACKS: Final = "`py-spy dump --pid PID`"
+_NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
 _HAPPENS: Final = (
     "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
 )
@@ -141,16 +143,22 @@ def missing_facts(
     stated = facts.stated().keys() | situation.stated
     version, known = _version(facts, situation, stated, tracker)
     missing = [] if known else [version]
+    explained = "explained" in situation.traits and not thin  # what decides is told
     missing += [
         fact
         for fact, labels in DECIDES.items()
-        if fact not in {version, *stated} and shown in labels and _concerns(fact, facts, likely, situation)
+        if fact not in {version, *stated}
+        and shown in labels
+        and not explained
+        and _concerns(fact, facts, likely, situation)
     ]
-    if thin:
+    if thin and symptom != "install-failure":  # the complete error tells the command
         missing.insert(0, "reproduction")
     waits_or_fails = symptom in HANGS or "error" in situation.subjects
-    if (thin or (waits_or_fails and not has_error)) and symptom not in WITHOUT_ERROR:
+    if (thin or (waits_or_fails and not has_error and not explained)) and symptom not in WITHOUT_ERROR:
         missing.insert(0, "error")
+    hanging = _HANGING_ALONE if situation.one_process else _HANGING
+    stacks = _NATIVE_STACKS if "native" in situation.traits else _STACKS
     library, framework = situation.library, facts.framework
     texts = {
         **_QUESTIONS,
@@ -159,8 +167,9 @@ def missing_facts(
         **({"nccl": "Which NCCL version?"} if library and not situation.torch else {}),
         **({"launcher": "With which command is the server started?"} if situation.serving else {}),
         **_ELSEWHERE.get(situation.platform, {}),
-        **({"error": _HAPPENS} if thin and "error" not in situation.subjects else {}),
-        **({"error": _HANGING} if symptom in HANGS else {}),
+        **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
+        **({"error": _HAPPENS} if thin and symptom is None and "error" not in situation.subjects else {}),
+        **({"error": hanging.format(stacks)} if symptom in HANGS else {}),
     }
     return [Question(name, texts[name]) for name in missing if texts[name]]
 
@@ -183,21 +192,23 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tr
 
 def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], situation: Situation) -> bool:
     """Whether a report is about what a question asks for."""
-    subjects, distributed = situation.subjects, likely.get(DISTRIBUTED)
+    subjects, distributed, symptom = situation.subjects, likely.get(DISTRIBUTED), likely.get(SYMPTOM)
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
+    card = device and ("ray" not in situation.traits or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
     together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
-    waits = device and situation.torch and not situation.serving and likely.get(SYMPTOM) in HANGS
+    waits = device and situation.torch and not situation.serving and symptom in HANGS
     image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
     return {
         "torch": situation.library is not None
         and not situation.serving
-        and not image,  # a server runs with one release only
+        and not image  # a server runs with one release only
+        and (symptom not in _INSTALLED or not situation.torch or "pytorch" in subjects),
         "cuda": "cuda" in subjects and not image and facts.rocm is None,
         "nccl": together and ("nccl" in subjects or waits),
         "nodes": together and several_nodes,
-        "gpu_model": device,
-        "gpu_count": device and together,
-        "os": not image,
+        "gpu_model": card,
+        "gpu_count": card and together,
+        "os": not image and (symptom != "install-failure" or "compiler" in subjects),
         "launcher": together and facts.framework != "Ray" and "notebook" not in subjects,
     }[fact]

@@ -9,6 +9,8 @@ from importlib import resources
 
 import pytest
 
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.installs import install_subjects
 from distriage.facts.situation import Platform, Situation
 from distriage.facts.traits import traits_of
 from distriage.playbooks import AXES, check_for, checks_for, playbook_of
@@ -20,6 +22,7 @@ TAXONOMY = default_taxonomy()
 FILES = resources.files("distriage.playbooks")
 TABLES = tomllib.loads((FILES / "elsewhere.toml").read_text("utf-8"))
 ONE_PROCESS = Situation(one_process=True)
+UNSAID = {"without-pip", "without-sizes", "without-cuda", "without-nccl", "one-node"}  # `test_advice` has these
 
 
 def situation(text: str, identifier: str = "") -> Situation:
@@ -75,15 +78,22 @@ def test_each_name_of_a_table_stands_in_a_playbook() -> None:
     ],
 )
 def test_what_a_report_says_is_read(text: str, identifier: str, traits: set[str]) -> None:
-    assert situation(text, identifier).traits == traits
+    assert situation(text, identifier).traits - UNSAID == traits
     assert traits <= TABLES.keys()
 
 
-@pytest.mark.parametrize("piece", ['file "', ".py:1: a", ".py:1: in" + "a" * 60, "\n\tat", "#1 ", "can not be "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *('file "', ".py:1: a", ".py:1: in" + "a" * 60, "\n\tat", "#1 ", "can not be "),
+        *("should probably ", "on main ", "c++ ", "libtorch.", "parallel ", "n = ", "fresh python a", "fix "),
+    ],
+)
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     start = time.perf_counter()
-    traits_of("Ray", None, text)
+    traits_of(EnvironmentFacts("Ray"), None, text, text, text, frozenset(), no_device=False)
+    install_subjects(text)
     assert time.perf_counter() - start < 1
 
 

@@ -12,7 +12,7 @@ from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.names import AxisNames, Names
 from distriage_serving.planning.types import IssueState, LeftOut, Plan, PlannedComment
 
-_ASK: Final = "To find out what is wrong, these facts are needed; please add them to the description:"
+_ASK: Final = "This is missing from the report; please add it to the description:"
 _ASK_MORE: Final = "This report says too little to tell what is wrong. Please add to the description:"
 _KNOWN: Final = "Known problems of the versions in this report:"
 _SAME: Final = "This may have been reported before. It reads like:"

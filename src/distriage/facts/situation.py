@@ -10,6 +10,7 @@ from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH
+from distriage.facts.installs import install_subjects
 from distriage.facts.library import library_of
 from distriage.facts.scanning import any_of
 from distriage.facts.spoken import says_no_device, subjects_of
@@ -43,6 +44,8 @@ _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.HPU: ("habana", "gaudi", "synapseai", "hl-smi"),
     Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
+_ATTACHED_LISTING = re.compile(r"\[[\w.-]{0,60}env[\w.-]{0,60}\]\(https://github\.com/[\w./-]{0,100}files/\d")
+_NVIDIA = ("cuda error", "nvidia")
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -58,7 +61,10 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"synapseai[\s:=v]{0,8}\d"),
     },
     "torch": {Platform.NPU: re.compile(r"torch[_-]npu[\s:=v版本]{0,8}\d")},
-    "gpu_model": {Platform.HPU: re.compile(r"gaudi\s?\d")},
+    "gpu_model": {
+        Platform.HPU: re.compile(r"gaudi\s?\d"),
+        Platform.ROCM: re.compile(r"(?<!\w)(?:gfx\d{3}|navi\s?\d|rdna\s?\d)"),
+    },
     "gpu_count": {
         Platform.TPU: re.compile(r"tpu[\s-]?v\d\w{0,2}-\d|\d\s?(?:x\s?)?tpu"),
         Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
@@ -77,8 +83,8 @@ class Situation:
             states not to be there.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
-        traits: What else decides which checks make sense, as `traits_of` says.
-        subjects: What the reporter speaks of, as `subjects_of` says.
+        traits: What else decides what is advised and asked, as `traits_of` says.
+        subjects: What the reporter speaks of, as `subjects_of` and `install_subjects` say; `nvidia`: a card of it.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -121,13 +127,19 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     platform = _platform(facts, words)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     library, version_stated = library_of(facts, folded(title), words, own)
-    subjects = set(subjects_of(own, words))
+    subjects = {*subjects_of(own, words), *install_subjects(own)}
+    no_device = False
     if platform not in _SYSTEMS | {Platform.NVIDIA}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
     elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
+        no_device = True
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
+    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and "rocm" not in own)):
+        subjects.add("nvidia")
+    if _ATTACHED_LISTING.search(words):
+        stated |= {"framework_version", "torch", "cuda", "nccl", "gpu_model", "gpu_count", "os"}
     if version_stated:
         stated.add("torch")
     if platform in _SYSTEMS:
@@ -138,7 +150,7 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
         serving=facts.framework in SERVERS,
         stated=frozenset(stated),
         server=names_server(facts.framework, words),
-        traits=traits_of(facts.framework, library, words),
+        traits=traits_of(facts, library, folded(title), words, own, subjects, no_device=no_device),
         subjects=frozenset(subjects),
     )
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Final
 
+from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH
+from distriage.facts.installs import is_without_pip, names_fresh_environment
 from distriage.facts.scanning import any_of, first_at, places
 
 SERVERS: Final = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
@@ -19,24 +22,99 @@ _PICKLING = (
 )
 _ILLEGAL_INSTRUCTION = re.compile(r"(?<!an )illegal instruction")  # CUDA's error has the article
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
+_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
+_NEWEST = ("main", "master", "nightly")
+_ON_MAIN = (  # to search the changes, and no more, is right for who compares with that branch, too
+    ("main", "master", "nightly", "ci fail", "[ci"),
+    re.compile(
+        r"(?:(?<=\bon )|(?<=\btried )|(?<=\blatest )|(?<=\bcurrent ))(?:main|master)"
+        r"(?![\w/-]| (?:node|port|rank|process|thread))|(?:main|master)[\"'`]? branch|nightly|ci fail|\[ci"
+    ),
+)
+_NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
+    ("c++", "libtorch", "plasma manager"),
+    re.compile(
+        r"c\+\+(?<![\w+]c\+\+)(?![\w+]| ?(?:exception|stack|compiler|extension|version))"
+        r"|libtorch(?![\w.-]{0,20}\.so|_)|plasma manager"
+    ),
+)
+_PYTHON = (".py", "import ", "pytest")
+_SIZES = (  # that must divide one another; a script's `batch` and `DataParallel` are none
+    ("batch", "micro", "world", "divi", "parallel", "tp", "pp", "dp"),
+    re.compile(
+        r"batch[ _-]?size|batch config|micro[ _-]?batch|world[ _-]?size|divisib|divide"
+        r"|parallel[ _-](?:size|degree)|(?<!\w)[tpd]p[ =]\d"
+    ),
+)
+# In a title: a server's answer is wrong, and perhaps not its tokens.
+_ANSWER = re.compile(
+    r"(?:tool|function)[ _-]?call|finish_?reason|reasoning[ _-](?:content|parser)|stream|response_format|\bjson\b"
+    r"|logprob|\bn ?[=>] ?\d|\bchunks\b"
+)
+_TITLE_CHARS = 256  # GitHub allows no more
+# Who says how the code should be needs no more questions.
+_EXPLAINED = (
+    (
+        *("should", "would fix", "could fix", "might fix", "fix ", "culprit", "root cause", "introduced "),
+        *("causing it to", "probably needs to", "like it needs to"),
+    ),
+    re.compile(
+        r"should (?:probably |gracefully |explicitly |also )?"
+        r"(?:fix|handle|skip|throw|raise|allow|state|check|be (?:removed|replaced|changed|renamed))(?![\w?])"
+        r"|(?:would|could|might) fix (?:it|this|the)|fix (?:is|would be|should be) |culprit|root cause is"
+        r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
+    ),
+)
+_SEVERAL_NODES = (
+    *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
+    *("head node", "head_node", "worker node"),
+)
 
 
-def traits_of(framework: str | None, library: str | None, words: str) -> frozenset[str]:
+def traits_of(
+    facts: EnvironmentFacts,
+    library: str | None,
+    title: str,
+    words: str,
+    own: str,
+    subjects: Set[str],
+    *,
+    no_device: bool,
+) -> frozenset[str]:
     """What a report says.
 
     Args:
-        framework: As `EnvironmentFacts.framework`.
         library: As `Situation.library`.
+        title: Folded.
         words: Title and body, folded.
+        own: The reporter's own words, folded.
+        subjects: As `Situation.subjects`.
+        no_device: The report says that there is no device.
     """
+    framework = facts.framework
     ray_alone = framework == "Ray" and not any_of(_COLLECTIVES, words)
+    without_group = ray_alone or framework == "Horovod"
+    # Workers of these have a device only where the report speaks of one.
+    unspoken = without_group and "device" not in subjects and facts.cuda is None and facts.nccl is None
+    without_cuda = (no_device or unspoken or "+cpu" in words) and not any_of(_CUDA_ERRORS, words)
     traits = {
+        "answer-format": _ANSWER.search(title[:_TITLE_CHARS]),
+        "explained": _stands(_EXPLAINED, own),
+        "fresh-environment": names_fresh_environment(own),
         "illegal-instruction": "illegal instruction" in words and _ILLEGAL_INSTRUCTION.search(words),
+        "native": _stands(_NATIVE, own) and not any_of(_PYTHON, words),
+        "on-main": facts.framework_version in _NEWEST or _stands(_ON_MAIN, own),
+        "one-node": facts.nodes == 1 or (ray_alone and facts.nodes is None and not any_of(_SEVERAL_NODES, words)),
         "pickling": any_of(_PICKLING, words),
-        "without-traceback": not (any_of(_TRACEBACK, words) or first_at(_PYTEST, words, places((".py:",), words))),
+        "pytorch": framework == PYTORCH,
         "ray": ray_alone,
-        "without-process-group": ray_alone or framework == "Horovod",
+        "without-cuda": without_cuda,
+        "without-nccl": without_cuda or "nccl" in facts.absent or ("gloo" in own and "nccl" not in subjects),
+        "without-pip": is_without_pip(words, own),
+        "without-process-group": without_group,
+        "without-sizes": not _stands(_SIZES, own),
         "without-torch": library != PYTORCH if library else ray_alone and "torch" not in words,
+        "without-traceback": not (any_of(_TRACEBACK, words) or first_at(_PYTEST, words, places((".py:",), words))),
     }
     return frozenset(trait for trait, holds in traits.items() if holds)
 
@@ -44,3 +122,8 @@ def traits_of(framework: str | None, library: str | None, words: str) -> frozens
 def names_server(framework: str | None, words: str) -> bool:
     """Whether a report is about a server of language models, or names one where its framework is not known."""
     return framework in SERVERS or (framework is None and any_of(_SERVER_NAMES, words))
+
+
+def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:
+    starts, pattern = said
+    return first_at(pattern, text, places(starts, text)) is not None

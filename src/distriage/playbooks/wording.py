@@ -27,6 +27,7 @@ def _tables_of(situation: Situation) -> list[str]:
         "serving": situation.serving,
         "without-server": not (situation.serving and situation.server),
         "one-process": situation.one_process,
+        "one-node": situation.one_process,
     }
     names = {situation.platform, *situation.traits, *(name for name, holds in held.items() if holds)}
     return [name for name in reversed(_data()) if name in names]

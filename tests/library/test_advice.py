@@ -1,0 +1,203 @@
+"""What is advised and asked of made-up reporters who have no CUDA, are on the main branch, or say what is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from distriage.facts.situation import Platform, Situation
+from distriage.playbooks import checks_for
+from distriage.questions import missing_facts
+from distriage.reading import read
+from distriage.taxonomy import default_taxonomy
+from distriage.types import IssueReport
+
+TAXONOMY = default_taxonomy()
+NO_CUDA = "Framework: TensorFlow\nFramework version: 1.15.0\nCUDA version: N/A\nNCCL version: N/A\n"
+TORCH_ON_CPU = "PyTorch version: 2.1.0\nIs CUDA available: No\nGPU models and configuration: No CUDA\n"
+HOROVOD, RAY, TORCH, VLLM = "horovod/horovod#1", "ray-project/ray#1", "pytorch/pytorch#1", "vllm-project/vllm#1"
+DEEPSPEED, LIGHTNING = "deepspeedai/DeepSpeed#1", "Lightning-AI/pytorch-lightning#1"
+LABELS = {axis: TAXONOMY.axes[axis].label_ids for axis in ("symptom", "cause", "fix")}
+
+
+def situation(text: str, identifier: str, title: str = "It does not do what it should", **at: str) -> Situation:
+    known = read(IssueReport(title, text, identifier)).situation
+    return known.at(at.get("stage"), at.get("distributed"))
+
+
+def checks(text: str, identifier: str, *, title: str = "It does not do what it should", **labels: str) -> str:
+    at = {axis: labels.pop(axis) for axis in ("stage", "distributed") if axis in labels}
+    return " ".join(checks_for(TAXONOMY, labels, situation(text, identifier, title, **at)))
+
+
+def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = False, **likely: str) -> dict[str, str]:
+    report = read(IssueReport("It does not do what it should", text, identifier))
+    questions = missing_facts(
+        report.facts,
+        has_error=has_error,
+        thin=thin,
+        likely=likely,
+        situation=report.situation.at(likely.get("stage"), likely.get("distributed")),
+        tracker=report.tracker,
+    )
+    return {question.fact: question.text for question in questions}
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier"),
+    [
+        (NO_CUDA + "It ends in hvd.init().", HOROVOD),
+        (TORCH_ON_CPU + "all_reduce of gloo ends at once.", TORCH),
+        ("The raylet ends.", RAY),
+        ("The estimator of my workers ends.", HOROVOD),
+        ("It ends with torch 1.3.1+cpu.", TORCH),
+    ],
+)
+def test_no_cuda_and_no_nccl_where_there_is_none(text: str, identifier: str) -> None:
+    at = situation(text, identifier)
+    given = {
+        check
+        for axis, labels in LABELS.items()
+        for label in labels
+        for check in checks_for(TAXONOMY, {axis: label}, at)
+    }
+    assert len(given) > 60, "too much was left out"
+    assert [
+        check for check in given if re.search(r"CUDA|NCCL|(?<!r)nccl|nvidia|Xid|device memory|kernels betw", check)
+    ] == []
+    assert "`python -X faulthandler`" in checks(text, identifier, symptom="native-crash")
+    assert "what each rank gives" in checks(text, identifier, symptom="collective-communication-error").replace(
+        "each worker", "each rank"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier"),
+    [
+        ("CUDA version: 10.0\nIt ends in hvd.init().", HOROVOD),
+        ("A task on my GPU ends.", RAY),
+        ("Without a GPU it works. RuntimeError: CUDA error: an illegal memory access", TORCH),
+        ("It ends.", TORCH),
+    ],
+)
+def test_cuda_is_spoken_of_where_it_may_be(text: str, identifier: str) -> None:
+    assert "CUDA_LAUNCH_BLOCKING" in checks(text, identifier, symptom="native-crash")
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier", "labels", "part", "not_part"),
+    [
+        ("Wrong statistics.", RAY, "incorrect-output inference", "where it is computed", "quantization"),
+        ("RLlib has no free CPU.", RAY, "unexpected-parallelism", "`ray.available_resources()`", "world size"),
+        ("Objects pile up.", RAY, "memory-growth memory-management-defect", "RSS", "two-layer"),
+        ("A leak on 8 H100.", VLLM, "memory-growth memory-management-defect", "small model", "two-layer"),
+        ("The optimizer field has to be there.", DEEPSPEED, "config-rejected", "after defaults", "world = TP"),
+        ("train_batch_size is refused.", DEEPSPEED, "config-rejected", "world = TP", "after defaults"),
+        ("apt-get fails in docker build.", HOROVOD, "install-failure", "the step that fails", "pip install"),
+        ("python setup.py install fails.", TORCH, "install-failure", "the step that fails", "pip install"),
+        ("pip install fails.", LIGHTNING, "install-failure", "in a fresh environment with `pip install -v`", "alone"),
+        ("pip install in a fresh conda env fails.", LIGHTNING, "install-failure", "`pip install -v`", "in a fresh"),
+        ("The libtorch binary in C++ waits.", TORCH, "runtime-hang", "`gdb -p PID", "py-spy"),
+        ("train.py waits, and so does libtorch.", TORCH, "runtime-hang", "py-spy", "gdb"),
+        ("libc10.so waits below libtorch.so.", TORCH, "runtime-hang", "py-spy", "gdb"),
+        ("On the latest main branch.", "sgl-project/sglang#1", "framework-patch", "Search merged", "Reproduce"),
+        ("It fails in the main function.", "sgl-project/sglang#1", "framework-patch", "Reproduce on the", "Search m"),
+        (
+            "A gradient is None. " + NO_CUDA,
+            HOROVOD,
+            "gradient-computation-error missing-validation",
+            "",
+            "checkpointing",
+        ),
+        ("The bias is zero.", TORCH, "user-code-error", "tiny input", "without the framework"),
+        ("The bias is zero.", DEEPSPEED, "user-code-error", "without the framework", ""),
+        ("The raylet is gone.", RAY, "network-connection-failure", "/tmp/ray/session_latest/logs", "each node"),
+        ("The nodes part.", RAY, "network-connection-failure", "From each node", "session_latest"),
+    ],
+)
+def test_a_check_fits_what_the_report_says(text: str, identifier: str, labels: str, part: str, not_part: str) -> None:
+    axis_of = {label: axis for axis in ("symptom", "cause", "fix", "stage") for label in TAXONOMY.axes[axis].label_ids}
+    given = checks(text, identifier, **{axis_of[label]: label for label in labels.split()})
+    assert part in given
+    assert not not_part or not_part not in given
+
+
+def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
+    wrong = {"symptom": "incorrect-output", "stage": "inference"}
+    assert "without parsers" in checks("", VLLM, title="finish_reason is always null", **wrong)
+    assert "without parsers" in checks("", VLLM, title="Streaming tool calls are cut off", distributed="false", **wrong)
+    assert "quantization" in checks('{"finish_reason": "stop"}', VLLM, title="Garbage from a 70B model", **wrong)
+
+
+@pytest.mark.parametrize("platform", [Platform.WINDOWS, Platform.MACOS])
+def test_a_single_machine_is_told_of_no_cluster(platform: Platform) -> None:
+    alone = Situation(platform, one_process=True, traits=frozenset({"ray", "without-process-group"}))
+    (check,) = checks_for(TAXONOMY, {"symptom": "network-connection-failure"}, alone)
+    assert ("%TEMP%\\ray" in check) == (platform is Platform.WINDOWS) and "getent" not in check
+    several = Situation(platform, traits=frozenset({"ray", "without-process-group"}))
+    (check,) = checks_for(TAXONOMY, {"symptom": "network-connection-failure"}, several)
+    assert "getent" not in check and "node" in check
+
+
+def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb() -> None:
+    many = asked("Training waits.", DEEPSPEED, symptom="runtime-hang", distributed="true")["error"]
+    one = asked("Training waits.", DEEPSPEED, symptom="runtime-hang", distributed="false")["error"]
+    native = asked("The binary of libtorch waits.", TORCH, symptom="runtime-hang", distributed="false")["error"]
+    assert "each process's log" in many and "each" not in one and "py-spy" in one
+    assert "gdb" in native and "py-spy" not in native
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier", "symptom", "facts"),
+    [
+        ("apt-get fails in my job.", DEEPSPEED, "install-failure", ""),
+        ("No module named 'setuptools' from pip install pytorch-lightning", LIGHTNING, "install-failure", ""),
+        ("No module named 'transformers.models.nova'", DEEPSPEED, "import-failure", ""),
+        ("test_torch.py imports collections.Iterable", DEEPSPEED, "import-failure", ""),
+        ("undefined symbol: _ZN3c10", DEEPSPEED, "import-failure", "torch"),
+        ("import torch ends", DEEPSPEED, "import-failure", "torch"),
+        ("gcc stops at torch.h", DEEPSPEED, "install-failure", "torch os"),
+        ("No matching distribution found", DEEPSPEED, "install-failure", "os"),
+        ("Tasks of 2 GPUs and of 16 CPUs wait alike", RAY, "low-throughput", ""),
+        ("Tasks with CUDA on my GPU are slow", RAY, "low-throughput", "gpu_model gpu_count"),
+        ("The RDNA3 card with ROCm 6.1 stops", VLLM, "extension-build-failure", "os"),
+        (
+            "[my_env.txt](https://github.com/user-attachments/files/1/my_env.txt) GPU",
+            VLLM,
+            "extension-build-failure",
+            "-",
+        ),
+    ],
+)
+def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: str, symptom: str, facts: str) -> None:
+    wanted = set() if facts == "-" else {"framework_version", *facts.split()}
+    assert asked(text, identifier, symptom=symptom, has_error=True).keys() == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With 4 GPUs over NCCL the manager blocks. We should fix this by skipping such requests.",
+        "With 4 GPUs over NCCL it blocks: the parentheses should be removed.",
+        "With 4 GPUs over NCCL it blocks. The culprit is the last change of the sampler.",
+        "With 4 GPUs over NCCL `wait` blocks. It probably needs to release its CPU.",
+    ],
+)
+def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> None:
+    assert asked(text, DEEPSPEED, symptom="runtime-hang").keys() == {"framework_version"}
+    waits = text.split(".")[0].split(":")[0]
+    assert {"error", "torch", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+
+
+def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
+    crash = {"symptom": "native-crash", "has_error": True}
+    assert asked("CUDA error on the card", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
+    assert asked("cuda stops", VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
+
+
+def test_a_likely_symptom_tells_what_happens() -> None:
+    assert asked("Please help", HOROVOD, thin=True)["error"].startswith("What happens?")
+    error = asked("Please help", HOROVOD, thin=True, symptom="native-crash")["error"]
+    assert error == "What is the complete error message or traceback?"
+    assert "reproduction" not in asked("pip install fails", HOROVOD, thin=True, symptom="install-failure")
