@@ -91,10 +91,10 @@ def test_what_a_report_says_is_read(text: str, identifier: str, traits: set[str]
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()
     traits_of(EnvironmentFacts("Ray"), None, text, text, text, frozenset(), no_device=False)
     install_subjects(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("serving", [False, True])

@@ -23,7 +23,18 @@ _TORCH = re.compile(
 _TORCH_STARTS = ("torch", "pytorch", "cuda", "undefined symbol", ".so")
 _COMPILER = (
     *("compil", "gcc", "g++", "clang", "cmake", "ninja", "nvcc", "ld: ", "building wheel", ".whl", "manylinux"),
-    *("from source", "make: ", "make[", "undefined reference", "not declared", ".h:", ".hpp:", ".cc:", ".cpp:"),
+    *(
+        "from source",
+        "include ",
+        "make: ",
+        "make[",
+        "undefined reference",
+        "not declared",
+        ".h:",
+        ".hpp:",
+        ".cc:",
+        ".cpp:",
+    ),
     *("no matching distribution", "could not find a version"),
 )
 
