@@ -103,7 +103,7 @@ def traits_of(
         "fresh-environment": names_fresh_environment(own),
         "illegal-instruction": "illegal instruction" in words and _ILLEGAL_INSTRUCTION.search(words),
         "native": _stands(_NATIVE, own) and not any_of(_PYTHON, words),
-        "on-main": facts.framework_version in _NEWEST or _stands(_ON_MAIN, own),
+        "on-main": facts.framework_version in _NEWEST or _stands(_ON_MAIN, words),
         "one-node": facts.nodes == 1 or (ray_alone and facts.nodes is None and not any_of(_SEVERAL_NODES, words)),
         "pickling": any_of(_PICKLING, words),
         "pytorch": framework == PYTORCH,
