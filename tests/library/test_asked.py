@@ -202,6 +202,8 @@ def test_a_crash_in_other_words_is_an_error(text: str) -> None:
         "lines 1 to ",
         "- ",
         "gpu memory: not used ",
+        "[env](https://github.com/a/",
+        "[a.env",
     ],
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:

@@ -131,6 +131,23 @@ def test_an_error_behind_the_place_of_a_log_or_a_compiler_is_not_asked_for(bundl
 
 
 @pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("I am attaching the full logs of both nodes.", True),
+        ("Logs are attached.", True),
+        ("[run.txt](https://github.com/user-attachments/files/12/run.txt)", True),
+        ("A debugger is attached to the first of them.", False),
+        ("See https://github.com/acme/trainer/blob/main/files/run.py for it.", False),
+    ],
+)
+def test_a_log_that_is_attached_is_not_asked_for(bundle: Bundle, line: str, given: bool) -> None:
+    crash = Prediction("shipped", {**hang(0.4).scores, "symptom": scores_of("symptom", launch_failure=0.97)})
+    body = f"{line}\nTwo nodes with 8 H100 each, our own image, started by the scheduler as every day of this year."
+    missing = {item.fact for item in Findings(bundle, read(IssueReport("It fails", body)), crash).verdict().missing}
+    assert ("error" not in missing) == given
+
+
+@pytest.mark.parametrize(
     "line",
     ["2. If your question is about hang, did you read this doc? n/a", "If we cannot run your script, we close it."],
 )

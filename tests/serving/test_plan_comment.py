@@ -30,6 +30,7 @@ def test_the_comment_has_its_marker_first_and_asks_what_is_missing() -> None:
     assert Marker.read(Marker.of("x", "answer").write("x")) == Marker.of("x", "answer")
     assert Marker.read(f"> {made.comment.body}") is None
     assert "- Which torch?\n- Which nccl?" in made.comment.body
+    assert "This is missing from the report; please add it to the description:\n\n- Which torch?" in made.comment.body
 
 
 @pytest.mark.parametrize("on_the_way", ["Hello\nyou", "Hello\r\nyou\r\n", "Hello\nyou\n\n"])
