@@ -3,7 +3,7 @@
 models/<name>/bundle.json      what it is: labels, calibration, sizes and checksums of the other files, provenance
               model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
-                               `penultimate` of the one before; an older graph lacks one or both
+                               `penultimate` of the one before
               tokenizer.json   Hugging Face tokenizers
               taxonomy.toml    the axes and labels that the outputs stand for
               reference.json   golden reports with the logits they must give

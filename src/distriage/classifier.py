@@ -39,7 +39,7 @@ _Given = Mapping[str, NDArray[np.int64] | Array]
 BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
 TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
 
-VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`; an older graph lacks one or both
+VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`
 
 
 def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
@@ -117,8 +117,7 @@ class Classifier:
         self.bundle.verify_graph(graph.sha256)  # a damaged graph is called damaged, whatever else it could not do
         self._session = graph.session()
         self._check_outputs(graph.file)
-        given = {output.name for output in self._session.get_outputs()}
-        self._outputs = [*self.bundle.manifest.axes, *(name for name in VECTORS if name in given)]
+        self._outputs = [*self.bundle.manifest.axes, *VECTORS]
         gated = DOMAIN in self.bundle.manifest.files
         self.gate = DomainGate(self.bundle.path / DOMAIN, self.bundle.manifest.axes) if gated else None
         self.own: OwnLabels | OwnShelf | None = None
@@ -135,6 +134,8 @@ class Classifier:
                     f"{file}: output {axis} has width {widths.get(axis)}; "
                     f"bundle.json lists {len(calibration.labels)} labels"
                 )
+        if missing := [name for name in VECTORS if name not in widths]:
+            raise BundleError(f"{file}: output {missing[0]} is missing; expected the encoder's mean vector")
 
     @cached_property
     def similar(self) -> Similar:
@@ -231,7 +232,7 @@ class Classifier:
         for axis, calibration in manifest.axes.items():
             probabilities = softmax(outputs[axis], calibration.temperature, calibration.floor)
             scores[axis] = AxisScores(axis, dict(zip(calibration.labels, map(float, probabilities), strict=True)))
-        vector, penultimate = (outputs.get(name, np.zeros(0, np.float32)) for name in VECTORS)
+        vector, penultimate = (outputs[name] for name in VECTORS)
         if self.gate is None:
             return Prediction(manifest.name, scores, vector=vector, penultimate=penultimate)
         ids, counts = np.asarray(given["feature_ids"][0]), np.asarray(given["feature_counts"][0])
@@ -240,7 +241,7 @@ class Classifier:
         return Prediction(manifest.name, scores, domain, passes, surely, vector, penultimate)
 
     def _run(self, given: _Given) -> dict[str, Array]:
-        """Of one encoded report: axis -> logits [labels], and each vector [width] that the graph gives."""
+        """Of one encoded report: axis -> logits [labels], and name -> each of `VECTORS` [width]."""
         outputs = self._session.run(self._outputs, given)
         return {name: output[0] for name, output in zip(self._outputs, outputs, strict=True)}
 

@@ -5,8 +5,7 @@ n-grams of `features.py`), and how probable its labels are for the report by the
 from their whole threads.
 
 index.npz  format   []             `INDEX_FORMAT`
-           records  []             JSON: a list of [id, url, title, note]; title "" where it is not ours to publish;
-                            an older index has no notes
+           records  []             JSON: a list of [id, url, title, note]; title "" where it is not ours to publish
            labels   [records, axes] int16, label numbers, -1: not annotated
            idf      [HASH_BUCKETS] float32, inverse document frequency
            starts   [HASH_BUCKETS + 1] uint32: where the postings of a bucket begin
@@ -85,8 +84,8 @@ class Similar:
         if (found := int(arrays["format"])) != INDEX_FORMAT:
             raise ValueError(f"it is of format {found}")
         self._records = [
-            (str(i), web_link(str(url)), str(title), " ".join(map(str, note)))
-            for i, url, title, *note in json.loads(str(arrays["records"]))
+            (str(i), web_link(str(url)), str(title), str(note))
+            for i, url, title, note in json.loads(str(arrays["records"]))
         ]
         self._places = {thread_key(record[0]): row for row, record in enumerate(self._records)}
         self._labels = np.asarray(arrays["labels"], np.int64)

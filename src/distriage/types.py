@@ -103,7 +103,7 @@ class Prediction:
         domain_probability: Of the report being about what the model was trained on; None: the bundle has no gate.
         in_domain: Whether that is enough; true where the bundle has no gate.
         surely_in_domain: Whether it is enough for `precise`; true where the bundle has no gate.
-        vector: The encoder's mean vector [width], from the same pass; empty where the graph gives none.
+        vector: The encoder's mean vector [width], from the same pass; empty: not known.
         penultimate: That of its last layer but one, likewise.
     """
 

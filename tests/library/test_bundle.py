@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.classifier import Classifier
+from distriage.classifier import VECTORS, Classifier
 from distriage.errors import BundleError
 from distriage.recipe.text import RECIPE_VERSION
 from distriage.shipped import MANIFEST, default_model, find_bundle
@@ -188,17 +188,18 @@ def test_a_sealed_taxonomy_that_is_not_valid_is_named(toy_copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("widths", "message"),
+    ("widths", "vectors", "message"),
     [
-        ({"kind": 2, "symptom": 3, "fix": 2}, "output symptom has width 3; bundle.json lists 4 labels"),
-        ({"kind": 2, "symptom": 4}, "output fix has width None; bundle.json lists 2 labels"),
+        ({"kind": 2, "symptom": 3, "fix": 2}, VECTORS, "output symptom has width 3; bundle.json lists 4 labels"),
+        ({"kind": 2, "symptom": 4}, VECTORS, "output fix has width None; bundle.json lists 2 labels"),
+        (WIDTHS, ["vector"], "output penultimate is missing; expected the encoder's mean vector"),
     ],
 )
-def test_a_graph_whose_outputs_do_not_fit_the_labels_is_refused(
-    toy_copy: Path, widths: dict[str, int], message: str
+def test_a_graph_whose_outputs_do_not_fit_is_refused(
+    toy_copy: Path, widths: dict[str, int], vectors: list[str], message: str
 ) -> None:
     (toy_copy / "model.onnx").unlink()
-    write_graph(toy_copy / "model.onnx", widths)
+    write_graph(toy_copy / "model.onnx", widths, vectors)
     seal(toy_copy)
     with pytest.raises(BundleError) as refused:
         Classifier(toy_copy)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support import faults
+from support.batches import leave_unfinished
 from support.cli_reports import classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line
 from support.faults import Fault, Trouble
@@ -96,8 +97,8 @@ def test_a_batch_of_which_nothing_can_be_read_fails(classify: Command, tmp_path:
     assert classify(file, *options).code == 0
 
 
-def test_a_run_that_goes_on_counts_the_errors_before(classify: Command, tmp_path: Path) -> None:
-    file, output, part = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "out.jsonl.part"))
+def test_a_run_that_goes_on_counts_the_errors_before(classify: Command, keyword_bundle: Path, tmp_path: Path) -> None:
+    file, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     good, bad = '{"title": "it hangs \\"axes\\":"}\n', "not json\n"
     for rows, kept, code, summary in (
         ([bad, good, bad, bad], 2, 0, "4 answers, 3 of them `error`"),
@@ -105,7 +106,8 @@ def test_a_run_that_goes_on_counts_the_errors_before(classify: Command, tmp_path
     ):
         file.write_text("".join(rows), encoding="utf-8")
         classify(file, "--output", output)
-        part.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:kept]))
+        answers = output.read_bytes().splitlines(keepends=True)[:kept]
+        leave_unfinished(output, b"".join(answers), keyword_bundle)
         done = classify(file, "--output", output, "--resume")
         assert done.code == code and done.err.startswith(f"{summary}: a record that cannot be read: {output}\n")
 

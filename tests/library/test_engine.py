@@ -25,7 +25,7 @@ from distriage.errors import BundleError, InputError
 from distriage.records import RawRecord, read_records
 from distriage.types import IssueReport, Mode
 
-from support.batches import batch, lines
+from support.batches import batch, leave_unfinished, lines
 from support.command_line import Command, assert_one_line
 from support.waiting import until
 
@@ -68,7 +68,7 @@ def test_a_run_goes_on_where_it_was_killed(command: Command, batch: Path, keywor
     options = ("--model", keyword_bundle, "--workers", 1)
     assert command("classify", batch, *options, "--output", tmp_path / "whole.jsonl").code == 0
     whole = (tmp_path / "whole.jsonl").read_bytes()
-    part.write_bytes(whole[: len(whole) // 2])  # ends in the middle of a line
+    leave_unfinished(output, whole[: len(whole) // 2], keyword_bundle)  # ends in the middle of a line
     refused = command("classify", batch, *options, "--output", output)
     assert_one_line(refused, "holds an unfinished run; pass --resume")
     assert command("classify", batch, *options, "--output", output, "--resume").code == 0
@@ -92,7 +92,7 @@ def test_a_run_does_not_go_on_with_other_input(
     command: Command, batch: Path, keyword_bundle: Path, tmp_path: Path
 ) -> None:
     part = tmp_path / "out.jsonl.part"
-    part.write_text('{"id": "a/b#99"}\n')
+    leave_unfinished(tmp_path / "out.jsonl", b'{"id": "a/b#99"}\n', keyword_bundle)
     options = ("--model", keyword_bundle, "--workers", 1, "--output", tmp_path / "out.jsonl", "--resume")
     assert_one_line(command("classify", batch, *options), "answer 1 is about a/b#99, but that record of the input is")
     assert part.read_text() == '{"id": "a/b#99"}\n'
@@ -107,6 +107,10 @@ def test_a_run_goes_on_only_with_the_same_options(tmp_path: Path, settings: Sett
         Output(file, best, resume=True)
     with pytest.raises(InputError, match=r"of a run with model_sha256 .*, not 0;"):
         Output(file, options | {"model_sha256": "0"}, resume=True)
+    kept = (tmp_path / "out.jsonl.part.json").rename(tmp_path / "kept")
+    with pytest.raises(InputError, match=r"out.jsonl.part.json: missing; --resume needs the options"):
+        Output(file, options, resume=True)
+    kept.rename(tmp_path / "out.jsonl.part.json")
     with Output(file, options, resume=True) as output:
         output.check_continues(id_of(IssueReport("It hangs", "", "a/b#\ud800")))
         output.finish([])
@@ -181,6 +185,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("last", ["\n", "\0\0\n"])
 def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> None:
     (tmp_path / "out.jsonl.part").write_text('{"id": "a/b#1"}\n' + last)
+    (tmp_path / "out.jsonl.part.json").write_text("{}")
     with (
         Output(str(tmp_path / "out.jsonl"), {}, resume=True) as output,
         pytest.raises(InputError, match=r"out.jsonl.part: line 2 is no answer"),

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from distriage.engine import Settings
+from distriage.engine.answers import checked, run_options
+from distriage.types import Mode
+
 WORDS = ("hangs", "memory exhausted", "grows", "segfault", "how", "timeout")
 
 
@@ -22,6 +26,14 @@ def lines(number: int) -> list[bytes]:
         + b"\n"
         for i in range(number)
     ]
+
+
+def leave_unfinished(output: Path, answers: bytes, model: Path) -> None:
+    """What a run leaves that was killed: some answers, and its options."""
+    part = output.with_name(f"{output.name}.part")
+    part.write_bytes(answers)
+    options = run_options(*checked(Settings(str(model), Mode.BALANCED)))
+    part.with_name(f"{part.name}.json").write_text(json.dumps(options), encoding="utf-8")
 
 
 @pytest.fixture

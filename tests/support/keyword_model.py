@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from distriage.bundle import FORMAT, REQUIRED_FILES, Provenance
+from distriage.classifier import VECTORS
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
 from distriage.shipped import MANIFEST, sha256_of
@@ -117,8 +118,9 @@ def build(folder: Path) -> Path:
     return seal(folder, manifest)
 
 
-def write_graph(file: Path, widths: Mapping[str, int]) -> None:
-    """logits = bias + sum over features of count x weight of the word, split into one output an axis.
+def write_graph(file: Path, widths: Mapping[str, int], vectors: Sequence[str] = VECTORS) -> None:
+    """logits = bias + sum over features of count x weight of the word, split into one output an axis; `vectors`
+    are zero, so that verdicts follow from words alone.
 
     A table with a row for each bucket would be 8 MB, to verify and to load for each of a thousand commands.
     """
@@ -148,6 +150,7 @@ def write_graph(file: Path, widths: Mapping[str, int]) -> None:
         helper.make_node("ReduceSum", ["weighted", "features_axis"], ["sums"], keepdims=0),
         helper.make_node("Add", ["sums", "bias"], ["logits"]),
         helper.make_node("Split", ["logits", "widths"], list(widths), axis=1),
+        *(helper.make_node("Sub", ["sums", "sums"], [name]) for name in vectors),
     ]
     inputs = [
         helper.make_tensor_value_info(name, kind, ["batch", size])
@@ -158,7 +161,8 @@ def write_graph(file: Path, widths: Mapping[str, int]) -> None:
         )
     ]
     outputs = [
-        helper.make_tensor_value_info(axis, TensorProto.FLOAT, ["batch", width]) for axis, width in widths.items()
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])
+        for name, width in {**widths, **dict.fromkeys(vectors, columns)}.items()
     ]
     graph = helper.make_graph(
         nodes, "toy", inputs, outputs, [numpy_helper.from_array(value, name) for name, value in constants.items()]

@@ -93,8 +93,11 @@ class Output:
         try:
             before = json.loads(self._options.read_text(encoding="utf-8"))
             other = differences(before, options)
-        except FileNotFoundError:  # of a Distriage that kept none
-            return
+        except FileNotFoundError:
+            raise InputError(
+                f"{self._options}: missing; --resume needs the options of the unfinished run: "
+                f"put the file back, or delete {self.part}"
+            ) from None
         except (OSError, ValueError, TypeError, KeyError):
             raise InputError(f"{self._options}: damaged; expected the options of the unfinished run") from None
         if other:

@@ -47,7 +47,7 @@ class Reading:
 
     Attributes:
         ids, counts: Hashed n-grams [features] of all views, ascending.
-        vector: The encoder's [width], of its last layer but one; may be empty.
+        vector: The encoder's [width], of its last layer but one.
         axes: Log-probabilities of all labels of all axes of the model, one after the other.
     """
 
@@ -68,12 +68,11 @@ def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
     ):
         ids += [view * HASH_BUCKETS + bucket for bucket in sorted(found)]
         counts += [float(found[bucket]) for bucket in sorted(found)]
-    vector = prediction.penultimate if len(prediction.penultimate) else prediction.vector  # an older graph
     probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
     return Reading(
         np.asarray(ids, np.int64),
         np.asarray(counts, np.float64),
-        np.asarray(vector, np.float32),
+        np.asarray(prediction.penultimate, np.float32),
         np.log(np.maximum(np.asarray(probabilities, np.float32), _LEAST_PROBABILITY)),
     )
 
