@@ -1,11 +1,12 @@
-"""The differential diagnosis of a bug: the likeliest causes, where none is sure enough to name. Pure."""
+"""What to check first, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from distriage.facts.situation import Situation
-from distriage.playbooks import check_for
+from distriage.playbooks import check_for, checks_for
+from distriage.policy import likely_labels
 from distriage.taxonomy import Taxonomy
 from distriage.types import Decision, Outcome
 from distriage.verdict import CAUSE, LEAST_CAUSE, SYMPTOM, AxisVerdict, Candidate, Differential
@@ -41,3 +42,14 @@ def differential(
         ],
         right_among=right_among,
     )
+
+
+def checks_of(
+    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation
+) -> list[str]:
+    """What to check first: by the playbooks, else what the taxonomy advises; may be empty."""
+    likely = likely_labels(axes)
+    if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
+        del likely[CAUSE]  # its check is in the differential diagnosis, beside those of its rivals
+    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
+    return checks_for(taxonomy, likely, situation) or list(filter(None, advice))

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from distriage.bundle import Bundle
-from distriage.differential import differential
+from distriage.differential import checks_of, differential
 from distriage.explain import Evidence
 from distriage.facts.known_bad import known_bad
 from distriage.facts.situation import Situation
 from distriage.own.answer import OwnLabel
-from distriage.playbooks import checks_for
-from distriage.policy import decide
+from distriage.policy import decide, given_labels, likely_labels
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
 from distriage.recipe.lines import names_exception, quotes_exception
@@ -71,7 +70,9 @@ class Findings:
         prediction, domain = self.prediction, self.prediction.domain_probability
         decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
         report, facts = self.known.report, self.known.facts
-        situation = self.known.situation.at(_likely(decisions).get(STAGE), _given(decisions).get(DISTRIBUTED))
+        situation = self.known.situation.at(
+            likely_labels(decisions).get(STAGE), given_labels(decisions).get(DISTRIBUTED)
+        )
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         return Verdict(
@@ -88,7 +89,7 @@ class Findings:
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
             ],
-            checks=_checks(decisions, taxonomy, situation),
+            checks=checks_of(decisions, taxonomy, situation),
             differential=differential(decisions, ranked, taxonomy, situation, right_among),
             # They are bugs, with what mended them.
             similar=None
@@ -122,7 +123,7 @@ class Findings:
         thin, in_domain = self.known.is_thin, self.prediction.in_domain
         if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
-        likely = _likely(decisions)
+        likely = likely_labels(decisions)
         if likely.get(DISTRIBUTED) == "true" and decisions[DISTRIBUTED].outcome is not Outcome.APPLY:
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         questions = missing_facts(
@@ -150,28 +151,6 @@ class Findings:
 def _applies(decisions: Mapping[str, Decision]) -> bool:
     """Whether it is about a failure."""
     return all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())
-
-
-def _likely(decisions: Mapping[str, Decision]) -> dict[str, str]:
-    """Axis -> its label, where that is at least a suggestion."""
-    enough = {Outcome.APPLY, Outcome.SUGGEST}
-    return {axis: decision.label for axis, decision in decisions.items() if decision.outcome in enough}
-
-
-def _given(decisions: Mapping[str, Decision]) -> dict[str, str]:
-    """Axis -> its label, where that is given."""
-    return {axis: decision.label for axis, decision in decisions.items() if decision.outcome is Outcome.APPLY}
-
-
-def _checks(decisions: Mapping[str, Decision], taxonomy: Taxonomy, situation: Situation) -> list[str]:
-    likely = {
-        axis: label
-        for axis, label in _likely(decisions).items()
-        # The checks of a cause that is not sure are in the differential diagnosis, beside those of its rivals.
-        if axis != CAUSE or decisions[axis].outcome is Outcome.APPLY
-    }
-    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
-    return checks_for(taxonomy, likely, situation) or list(filter(None, advice))
 
 
 def _similar_issue(neighbour: Neighbour) -> SimilarIssue:

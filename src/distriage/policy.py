@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from distriage.bundle import AxisCalibration
 from distriage.taxonomy import Axis, Taxonomy
@@ -83,6 +84,36 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
     return {family: sum(scores.probabilities[label] for label in labels) for family, labels in axis.families.items()}
 
 
+def outcome_of(
+    probability: float, thresholds: Mapping[str, float | None], wanted: Mode | float, never: str
+) -> tuple[Outcome, str]:
+    """What the probability of a label is enough for, and why.
+
+    Args:
+        thresholds: Precision target -> the least probability that meets it; None or absent: none does.
+        wanted: How sure the label must be: a mode, or a probability.
+        never: Says that no probability meets the target.
+    """
+    if wanted is Mode.BEST:
+        return Outcome.APPLY, "the likeliest label"
+    if not isinstance(wanted, Mode):
+        if reaches(probability, wanted):
+            return Outcome.APPLY, f"at or above the configured {wanted:.2f}"
+        return _suggested(probability, SUGGESTED_FROM), f"below the configured {wanted:.2f}"
+    target, reason = PRECISION[wanted], never
+    if (threshold := thresholds.get(target)) is not None:
+        needed = max(threshold, FLOOR[wanted])
+        if probability >= needed:
+            right = f"at least {float(target):.0%} were right on held-out reports"
+            return Outcome.APPLY, f"at least {needed:.2f}: from there on, {right}"
+        reason = f"{wanted} needs {needed:.2f} for this label"
+    return _suggested(probability, thresholds.get(SUGGESTION_PRECISION)), reason
+
+
+def _suggested(probability: float, least: float | None) -> Outcome:
+    return Outcome.SUGGEST if least is not None and probability >= least else Outcome.ABSTAIN
+
+
 def _decide_axis(
     axis: Axis,
     scores: AxisScores,
@@ -102,34 +133,40 @@ def _decide_axis(
         return decision(Outcome.NOT_APPLICABLE, unmet)
     if silence is not None:
         return replace(decision(Outcome.ABSTAIN, WHY_SILENT[silence]), silence=silence)
-    if mode is Mode.BEST:
-        return decision(Outcome.APPLY, "the likeliest label")
+    thresholds = {target: least.get(label) for target, least in calibration.thresholds.items()}
+    never = f"on held-out reports this label was never right often enough for {mode}"
+    outcome, reason = outcome_of(probability, thresholds, mode, never)
+    if outcome is Outcome.APPLY:
+        return decision(outcome, reason)
+    if isinstance(mode, Mode) and outcome is Outcome.SUGGEST and probability > SUGGESTED_FROM:
+        reason += "; still more likely right than not"
+    return decision(outcome, reason, family if _is_sure(families, family, calibration, mode) else None)
+
+
+def _is_sure(
+    families: Mapping[str, float], family: str | None, calibration: AxisCalibration, mode: Mode | float
+) -> bool:
+    """Whether a family may be named where its label may not."""
+    if family is None:
+        return False
     target, floor = (PRECISION[mode], FLOOR[mode]) if isinstance(mode, Mode) else (PRECISION[Mode.BALANCED], mode)
-    sure_family = None
-    if family is not None:
-        family_threshold = calibration.family_thresholds[target].get(family)
-        if family_threshold is not None and families[family] >= max(family_threshold, floor):
-            sure_family = family
-    if not isinstance(mode, Mode):
-        if reaches(probability, mode):
-            return decision(Outcome.APPLY, f"at or above the configured {mode:.2f}")
-        outcome = Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN
-        return decision(outcome, f"below the configured {mode:.2f}", sure_family)
-    threshold = calibration.thresholds[target].get(label)
-    needed = None if threshold is None else max(threshold, floor)
-    if needed is not None and probability >= needed:
-        return decision(
-            Outcome.APPLY,
-            f"at least {needed:.2f}: from there on, at least {float(target):.0%} were right on held-out reports",
-        )
-    reason = (
-        f"{mode} needs {needed:.2f} for this label"
-        if needed is not None
-        else f"on held-out reports this label was never right often enough for {mode}"
-    )
-    suggestion = calibration.thresholds[SUGGESTION_PRECISION].get(label)
-    if suggestion is not None and probability >= suggestion:
-        if probability > SUGGESTED_FROM:
-            reason += "; still more likely right than not"
-        return decision(Outcome.SUGGEST, reason, sure_family)
-    return decision(Outcome.ABSTAIN, reason, sure_family)
+    threshold = calibration.family_thresholds[target].get(family)
+    return threshold is not None and families[family] >= max(threshold, floor)
+
+
+class _Said(Protocol):
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def label(self) -> str: ...
+
+
+def given_labels(axes: Mapping[str, _Said]) -> dict[str, str]:
+    """Axis -> its label, where that is given."""
+    return {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
+
+
+def likely_labels(axes: Mapping[str, _Said]) -> dict[str, str]:
+    """Axis -> its label, where that is at least a suggestion."""
+    enough = {Outcome.APPLY, Outcome.SUGGEST}
+    return {axis: said.label for axis, said in axes.items() if said.outcome in enough}

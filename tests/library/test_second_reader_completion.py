@@ -107,6 +107,12 @@ def test_a_configuration_says_how_sure_a_label_must_be(wanted: Mode | float, out
     assert (said.label, said.outcome, said.reason) == ("native-crash", outcome, f"{reason}; read by m")
 
 
+def test_what_a_label_lacks_is_said_as_the_first_reader_says_it() -> None:
+    first = make_verdict(symptom="abstain").model_copy(update={"mode": Mode.PRECISE})
+    said = completed(first, {"symptom": {"native-crash": 0.6, "runtime-hang": 0.4}}).axes["symptom"]
+    assert (said.outcome, said.reason) == ("suggest", "precise needs 0.70 for this label; read by m")
+
+
 @pytest.mark.parametrize(("share", "outcome"), [(0.79996, "apply"), (0.7999, "suggest")])
 def test_a_configured_probability_is_reached_by_the_one_that_people_see(share: float, outcome: str) -> None:
     """As the first reader has it."""

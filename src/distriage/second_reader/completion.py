@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from distriage.differential import differential
+from distriage.differential import checks_of, differential
 from distriage.facts.situation import ORDINARY, Situation
-from distriage.playbooks import checks_for
-from distriage.policy import FLOOR, PRECISION, SUGGESTED_FROM, WHY_SILENT, domain_silence, family_scores, reaches
+from distriage.policy import (
+    FLOOR,
+    SUGGESTED_FROM,
+    SUGGESTION_PRECISION,
+    WHY_SILENT,
+    domain_silence,
+    family_scores,
+    given_labels,
+    likely_labels,
+    outcome_of,
+)
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 from distriage.taxonomy import Axis, Taxonomy
@@ -75,14 +84,7 @@ def complete(
                 said = _silent(said, silence)
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
-    likely = {
-        axis: said.label
-        for axis, said in axes.items()
-        # The check of a cause that is not sure is in the differential diagnosis, as in the first verdict.
-        if said.outcome is Outcome.APPLY or (said.outcome is Outcome.SUGGEST and axis != CAUSE)
-    }
-    applied = {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
-    situation = situation.at(likely.get(STAGE), applied.get(DISTRIBUTED))
+    situation = situation.at(likely_labels(axes).get(STAGE), given_labels(axes).get(DISTRIBUTED))
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(
@@ -90,7 +92,7 @@ def complete(
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
             "similar": [] if another_kind and verdict.similar else verdict.similar,
-            "checks": checks_for(taxonomy, likely, situation) or ([] if another_kind else verdict.checks),
+            "checks": checks_of(axes, taxonomy, situation) or ([] if another_kind else verdict.checks),
             # How often the right cause is among those that both readers rank was not measured.
             "differential": differential(axes, ranked, taxonomy, situation, None)
             if CAUSE in answered or another_kind
@@ -143,24 +145,10 @@ def may_be_given(prediction: Prediction, axis: str, shares: Shares, calibration:
 
 
 def _outcome(probability: float, fusion: AxisFusion | None, wanted: Mode | float) -> tuple[Outcome, str]:
-    below = Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN
+    never = "not calibrated to promise more"
     if fusion is None or not fusion.thresholds:
-        return below, "not calibrated to promise more"
-    if wanted is Mode.BEST:
-        return Outcome.APPLY, "the likeliest label"
-    if isinstance(wanted, float):
-        if reaches(probability, wanted):
-            return Outcome.APPLY, f"at or above the configured {wanted:.2f}"
-        return below, f"below the configured {wanted:.2f}"
-    target = PRECISION[wanted]
-    threshold = fusion.thresholds.get(target)
-    if threshold is None:
-        return below, "not calibrated to promise more"
-    needed = max(threshold, FLOOR[wanted])
-    if probability >= needed:
-        right = f"at least {float(target):.0%} were right on held-out reports"
-        return Outcome.APPLY, f"at least {needed:.2f}: from there on, {right}"
-    return below, f"{wanted} needs {needed:.2f}"
+        return Outcome.SUGGEST if probability >= SUGGESTED_FROM else Outcome.ABSTAIN, never
+    return outcome_of(probability, {**fusion.thresholds, SUGGESTION_PRECISION: SUGGESTED_FROM}, wanted, never)
 
 
 def _axis(first: AxisVerdict, joined: Mapping[str, float], outcome: Outcome, reason: str, axis: Axis) -> AxisVerdict:
