@@ -41,7 +41,7 @@ FLOORS = {
         {"measure"},
         {"fit"},
         {"corpus"},
-        {"config", "disk"},
+        {"config"},
     ],
 }
 MAX_MODULES, MAX_LINES, MAX_PARAMETERS = 15, 300, 6

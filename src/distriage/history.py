@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from distriage.disk import writing
 from distriage.errors import InputError
 from distriage.github import Client
 from distriage.times import LAST_S, epoch_s
@@ -79,22 +80,17 @@ def read_history(
         following = page["next"]
     progress(len(found))
     if following is not None and (limit is None or len(found) < limit):
-        try:
-            with cache.open("ab") as stream:
-                stream.truncate(size)
-                if not size:
-                    _write(stream, header)
-                for items, after in client.pages(f"/repos/{repository}/issues", following):
-                    following = after
-                    _write(
-                        stream, {"items": [_kept(item) for item in items if "pull_request" not in item], "next": after}
-                    )
-                    _collect(found, items)
-                    progress(len(found))
-                    if limit is not None and len(found) >= limit:
-                        break
-        except OSError as error:
-            raise InputError(f"{cache}: cannot be written: {error.strerror}") from None
+        with writing(cache), cache.open("ab") as stream:
+            stream.truncate(size)
+            if not size:
+                _write(stream, header)
+            for items, after in client.pages(f"/repos/{repository}/issues", following):
+                following = after
+                _write(stream, {"items": [_kept(item) for item in items if "pull_request" not in item], "next": after})
+                _collect(found, items)
+                progress(len(found))
+                if limit is not None and len(found) >= limit:
+                    break
     newest_first = sorted(found.values(), key=lambda issue: (-issue.created_at, -issue.number))
     kept = tuple(reversed(newest_first[:limit]))
     return History(kept, header["fetched_at"], following is None and len(kept) == len(found))

@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import pytest
 
+from distriage.disk import replaced, writing
 from distriage.errors import InputError
-from distriage_training.disk import replaced, writing
 
 from support.command_line import Command, assert_one_line
 from support.past_issues import plain_history, write_history
@@ -48,6 +48,7 @@ def full_disk(*_: object, **__: object) -> NoReturn:
         (OSError(errno.ENOSPC, FULL), "{place}: cannot be written: " + FULL),
         (OSError(errno.ENOSPC, FULL, "{place}/a"), "{place}/a: cannot be written: " + FULL),
         (FileExistsError(errno.EEXIST, "File exists", "{place}"), "{place}: cannot be written: File exists"),
+        (PermissionError(errno.EACCES, "No", "{beside}"), "{place}: cannot be written: No"),
         (FileNotFoundError(errno.ENOENT, "No such file", "other"), "other: No such file"),
         (RuntimeError("[enforce fail at inline_container.cc:664] . unexpected pos 64 vs 0"), "{place}: cannot be "),
         (Exception("Error while serializing: I/O error: File too large (os error 27)"), "{place}: cannot be written"),
@@ -55,7 +56,7 @@ def full_disk(*_: object, **__: object) -> NoReturn:
 )
 def test_what_the_system_refuses_is_named(tmp_path: Path, error: Exception, said: str) -> None:
     if isinstance(error, OSError) and error.filename:
-        error.filename = error.filename.format(place=tmp_path)
+        error.filename = error.filename.format(place=tmp_path, beside=tmp_path.with_name(f".new-{tmp_path.name}"))
     with pytest.raises(InputError) as refused, writing(tmp_path):
         raise error
     assert str(refused.value).startswith(said.format(place=tmp_path))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from distriage.classifier import Classifier
-from distriage.errors import InputError
+from distriage.disk import writing
 from distriage.github import Client
 from distriage.history import read_history
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
@@ -81,10 +81,8 @@ def backtest(
         meaning,
         tuple(measure(axis, played.items) for axis in _axes(config, options.extra, classifier)),
     )
-    try:
+    with writing(options.output):
         options.output.write_text(render_page(result), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{options.output}: cannot be written: {error.strerror}") from None
     return result
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.console import Console
 
+from distriage.disk import writing
 from distriage.errors import InputError
 from distriage.extras import needs_extra
 from distriage.terminal import counted, printable
@@ -129,12 +130,9 @@ def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
 
 
 def _write(file: Path | None, text: str) -> None:
-    if file is None:
-        return
-    try:
-        file.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+    if file is not None:
+        with writing(file):
+            file.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _day(text: str | None) -> float:

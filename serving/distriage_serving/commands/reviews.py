@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from distriage.errors import InputError
+from distriage.disk import writing
 from distriage.extras import needs_extra
 from distriage.terminal import counted
 from distriage_serving.commands.options import DatabaseOption, open_store
@@ -32,8 +32,6 @@ def export(
     if output is None:
         sys.stdout.write("".join(lines))
         return
-    try:
+    with writing(output):
         output.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}") from None
     typer.echo(f"{counted(len(lines), 'review')} in {output}", err=True)

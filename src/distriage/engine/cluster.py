@@ -15,9 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from distriage.disk import writing
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
-from distriage.engine.output import is_error, writing
+from distriage.engine.output import is_error
 from distriage.errors import DistriageError, InputError
 from distriage.extras import needs_extra
 from distriage.records import COLUMNS, LINES, RawRecord, read_records

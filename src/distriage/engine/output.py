@@ -6,13 +6,14 @@ import gzip
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from distriage.disk import writing
 from distriage.errors import InputError
 from distriage.extras import needs_extra
 from distriage.records import COMPRESSED, LINES, TABLE, is_batch
@@ -189,19 +190,6 @@ def _lock(stream: BinaryIO) -> bool:
     except OSError:  # a network's file system without locks
         return True
     return True
-
-
-@contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Says of which file an OSError is.
-
-    Raises:
-        InputError: in place of it.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
 
 
 def differences(before: Mapping[str, Any], options: Mapping[str, Any]) -> str:

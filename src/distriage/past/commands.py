@@ -35,9 +35,9 @@ def index_(
 ) -> None:
     """Index a repository's own issues: title, words, vector, state, address, and what closed them."""
     from distriage.classifier import Classifier
+    from distriage.disk import check_writable
     from distriage.engine.output import check_apart
     from distriage.past.build import build_index
-    from distriage.past.index import check_writable
     from distriage.past.issue import read_issues
 
     check_apart(str(output), [issues])

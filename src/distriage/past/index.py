@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.arrays import arrays_of
+from distriage.disk import replaced
 from distriage.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
@@ -155,42 +156,19 @@ class PastIndex:
             InputError: it cannot be written.
         """
         scales = np.abs(self.vectors).max(1, initial=1e-12) / 127 if self.vectors.size else np.zeros(0)
-        try:
-            with _part(file).open("wb") as stream:
-                np.savez_compressed(
-                    stream,
-                    format=np.asarray(FORMAT),
-                    model=np.asarray(self.model),
-                    issues=np.asarray(json.dumps([astuple(issue) for issue in self.issues])),
-                    idf=self.idf,
-                    starts=self.starts.astype(np.uint32),
-                    rows=self.rows,
-                    weights=self.weights,
-                    vectors=np.round(self.vectors / scales[:, None]).astype(np.int8) if self.vectors.size else scales,
-                    scales=scales.astype(np.float32),
-                )
-            _part(file).replace(file)
-        except OSError as error:
-            raise InputError(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def check_writable(file: Path) -> None:
-    """See that an index can be written, before the work that it takes.
-
-    Raises:
-        InputError: it cannot.
-    """
-    if file.is_dir():
-        raise InputError(f"{file}: a folder; expected a file")
-    try:
-        _part(file).touch()
-        _part(file).unlink()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def _part(file: Path) -> Path:
-    return file.with_name(f"{file.name}.part")
+        with replaced(file) as (part,), part.open("wb") as stream:
+            np.savez_compressed(
+                stream,
+                format=np.asarray(FORMAT),
+                model=np.asarray(self.model),
+                issues=np.asarray(json.dumps([astuple(issue) for issue in self.issues])),
+                idf=self.idf,
+                starts=self.starts.astype(np.uint32),
+                rows=self.rows,
+                weights=self.weights,
+                vectors=np.round(self.vectors / scales[:, None]).astype(np.int8) if self.vectors.size else scales,
+                scales=scales.astype(np.float32),
+            )
 
 
 def load_index(file: Path) -> PastIndex:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from distriage.disk import writing
 from distriage.errors import ConfigError, InputError
 from distriage.second_reader import AXES
 from distriage.terminal import counted
@@ -147,10 +148,8 @@ def calibrate(
         times=times,
         axes={axis: fit.fusion for axis, fit in good.items()},
     )
-    try:
+    with writing(output):
         output.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror}") from None
     table = Table("axis", "reports", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
     for axis, count in counts.items():
         fit = good.get(axis)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from distriage.disk import writing
 from distriage.second_reader.commands import (
     ALL_AXES,
     Answers,
@@ -22,7 +23,6 @@ from distriage.second_reader.commands import (
 )
 from distriage.types import Mode
 from distriage_training.commands.options import TEXTS, training
-from distriage_training.disk import writing
 
 corpus_app = typer.Typer(
     name="corpus",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from distriage.disk import writing
 from distriage.second_reader.commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage.terminal import MAINTAIN, TRAIN, say
 from distriage.types import Mode
@@ -23,7 +24,6 @@ from distriage_training.commands.options import (
     training,
 )
 from distriage_training.commands.study import study_app
-from distriage_training.disk import writing
 
 if TYPE_CHECKING:
     from distriage.bundle import Bundle

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from distriage.disk import writing
 from distriage_training.commands.options import (
     TEXTS,
     ConfigArgument,
@@ -19,7 +20,6 @@ from distriage_training.commands.options import (
     named_model,
     training,
 )
-from distriage_training.disk import writing
 
 study_app = typer.Typer(
     name="study",

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from distriage.disk import replaced
 from distriage_training.corpus.records import Annotation
-from distriage_training.disk import replaced
 
 SPLITS = ("train", "validation", "test")
 

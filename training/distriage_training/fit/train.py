@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from transformers import set_seed
 
 from distriage.bundle import thread_digest
+from distriage.disk import replaced
 from distriage.errors import ConfigError
 from distriage.references import thread_key
 from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits, load_splits, validation_in_domain
 from distriage_training.corpus.records import UNLABELLED, Record
-from distriage_training.disk import replaced
 from distriage_training.fit.batches import BucketSampler, Collator
 from distriage_training.fit.encoder import (
     PACKAGE,

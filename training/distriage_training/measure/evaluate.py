@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.classifier import Classifier
+from distriage.disk import replaced, writing
 from distriage.errors import ConfigError
 from distriage.intervals import wilson
 from distriage.similar import Similar
@@ -22,7 +23,6 @@ from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits
 from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import Record, label_numbers
-from distriage_training.disk import replaced, writing
 from distriage_training.measure import scoring
 from distriage_training.measure.baselines import TfidfBaseline, majority
 from distriage_training.measure.evaluation import (

@@ -27,7 +27,9 @@ def writing(place: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:  # a library's, about something else
             raise
-        file = Path(str(error.filename or place))
+        file = Path(str(error.filename2 or error.filename or place))
+        if file.parent == place.parent and place.name in file.name:  # what was to replace it
+            file = place
         what = "cannot be written: " if file.is_relative_to(place) or place.is_relative_to(file) else ""
         raise InputError(f"{file}: {what}{error.strerror}") from None
     except Exception as error:
@@ -44,7 +46,7 @@ def replaced(*files: Path) -> Iterator[list[Path]]:
         InputError: they cannot be written.
     """
     folder = files[0].parent
-    parts = [folder / f".new-{file.name}" for file in files]
+    parts = [_part(file) for file in files]
     with writing(folder if files[1:] else files[0]):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -56,3 +58,20 @@ def replaced(*files: Path) -> Iterator[list[Path]]:
                 with suppress(OSError):
                     part.unlink(missing_ok=True)
             raise
+
+
+def check_writable(file: Path) -> None:
+    """See that a file can be replaced, before the work that it takes.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if file.is_dir():
+        raise InputError(f"{file}: a folder; expected a file")
+    with writing(file):
+        _part(file).touch()
+        _part(file).unlink()
+
+
+def _part(file: Path) -> Path:
+    return file.with_name(f".new-{file.name}")
