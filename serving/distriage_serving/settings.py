@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_v
 from pydantic_settings import NoDecode
 
 from distriage.errors import ConfigError
+from distriage.second_reader import AXES
 from distriage.validation import suggestion
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
@@ -101,7 +102,7 @@ class Settings(HttpSettings):
     )
     second_reader_tokens_per_day: int | None = Field(default=None, ge=0, description="The same for tokens.")
     second_reader_axes: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("kind", "stage", "symptom", "cause", "fix"),
+        default=AXES,
         description="What it may be asked about: `kind`, `stage`, `symptom`, `cause`, `fix`. Separate several by "
         "commas or blanks.",
     )

@@ -27,7 +27,7 @@ from distriage.recipe.text import ModelInput, prepare
 from distriage.shipped import GRAPH, find_bundle
 from distriage.similar import Neighbour, Similar
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
-from distriage.verdict import SIMILAR_ISSUES, Verdict
+from distriage.verdict import Verdict
 
 if TYPE_CHECKING:
     from distriage.own.labels import OwnLabels
@@ -39,6 +39,7 @@ _Given = Mapping[str, NDArray[np.int64] | Array]
 BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
 TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
 
+SIMILAR_ISSUES = 5  # in a verdict
 VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`
 
 

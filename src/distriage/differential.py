@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from distriage.facts.situation import Situation
 from distriage.playbooks import check_for, checks_for
 from distriage.policy import likely_labels
-from distriage.taxonomy import Taxonomy
+from distriage.taxonomy import CAUSE, SYMPTOM, Taxonomy
 from distriage.types import Decision, Outcome
-from distriage.verdict import CAUSE, LEAST_CAUSE, SYMPTOM, AxisVerdict, Candidate, Differential
+from distriage.verdict import AxisVerdict, Candidate, Differential
+
+LEAST_CAUSE = 0.03  # probability below which a cause is not worth a check
 
 
 def differential(

@@ -17,13 +17,9 @@ from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
 from distriage.recipe.lines import names_exception, quotes_exception
 from distriage.similar import Neighbour
-from distriage.taxonomy import Taxonomy
+from distriage.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
-    CAUSE,
-    DISTRIBUTED,
-    STAGE,
-    SYMPTOM,
     AxisVerdict,
     EvidenceLine,
     KnownProblem,

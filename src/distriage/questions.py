@@ -10,7 +10,7 @@ from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH_AND_PARTS
 from distriage.facts.library import is_built_on_torch
 from distriage.facts.situation import BUILD, ORDINARY, Platform, Situation
-from distriage.verdict import DISTRIBUTED, STAGE, SYMPTOM
+from distriage.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
 
 
 @dataclass(frozen=True, slots=True)

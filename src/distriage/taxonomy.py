@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -17,8 +17,11 @@ from distriage.validation import first_fault, known_keys, suggestion
 
 _Read = TypeVar("_Read", bound=BaseModel)
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
-
-
+# Axes that code speaks of.
+DISTRIBUTED: Final = "distributed"  # tells one process from several
+STAGE: Final = "stage"  # tells training from inference
+SYMPTOM: Final = "symptom"
+CAUSE: Final = "cause"  # of the differential diagnosis
 YES_NO = {"true": "yes", "false": "no"}
 
 

@@ -15,12 +15,6 @@ from distriage.policy import WHY_SILENT
 from distriage.types import Mode, Outcome, Silence
 
 SCHEMA_VERSION: Final = 1
-SIMILAR_ISSUES: Final = 5  # in a verdict
-CAUSE: Final = "cause"  # the axis of the differential diagnosis
-DISTRIBUTED: Final = "distributed"  # the axis that tells one process from several
-STAGE: Final = "stage"  # the axis that tells training from inference
-SYMPTOM: Final = "symptom"
-LEAST_CAUSE: Final = 0.03  # probability below which a cause is not worth a check
 
 # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.
 _Text = Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]

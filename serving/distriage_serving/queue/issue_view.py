@@ -10,8 +10,8 @@ from typing import Final
 
 from distriage.feedback import own_axis
 from distriage.references import web_link
-from distriage.taxonomy import Axis, Taxonomy
-from distriage.verdict import CAUSE, AxisVerdict, SimilarIssue, Verdict
+from distriage.taxonomy import CAUSE, Axis, Taxonomy
+from distriage.verdict import AxisVerdict, SimilarIssue, Verdict
 from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
 from distriage_serving.store import Review
 

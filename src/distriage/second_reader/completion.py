@@ -24,12 +24,9 @@ from distriage.policy import (
 )
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.taxonomy import CAUSE, DISTRIBUTED, STAGE, Axis, Taxonomy
 from distriage.types import AxisScores, Mode, Outcome, Prediction, Silence
 from distriage.verdict import (
-    CAUSE,
-    DISTRIBUTED,
-    STAGE,
     AxisVerdict,
     FirstReading,
     LabelProbability,
