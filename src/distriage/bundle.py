@@ -140,11 +140,11 @@ class Bundle:
             raise BundleError(str(error)) from None
         self._check_labels()
 
-    def verify_graph(self, sha256: Callable[[], str] | None = None) -> None:
+    def verify_graph(self, sha256: Callable[[], str]) -> None:
         """Compare the graph's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; OSError where it cannot be read. None: it is taken now.
+            sha256: Gives its digest, hex; OSError where it cannot be read.
 
         Raises:
             BundleError: it is missing, truncated or swapped.

@@ -17,7 +17,7 @@ from distriage_training.release.calibrate import (
     RISK,
     TARGETS,
     all_thresholds,
-    among_first,
+    among_three,
     confidence_loss,
     even_weights,
     family_thresholds,
@@ -230,8 +230,8 @@ def test_both_parts_of_validation_weigh_the_same() -> None:
     probabilities = np.array([[0.4, 0.3, 0.2, 0.1]] * 4)
     truth, weights = np.array([3, 0, 0, 0]), even_weights(parts)
     never: dict[str, float | None] = dict.fromkeys("abcd")
-    assert among_first(probabilities, truth, weights, never, 3) == pytest.approx(0.5)
-    assert among_first(probabilities, truth, weights, never | {"a": 0.3}, 3) is None
+    assert among_three(probabilities, truth, weights, never) == pytest.approx(0.5)
+    assert among_three(probabilities, truth, weights, never | {"a": 0.3}) is None
 
 
 def test_verdicts_of_uneven_weight_prove_as_much_as_their_weights_are_worth() -> None:

@@ -72,10 +72,10 @@ def write_page(figures: Mapping[str, Any], checkout: Path) -> None:
 def readme_of(figures: Mapping[str, Any]) -> str:
     """README's lines."""
     classify, text, many = figures["start"]["classify"], figures["text"]["1"]["all"], figures["many"]
-    cores = figures["machine"]["cores"]
+    cores, pipeline = figures["machine"]["cores"], text.get("transformers pipeline")
+    beside = f": {pipeline['ratio']:.2f} of what a transformers pipeline takes to its logits" if pipeline else ""
     lines = [
-        f"- **{figures['parts']['whole']['p50']:.0f} ms a report** on one core, median, from text to verdict"
-        + _beside(text, "transformers pipeline", "of what a transformers pipeline takes to its logits"),
+        f"- **{figures['parts']['whole']['p50']:.0f} ms a report** on one core, median, from text to verdict{beside}",
         f"- **{classify['wall_s']:.2f} s and {classify['peak_mib']:.0f} MiB** for `distriage classify` of one report, "
         "start and all",
         f"- **{many['distriage']['reports_per_s']:.0f} reports a second** on {cores} cores"
@@ -84,10 +84,6 @@ def readme_of(figures: Mapping[str, Any]) -> str:
         f"Measured with {figures['model']} on {figures['machine']['cpu']}: [all figures](docs/benchmarks.md)",
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _beside(rows: Mapping[str, Any], name: str, words: str) -> str:
-    return f": {rows[name]['ratio']:.2f} {words}" if name in rows else ""
 
 
 def page_of(figures: Mapping[str, Any]) -> str:

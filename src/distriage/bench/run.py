@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,12 +127,9 @@ def _many(order: Order, bundle: Path, given: Figures, others: Figures, folder: P
     found["distriage"] = throughput.local_engine(bundle, reports, folder, cores())
     if "transformers pipeline" not in others["missing"]:
         found["transformers pipeline"] = in_child("pipeline", **given, count=order.many, others=others, threads=cores())
-        found["ratio"] = _ratio(found, "reports_per_s", "transformers pipeline")
+        ours, theirs = (found[name]["reports_per_s"] for name in ("distriage", "transformers pipeline"))
+        found["ratio"] = round(ours / theirs, 2)
     return found
-
-
-def _ratio(found: Mapping[str, Any], key: str, other: str) -> float:
-    return round(float(found["distriage"][key]) / float(found[other][key]), 2)
 
 
 def _http(order: Order, bundle: Path, others: Figures, folder: Path, missing: dict[str, str]) -> Figures:

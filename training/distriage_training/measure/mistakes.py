@@ -52,16 +52,14 @@ class AxisMistakes:
     accuracy: Mapping[str, tuple[int, float]]
 
 
-def analyse(
-    classifier: Classifier, config: Config, console: Console, split: str = "validation"
-) -> dict[str, AxisMistakes]:
-    """Count mistakes, axis by axis.
+def analyse(classifier: Classifier, config: Config, console: Console) -> dict[str, AxisMistakes]:
+    """Count mistakes on the validation split, axis by axis.
 
     Raises:
         CorpusError: the split has no record with a text.
     """
     taxonomy = classifier.bundle.taxonomy
-    records = load_splits(config, taxonomy, console).measured(split)
+    records = load_splits(config, taxonomy, console).measured("validation")
     annotations: dict[str, Annotation] = {}
     if config.data.format == "corpus":
         read = valid_annotations(config.data.corpus / "annotations.jsonl", taxonomy)

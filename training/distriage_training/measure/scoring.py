@@ -15,6 +15,7 @@ Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
 REPORTS_PER_BIN = 50
+DRAWS, SEED = 2000, 7  # of a bootstrap
 
 
 def accuracy(truth: Ints, predicted: Ints) -> float:
@@ -116,15 +117,13 @@ def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
     return np.asarray(f1.sum(1) / (either > 0).sum(1))
 
 
-def paired_bootstrap_macro_f1(
-    truth: Ints, one: Ints, other: Ints, *, draws: int = 2000, seed: int = 7
-) -> tuple[float, float]:
+def paired_bootstrap_macro_f1(truth: Ints, one: Ints, other: Ints) -> tuple[float, float]:
     """95 % percentile interval of macro-F1 of `other` minus that of `one` over reports drawn with replacement, the
     same ones for both.
     """
     times = (
-        np.random.default_rng(seed)
-        .multinomial(len(truth), np.full(len(truth), 1 / len(truth)), size=draws)
+        np.random.default_rng(SEED)
+        .multinomial(len(truth), np.full(len(truth), 1 / len(truth)), size=DRAWS)
         .astype(np.float64)
     )
     low, high = np.percentile(
@@ -133,10 +132,10 @@ def paired_bootstrap_macro_f1(
     return float(low), float(high)
 
 
-def paired_interval(differences: Floats, *, draws: int = 2000, seed: int = 7) -> tuple[float, float]:
+def paired_interval(differences: Floats) -> tuple[float, float]:
     """95 % percentile interval of a mean difference [n] over reports drawn with replacement."""
-    rng = np.random.default_rng(seed)
-    means = differences[rng.integers(0, len(differences), (draws, len(differences)))].mean(1)
+    rng = np.random.default_rng(SEED)
+    means = differences[rng.integers(0, len(differences), (DRAWS, len(differences)))].mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
 

@@ -197,10 +197,8 @@ def all_thresholds(
     return labels, families
 
 
-def among_first(
-    probabilities: Floats, truth: Ints, weights: Floats, thresholds: Thresholds, first: int
-) -> float | None:
-    """Share of the reports without a sure label whose right one is among the `first` likeliest; None: all are sure.
+def among_three(probabilities: Floats, truth: Ints, weights: Floats, thresholds: Thresholds) -> float | None:
+    """Share of the reports without a sure label whose right one is among the three likeliest; None: all are sure.
 
     Args:
         thresholds: Of each label in order; a report below that of its likeliest label is not sure.
@@ -209,5 +207,5 @@ def among_first(
     unsure = probabilities.max(1) < least[probabilities.argmax(1)]
     if not unsure.any():
         return None
-    likeliest = np.argsort(-probabilities[unsure], 1, kind="stable")[:, :first]
+    likeliest = np.argsort(-probabilities[unsure], 1, kind="stable")[:, :3]
     return float(np.average((likeliest == truth[unsure, None]).any(1), weights=weights[unsure]))

@@ -145,7 +145,7 @@ def calibrations(logits: Logits, taxonomy: Taxonomy, validation: ValidationSet) 
         temperature, floor = calibrate.fit_confidence(scores, truth, weights)
         probabilities = softmax(scores, temperature, floor)
         labels, families = calibrate.all_thresholds(probabilities, truth, axis, weights)
-        among = calibrate.among_first(probabilities, truth, weights, labels[BALANCED], 3)
+        among = calibrate.among_three(probabilities, truth, weights, labels[BALANCED])
         result[axis.id] = bundles.AxisCalibration(
             labels=axis.label_ids,
             temperature=temperature,

@@ -18,6 +18,7 @@ from scipy.optimize import nnls
 
 Floats = NDArray[np.float64]
 Confusions = Mapping[str, NDArray[np.integer]]  # axis -> validation reports by true and predicted label
+_SEED = 7
 _SUM_WEIGHT = 100.0  # of the condition that shares add up to one
 
 
@@ -55,7 +56,6 @@ def corrected_shares(
     labels: Sequence[str],
     *,
     draws: int = 300,
-    seed: int = 7,
 ) -> list[Corrected]:
     """Corrected shares of all labels, the most frequent first; empty where nothing was counted.
 
@@ -68,7 +68,7 @@ def corrected_shares(
         return []
     matrix = confusion.astype(np.float64)
     best = true_shares(matrix, numbers)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(_SEED)
     total, size = int(matrix.sum()), int(numbers.sum())
     cells, weights = matrix.ravel() / max(1, total), numbers / size
     found = np.array(

@@ -180,15 +180,13 @@ def classify_reports(path: Path, classifier: Classifier, console: Console) -> So
     return _predicted(path.name, _classify(rows, classifier, console), classifier.bundle.manifest.name)
 
 
-def classify_repository(
-    repository: str, classifier: Classifier, console: Console, limit: int, client: Client | None = None
-) -> Source:
+def classify_repository(repository: str, classifier: Classifier, console: Console, limit: int) -> Source:
     """Fetch the newest issues of a repository and classify them.
 
     Raises:
         GitHubError: no such repository, no network, or access refused.
     """
-    client = client or Client(token_of_environment())
+    client = Client(token_of_environment())
     pages = client.pages(f"/repos/{repository}/issues", {"state": "all", "sort": "created", "direction": "desc"})
     issues = islice((item for items, _ in pages for item in items if "pull_request" not in item), limit)
     rows = [

@@ -91,7 +91,7 @@ def measure_duplicates(
         CorpusError: a table lacks a column, or no pair has both texts.
         InputError: a file of issues cannot be read.
     """
-    repositories = _repositories(classifier, texts, _read_pairs(pairs, "issue", "same_as"))
+    repositories = _repositories(classifier, texts, _read_pairs(pairs))
     methods: dict[str, Callable[[Repository], Scores]] = {
         "TF-IDF of the cleaned text": _tfidf,
         "BM25 of the cleaned text": _bm25,
@@ -145,8 +145,8 @@ def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[
     return repositories
 
 
-def _read_pairs(file: Path, first: str, second: str) -> list[Pair]:
-    return [(row[first].lower(), row[second].lower()) for row in read_csv(file, (first, second))]
+def _read_pairs(file: Path) -> list[Pair]:
+    return [(row["issue"].lower(), row["same_as"].lower()) for row in read_csv(file, ("issue", "same_as"))]
 
 
 def _rank(scores: Scores, row: int, wanted: int, *, earlier: bool) -> int:
