@@ -44,7 +44,7 @@ def taxonomy(
     json_: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show the labels: stages, symptoms, root causes, fix patterns, kinds."""
-    from distriage.taxonomy_view import print_label, print_taxonomy, taxonomy_json
+    from distriage.taxonomy_view import print_label, print_taxonomy, taxonomy_answer
 
     loaded = default_taxonomy()
     axes = [loaded.axis(axis)] if axis else list(loaded.axes.values())
@@ -53,7 +53,7 @@ def taxonomy(
     if label is not None:
         print_label(standard_output(), loaded, axes[0], axes[0].label(label))
     elif json_:
-        typer.echo(taxonomy_json(loaded, axes))
+        typer.echo(taxonomy_answer(loaded, axes).model_dump_json(indent=2))
     else:
         print_taxonomy(standard_output(), loaded, axes, with_definitions=axis is not None)
 

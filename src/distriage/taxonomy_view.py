@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -13,8 +12,44 @@ from rich.text import Text
 from distriage.playbooks import playbook_of
 from distriage.render import show
 from distriage.taxonomy import Axis, Label, Taxonomy
+from distriage.validation import Strict
 
 INDENT = (0, 0, 0, 2)
+
+
+class Requirement(Strict):
+    """Another axis must have this label, or the axis does not apply."""
+
+    axis: str
+    label: str
+
+
+class LabelEntry(Strict):
+    """One label of an axis."""
+
+    id: str
+    name: str
+    family: str | None
+    definition: str
+    source: str
+    retired: str | None
+
+
+class AxisEntry(Strict):
+    """One question with its possible answers."""
+
+    name: str
+    question: str
+    requires: Requirement | None
+    labels: tuple[LabelEntry, ...]
+
+
+class TaxonomyAnswer(Strict):
+    """The taxonomy of the loaded model; the same as `distriage taxonomy --json`."""
+
+    name: str
+    version: str
+    axes: Mapping[str, AxisEntry]
 
 
 def print_taxonomy(console: Console, taxonomy: Taxonomy, axes: Sequence[Axis], *, with_definitions: bool) -> None:
@@ -60,29 +95,7 @@ def _heading(label: Label) -> Text:
     return Text.assemble((label.id, "bold"), (f"  {', '.join(about)}" if about else "", "dim"))
 
 
-def taxonomy_json(taxonomy: Taxonomy, axes: Sequence[Axis]) -> str:
-    """The same as JSON: name, version, axes with their labels."""
-    document = {
-        "name": taxonomy.name,
-        "version": taxonomy.version,
-        "axes": {
-            axis.id: {
-                "name": axis.name,
-                "question": axis.question,
-                "requires": {"axis": axis.requires[0], "label": axis.requires[1]} if axis.requires else None,
-                "labels": [
-                    {
-                        "id": label.id,
-                        "name": label.name,
-                        "family": label.family,
-                        "definition": label.definition,
-                        "source": label.source,
-                        "retired": label.retired,
-                    }
-                    for label in axis.labels
-                ],
-            }
-            for axis in axes
-        },
-    }
-    return json.dumps(document, ensure_ascii=False, indent=2)
+def taxonomy_answer(taxonomy: Taxonomy, axes: Sequence[Axis]) -> TaxonomyAnswer:
+    """The same for machines."""
+    entries = {axis.id: AxisEntry.model_validate(axis, from_attributes=True) for axis in axes}
+    return TaxonomyAnswer(name=taxonomy.name, version=taxonomy.version, axes=entries)

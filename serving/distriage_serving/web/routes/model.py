@@ -5,56 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 
 from distriage.bundle import TaxonomyRecord
-from distriage.taxonomy_view import taxonomy_json
+from distriage.taxonomy_view import TaxonomyAnswer, taxonomy_answer
+from distriage.validation import Strict
 from distriage_serving.web.engine import Engine
 
 router = APIRouter()
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Requirement(_Answer):
-    """Another axis must have this label, or the axis does not apply."""
-
-    axis: str
-    label: str
-
-
-class LabelEntry(_Answer):
-    """One label of an axis."""
-
-    id: str
-    name: str
-    family: str | None
-    definition: str
-    source: str
-    retired: str | None
-
-
-class AxisEntry(_Answer):
-    """One question with its possible answers."""
-
-    name: str
-    question: str
-    requires: Requirement | None
-    labels: list[LabelEntry]
-
-
-class TaxonomyAnswer(_Answer):
-    """The taxonomy of the loaded model; the same as `distriage taxonomy --json`."""
-
-    name: str
-    version: str
-    axes: Mapping[str, AxisEntry]
-
-
-class ModelEntry(_Answer):
+class ModelEntry(Strict):
     """One model."""
 
     name: str
@@ -68,7 +30,7 @@ class ModelEntry(_Answer):
     sha256: str = Field(description="Of model.onnx, hex.")
 
 
-class ModelsAnswer(_Answer):
+class ModelsAnswer(Strict):
     """The models of this server."""
 
     models: list[ModelEntry]
@@ -83,7 +45,7 @@ def _engine(request: Request) -> Engine:
 async def taxonomy(request: Request) -> TaxonomyAnswer:
     """All axes with all labels of the loaded model."""
     loaded = _engine(request).bundle.taxonomy
-    return TaxonomyAnswer.model_validate_json(taxonomy_json(loaded, list(loaded.axes.values())))
+    return taxonomy_answer(loaded, list(loaded.axes.values()))
 
 
 @router.get("/v1/models", summary="The loaded model")
