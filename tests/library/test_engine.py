@@ -20,8 +20,8 @@ import pytest
 from distriage.engine import Settings, local
 from distriage.engine.answers import CHUNK, Item, checked, id_of, run_options
 from distriage.engine.output import Output
-from distriage.engine.workers import AHEAD
-from distriage.errors import BundleError, InputError
+from distriage.engine.workers import AHEAD, in_processes
+from distriage.errors import BundleError, DistriageError, InputError
 from distriage.records import RawRecord, read_records
 from distriage.types import IssueReport, Mode
 
@@ -191,6 +191,15 @@ def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> No
         pytest.raises(InputError, match=r"out.jsonl.part: line 2 is no answer"),
     ):
         output.check_continues("a/b#2")
+
+
+def _die(_: list[int]) -> list[int]:
+    os._exit(1)
+
+
+def test_a_worker_that_dies_ends_the_work_with_a_reason() -> None:
+    with pytest.raises(DistriageError, match="a worker process died, perhaps for want of memory; fewer workers"):
+        list(in_processes(_die, range(8), 2, 1))
 
 
 def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) -> None:

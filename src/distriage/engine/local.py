@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from itertools import chain, islice
 
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, Item
 from distriage.engine.workers import FEW, cores, in_processes
-from distriage.errors import DistriageError
 
 
 def answer(items: Iterable[Item], settings: Settings, workers: int | None = None) -> Iterator[tuple[Item, str]]:
@@ -30,12 +28,7 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
     count, rest = workers or cores(), chain(first, stream)
     together = 1 if settings.explain else CHUNK  # up to 40 passes a report take a second by themselves
     if not few and count > 1:
-        try:
-            yield from in_processes(partial(_lines, settings), rest, count, together)
-        except BrokenProcessPool:
-            raise DistriageError(
-                "a worker process died, perhaps for want of memory; `--workers` asks for fewer, `--resume` goes on"
-            ) from None
+        yield from in_processes(partial(_lines, settings), rest, count, together)
         return
     answers = Answers(settings)
     while chunk := list(islice(rest, together)):

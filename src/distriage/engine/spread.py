@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from typing import TypeVar
 
 from distriage.classifier import Classifier
 from distriage.engine.workers import FEW, cores, in_processes
-from distriage.errors import DistriageError
 
 CHUNK = 16  # items that go to a worker together
 
@@ -37,11 +35,8 @@ def spread(
         for item in items:
             yield from work(classifier, [item])
         return
-    try:
-        for _, found in in_processes(partial(_by_name, work, str(classifier.bundle.path)), items, count, CHUNK):
-            yield found
-    except BrokenProcessPool:
-        raise DistriageError("a worker process died, perhaps for want of memory; fewer workers need less") from None
+    for _, found in in_processes(partial(_by_name, work, str(classifier.bundle.path)), items, count, CHUNK):
+        yield found
 
 
 @cache

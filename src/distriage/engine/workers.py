@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import resource_tracker
@@ -19,6 +20,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
+from distriage.errors import DistriageError
 from distriage.records import size_of
 
 FEW = 64  # fewer items are done here before other processes have started
@@ -60,7 +62,7 @@ def in_processes(
         chunk: Items that go to a worker together.
 
     Raises:
-        BrokenProcessPool: a worker died.
+        DistriageError: a worker died.
     """
     stream = iter(items)
     pending: deque[tuple[list[T], Future[list[R]]]] = deque()
@@ -74,6 +76,8 @@ def in_processes(
                 return
             some, results = pending.popleft()
             yield from zip(some, results.result(), strict=True)
+    except BrokenProcessPool:
+        raise DistriageError("a worker process died, perhaps for want of memory; fewer workers need less") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
