@@ -2,6 +2,21 @@
 runs.
 """
 
-from distriage_training.commands.model import register
+from __future__ import annotations
 
-__all__ = ["register"]
+import typer
+
+from distriage.terminal import MAINTAIN, TRAIN
+from distriage_training.commands.corpus import corpus_app
+from distriage_training.commands.learn import learn
+from distriage_training.commands.model import calibrate, evaluate, export, gate, index, pretrain, promote, train
+from distriage_training.commands.study import study_app
+
+
+def register(app: typer.Typer) -> None:
+    """Add the training commands to the command line."""
+    for group in (corpus_app, study_app):
+        app.add_typer(group, rich_help_panel=TRAIN)
+    for command in (train, pretrain, export, calibrate, index, gate, evaluate, promote):
+        app.command(rich_help_panel=TRAIN)(command)
+    app.command(rich_help_panel=MAINTAIN)(learn)

@@ -1,4 +1,4 @@
-"""Sub-commands of training. Imports nothing heavy before a command runs; a missing extra ends in one line."""
+"""From a corpus to a released model. Imports nothing heavy before a command runs; a missing extra ends in one line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from rich.console import Console
 
 from distriage.disk import writing
 from distriage.second_reader.commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
-from distriage.terminal import MAINTAIN, TRAIN, say
+from distriage.terminal import say
 from distriage.types import Mode
-from distriage_training.commands.corpus import corpus_app
-from distriage_training.commands.learn import learn
 from distriage_training.commands.options import (
     ConfigArgument,
     ModelOption,
@@ -23,7 +21,6 @@ from distriage_training.commands.options import (
     named_model,
     training,
 )
-from distriage_training.commands.study import study_app
 
 if TYPE_CHECKING:
     from distriage.bundle import Bundle
@@ -33,15 +30,6 @@ if TYPE_CHECKING:
     from distriage_training.measure.readers import SecondReader
 
 MODELS = Path("models")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the training commands to the command line."""
-    for group in (corpus_app, study_app):
-        app.add_typer(group, rich_help_panel=TRAIN)
-    for command in (train, pretrain, export, calibrate, index, gate, evaluate, promote):
-        app.command(rich_help_panel=TRAIN)(command)
-    app.command(rich_help_panel=MAINTAIN)(learn)
 
 
 def train(
