@@ -54,7 +54,7 @@ def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str
             (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
         )
         heavy = [item for item in evidence[:top] if item.weight >= MIN_WEIGHT]
-        found[axis] = [Evidence(_marked(item.line, long), item.weight) for item in heavy]
+        found[axis] = [Evidence(marked(item.line, long), item.weight) for item in heavy]
     return found
 
 
@@ -62,7 +62,7 @@ def _collapsed(line: str) -> str:
     return " ".join(line.split())
 
 
-def _marked(line: str, long: Iterable[str]) -> str:
+def marked(line: str, long: Iterable[str]) -> str:
     """A line with an ellipsis where the recipe cut it out of one of the report's long lines, or joined its two ends."""
     found = [
         (same, begin, whole)

@@ -175,15 +175,15 @@ def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord
         import pyarrow
         from pyarrow import parquet
     try:
-        table = parquet.ParquetFile(path)
-        columns = [name for name in table.schema_arrow.names if wanted is None or name in wanted]
-        _check_columns(path, table.schema_arrow, columns if wanted is not None else {*columns} & {*COLUMNS})
-        size, rows, number = Path(path).stat().st_size, max(table.metadata.num_rows, 1), 0
-        for batch in table.iter_batches(batch_size=256, columns=columns):
-            for row in batch.to_pylist():
-                number += 1
-                content = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace")
-                yield RawRecord(f"{path}:{number}", content, size * number // rows)
+        with parquet.ParquetFile(path) as table:
+            columns = [name for name in table.schema_arrow.names if wanted is None or name in wanted]
+            _check_columns(path, table.schema_arrow, columns if wanted is not None else {*columns} & {*COLUMNS})
+            size, rows, number = Path(path).stat().st_size, max(table.metadata.num_rows, 1), 0
+            for batch in table.iter_batches(batch_size=256, columns=columns):
+                for row in batch.to_pylist():
+                    number += 1
+                    content = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace")
+                    yield RawRecord(f"{path}:{number}", content, size * number // rows)
     except pyarrow.ArrowException as error:
         raise InputError(f"{path}: not a Parquet file that can be read: {str(error).splitlines()[0]}") from None
 

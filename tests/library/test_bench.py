@@ -60,7 +60,7 @@ def test_a_difference_is_counted(keyword_classifier: Classifier) -> None:
     )
     near = json.loads(json.dumps(one))
     near["axes"]["symptom"]["probability"] += 0.0001
-    assert equal._differences([one, one, one], [one, near, other]) == {"decisions": 1, "verdicts": 2}
+    assert equal.differences([one, one, one], [one, near, other]) == {"decisions": 1, "verdicts": 2}
 
 
 def test_a_measurement_that_fails_says_why(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_one_thread_and_a_thread_a_core_are_measured(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(run, "cores", lambda: 3)
     monkeypatch.setattr(run, "in_child", lambda task, **given: (task, given["threads"], given["others"]))
     order = SimpleNamespace(count=1, rounds=1)
-    assert run._by_threads("graphs", order, {}, {}) == {"1": ("graphs", 1, {}), "3": ("graphs", 3, {})}  # type: ignore[arg-type]
+    assert run.by_threads("graphs", order, {}, {}) == {"1": ("graphs", 1, {}), "3": ("graphs", 3, {})}  # type: ignore[arg-type]
 
 
 @pytest.fixture

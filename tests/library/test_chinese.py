@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from distriage.recipe.chinese import _glossary, in_english
+from distriage.recipe.chinese import glossary, in_english
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_words_that_are_known_are_put_into_english(text: str, expected: str) -> 
 
 
 def test_every_word_is_chinese_and_its_meaning_is_not() -> None:
-    _, glossary = _glossary()
-    assert len(glossary) > 300
-    for word, meaning in glossary.items():
+    _, english = glossary()
+    assert len(english) > 300
+    for word, meaning in english.items():
         assert re.fullmatch("[\u4e00-\u9fff]{2,}", word) and meaning.isascii() and meaning == meaning.strip()

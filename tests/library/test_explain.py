@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from distriage.classifier import Classifier
-from distriage.explain import MAX_LINES, _marked, explain, lines_of, with_lines
+from distriage.explain import MAX_LINES, explain, lines_of, marked, with_lines
 from distriage.reading import read
 from distriage.recipe.text import ModelInput
 from distriage.types import IssueReport
@@ -68,7 +68,7 @@ def test_all_axes_share_the_passes(keyword_classifier: Classifier, monkeypatch: 
 NUMBERS = " ".join(map(str, range(100, 200)))
 
 
-def test_what_was_cut_out_of_a_long_line_is_marked(keyword_classifier: Classifier) -> None:
+def test_what_was_cut_out_of_a_long_line_ismarked(keyword_classifier: Classifier) -> None:
     long = f"2024-05-01 10:00:00 RuntimeError: segfault {NUMBERS} it hangs, and so it ends"
     report = read(IssueReport("Trouble", f"```\n{long}\n```\nA short line: it hangs."))
     shown = [item.line for item in explain(keyword_classifier, report, top=9)["symptom"]]
@@ -78,9 +78,9 @@ def test_what_was_cut_out_of_a_long_line_is_marked(keyword_classifier: Classifie
     assert "A short line: it hangs." in shown
     sure = explain(keyword_classifier, read(IssueReport("It hangs", long)), top=9)
     assert all(item.line.endswith(" …") for item in sure["kind"] if item.line.startswith("RuntimeError"))
-    assert in_time(lambda text: _marked("a" * 240, [text]), "a" * 200_000)
-    assert _marked("no line of the report", [long]) == "no line of the report"
-    assert _marked(f"RuntimeError: segfault {NUMBERS[:179]}", [long]).endswith(f"{NUMBERS[:179]} …")
+    assert in_time(lambda text: marked("a" * 240, [text]), "a" * 200_000)
+    assert marked("no line of the report", [long]) == "no line of the report"
+    assert marked(f"RuntimeError: segfault {NUMBERS[:179]}", [long]).endswith(f"{NUMBERS[:179]} …")
 
 
 def test_a_report_is_put_together_from_its_lines() -> None:

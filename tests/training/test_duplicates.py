@@ -8,7 +8,7 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.errors import CorpusError
-from distriage_training.measure.experiments.duplicates import _rank, duplicates_table, measure_duplicates
+from distriage_training.measure.experiments.duplicates import duplicates_table, measure_duplicates, rank
 
 TITLES = ("NCCL timeout", "loss is nan", "checkpoint lost", "timeout of NCCL", "other")
 
@@ -23,8 +23,8 @@ def texts(tmp_path: Path) -> str:
 
 def test_a_tie_counts_as_behind_and_later_issues_only_where_all_are_asked() -> None:
     scores = np.array([0.5, 0.5, 0.1, 9.0, 0.7])
-    assert _rank(scores, 3, 0, earlier=True) == 2 and _rank(scores, 3, 0, earlier=False) == 3
-    assert _rank(scores, 3, 2, earlier=True) == 3
+    assert rank(scores, 3, 0, earlier=True) == 2 and rank(scores, 3, 0, earlier=False) == 3
+    assert rank(scores, 3, 2, earlier=True) == 3
 
 
 def test_every_method_finds_the_other_issue_of_a_pair(

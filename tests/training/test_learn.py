@@ -22,7 +22,7 @@ from distriage.history import PastIssue
 from distriage.own.features import Reading
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
-from distriage_training.learn.fit import _contrast, blocks, calibrate, held_out_scores
+from distriage_training.learn.fit import blocks, calibrate, contrast, held_out_scores
 from distriage_training.learn.thresholds import LEAST_PROBABILITY, STEP, Promise, find_threshold, lower_bound
 
 from support.command_line import Command, assert_one_line
@@ -164,7 +164,7 @@ def test_calibration_is_that_of_dense_columns_in_a_part_of_the_memory() -> None:
 
 def test_a_word_that_tells_issues_with_a_label_from_the_others_counts_more() -> None:
     common_and_telling = sp.csr_matrix(np.array([[1, 1], [1, 1], [1, 0], [1, 0]], np.bool_))
-    found = _contrast(common_and_telling, np.array([True, True, False, False]))
+    found = contrast(common_and_telling, np.array([True, True, False, False]))
     assert found == pytest.approx(2 * np.log([1.5, 2]) / np.log(3))  # shares of 1/2 against 3/4, and against 1/4
 
 

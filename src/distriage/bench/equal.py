@@ -54,12 +54,13 @@ def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path) -> dict[
             missing[name] = f"needs {module}: {EXTRA}"
     return {
         "reports": len(reports),
-        "ways": {name: _differences(expected, list(way())) for name, way in ways.items()},
+        "ways": {name: differences(expected, list(way())) for name, way in ways.items()},
         "missing": missing,
     }
 
 
-def _differences(expected: Sequence[Answer], found: Sequence[Answer]) -> dict[str, int]:
+def differences(expected: Sequence[Answer], found: Sequence[Answer]) -> dict[str, int]:
+    """How many answers differ: in what is decided, in anything."""
     pairs = list(zip(expected, found, strict=True))
     return {
         "decisions": sum(_decisions(one) != _decisions(other) for one, other in pairs),

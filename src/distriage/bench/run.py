@@ -90,8 +90,8 @@ def measure(order: Order, console: Console) -> Iterator[Figures]:
         measures: dict[str, Callable[[], Any]] = {
             "parts": lambda: in_child("parts", **given, count=order.count, rounds=order.rounds),
             "start": lambda: _start(order, bundle, given, others, folder),
-            "graph": lambda: _by_threads("graphs", order, given, others),
-            "text": lambda: _by_threads("texts", order, given, others),
+            "graph": lambda: by_threads("graphs", order, given, others),
+            "text": lambda: by_threads("texts", order, given, others),
             "many": lambda: _many(order, bundle, given, others, folder),
             "http": lambda: _http(order, bundle, others, folder, figures["missing"]),
             "past": lambda: in_child("past", **given, count=order.many, issues=order.issues, folder=folder),
@@ -108,7 +108,8 @@ def measure(order: Order, console: Console) -> Iterator[Figures]:
             yield figures
 
 
-def _by_threads(task: str, order: Order, given: Figures, others: Figures) -> Figures:
+def by_threads(task: str, order: Order, given: Figures, others: Figures) -> Figures:
+    """A task's figures with one thread and with one a core, by the number of threads."""
     rows = {"count": order.count, "rounds": order.rounds, "others": others}
     return {str(threads): in_child(task, **given, **rows, threads=threads) for threads in sorted({1, cores()})}
 

@@ -18,11 +18,12 @@ def in_english(text: str) -> str:
     """The text with the words that the glossary knows in English, each between blanks. All else stays as it is."""
     if text.isascii() or not _CHINESE.search(text):
         return text
-    words, glossary = _glossary()
-    return words.sub(lambda found: f" {glossary[found[0]]} ", text)
+    words, english = glossary()
+    return words.sub(lambda found: f" {english[found[0]]} ", text)
 
 
 @cache
-def _glossary() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    glossary = tomllib.loads(files(__package__).joinpath(GLOSSARY).read_text(encoding="utf-8"))
-    return re.compile("|".join(sorted(glossary, key=len, reverse=True))), glossary
+def glossary() -> tuple[re.Pattern[str], Mapping[str, str]]:
+    """A pattern of all Chinese words that are known, the longest first, and the English one of each."""
+    english = tomllib.loads(files(__package__).joinpath(GLOSSARY).read_text(encoding="utf-8"))
+    return re.compile("|".join(sorted(english, key=len, reverse=True))), english

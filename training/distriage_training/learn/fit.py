@@ -134,7 +134,7 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
             )
             factors = np.ones(scales.width)
             if kind.contrast:
-                factors[: len(scales.buckets)] += kind.contrast * (_contrast(has_word, given) - 1)
+                factors[: len(scales.buckets)] += kind.contrast * (contrast(has_word, given) - 1)
             data = numbers.data * factors[numbers.indices]
             weighed = sp.csr_matrix((data, numbers.indices, numbers.indptr), numbers.shape)
             head.fit(weighed, given)
@@ -142,7 +142,7 @@ def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
     return Heads(kind, scales, weights, bias)
 
 
-def _contrast(has_word: sp.csr_matrix, given: NDArray[np.bool_]) -> Floats:
+def contrast(has_word: sp.csr_matrix, given: NDArray[np.bool_]) -> Floats:
     """How well each word tells issues with a label from those without: the naive Bayes log-count ratio's magnitude
     (Wang & Manning, 2012, "Baselines and Bigrams"), mean 1, [words].
     """

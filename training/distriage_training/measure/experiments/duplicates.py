@@ -105,8 +105,8 @@ def measure_duplicates(
         for repository in repositories:
             scores = method(repository)
             for (one, other), row in zip(repository.pairs, scores, strict=True):
-                ranks[0].append(_rank(row, max(one, other), min(one, other), earlier=True))
-                ranks[1].append(_rank(row, max(one, other), min(one, other), earlier=False))
+                ranks[0].append(rank(row, max(one, other), min(one, other), earlier=True))
+                ranks[1].append(rank(row, max(one, other), min(one, other), earlier=False))
         earlier, every = (tuple(float(np.mean(np.array(found) <= at)) for at in AT) for found in ranks)
         recall[name] = (earlier, every)
     counts = _spoken(repositories, judged) if judged is not None else (0, 0, 0, 0)
@@ -149,7 +149,7 @@ def _read_pairs(file: Path) -> list[Pair]:
     return [(row["issue"].lower(), row["same_as"].lower()) for row in read_csv(file, ("issue", "same_as"))]
 
 
-def _rank(scores: Scores, row: int, wanted: int, *, earlier: bool) -> int:
+def rank(scores: Scores, row: int, wanted: int, *, earlier: bool) -> int:
     """Place of the wanted issue among the candidates; a tie counts as behind."""
     allowed = np.arange(len(scores)) < row if earlier else np.arange(len(scores)) != row
     allowed[wanted] = False
