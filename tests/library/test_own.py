@@ -16,10 +16,10 @@ from distriage.own.features import (
     OPENING_CHARS,
     TITLE,
     VIEW_WEIGHTS,
-    Reading,
+    OwnFeatures,
     Scales,
     form_answers,
-    reading_of,
+    own_features,
     title_grams,
 )
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, SHOWN, OwnLabels
@@ -34,33 +34,35 @@ from support.files import mark_encrypted, spoil
 REPORT = IssueReport("A typo", "The page of the manual has a typo.")
 
 
-def reading(ids: list[int], vector: list[float], axes: list[float]) -> Reading:
-    return Reading(np.array(ids, np.int64), np.ones(len(ids)), np.array(vector, np.float32), np.array(axes, np.float32))
+def features(ids: list[int], vector: list[float], axes: list[float]) -> OwnFeatures:
+    return OwnFeatures(
+        np.array(ids, np.int64), np.ones(len(ids)), np.array(vector, np.float32), np.array(axes, np.float32)
+    )
 
 
-READINGS = [
-    reading([1, 5, HASH_BUCKETS + 1], [1, 0], [-1, -2]),
-    reading([1, 5, HASH_BUCKETS + 1], [0, 1], [-3, -2]),
-    reading([1, 9], [0.5, 0.5], [-2, -1]),
+FEATURES = [
+    features([1, 5, HASH_BUCKETS + 1], [1, 0], [-1, -2]),
+    features([1, 5, HASH_BUCKETS + 1], [0, 1], [-3, -2]),
+    features([1, 9], [0.5, 0.5], [-2, -1]),
 ]
 
 
 def test_only_buckets_of_several_reports_count_and_each_view_has_unit_length() -> None:
-    scales = Scales.fitted(READINGS)
+    scales = Scales.fitted(FEATURES)
     assert scales.buckets.tolist() == [1, 5, HASH_BUCKETS + 1] and scales.width == 3 + 2 + 2
-    columns, values = scales.words(READINGS[0])
+    columns, values = scales.words(FEATURES[0])
     assert columns.tolist() == [0, 1, 2]
     assert np.linalg.norm(values[:2]) == pytest.approx(1) and values[2] == pytest.approx(1)
     assert values[1] > values[0]  # the rarer one
-    assert scales.words(reading([2, 2 * HASH_BUCKETS - 1], [0, 0], [0, 0]))[0].tolist() == []
+    assert scales.words(features([2, 2 * HASH_BUCKETS - 1], [0, 0], [0, 0]))[0].tolist() == []
 
 
 def test_the_title_s_characters_are_a_view_that_weighs_less_than_the_words() -> None:
     assert {*title_grams("a [BUG]: b")} >= {*title_grams("[bug]:")} and len(title_grams("[bug]:")) == 11
     assert not {*title_grams("feature")} & {*title_grams("bug")}
     assert len(title_grams("a")) == 1 and not title_grams("")  # " a " is the one run of a word of one letter
-    scales = Scales.fitted([reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1])] * 2)
-    _, values = scales.words(reading([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1]))
+    scales = Scales.fitted([features([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1])] * 2)
+    _, values = scales.words(features([1, TITLE * HASH_BUCKETS + 3], [0, 1], [0, 1]))
     assert values == pytest.approx([1, VIEW_WEIGHTS[TITLE]])
 
 
@@ -87,7 +89,7 @@ def test_what_is_no_short_answer_is_not_taken_for_one(filed: str) -> None:
 
 def test_the_words_that_a_report_opens_with_are_a_view() -> None:
     opened = [
-        {*reading_of(prepare("t", body), Prediction("m", {}, vector=np.ones(2, np.float32))).ids.tolist()}
+        {*own_features(prepare("t", body), Prediction("m", {}, vector=np.ones(2, np.float32))).ids.tolist()}
         for body in ("enhancement: " + "x" * OPENING_CHARS, "x" * OPENING_CHARS + " enhancement: x")
     ]
     first, later = ({bucket for bucket in ids if bucket // HASH_BUCKETS == OPENING} for ids in opened)
@@ -95,13 +97,13 @@ def test_the_words_that_a_report_opens_with_are_a_view() -> None:
 
 
 def test_the_dense_blocks_are_centred_and_weighed() -> None:
-    scales = Scales.fitted(READINGS)
-    dense = scales.dense(READINGS[0])
+    scales = Scales.fitted(FEATURES)
+    dense = scales.dense(FEATURES[0])
     assert np.linalg.norm(dense[:2]) == pytest.approx(1)
-    mean = np.mean([scales.dense(item)[2:] for item in READINGS], axis=0)
+    mean = np.mean([scales.dense(item)[2:] for item in FEATURES], axis=0)
     assert mean == pytest.approx(np.zeros(2), abs=1e-6) and abs(dense[2]) < 2 * AXES_WEIGHT
-    words_alone = Scales.fitted(READINGS, views=[1], dense=False)
-    assert words_alone.buckets.tolist() == [HASH_BUCKETS + 1] and words_alone.dense(READINGS[0]).tolist() == []
+    words_alone = Scales.fitted(FEATURES, views=[1], dense=False)
+    assert words_alone.buckets.tolist() == [HASH_BUCKETS + 1] and words_alone.dense(FEATURES[0]).tolist() == []
 
 
 def test_labels_of_another_format_are_refused_with_what_to_do(
@@ -116,7 +118,7 @@ def test_labels_of_another_format_are_refused_with_what_to_do(
 
 def test_the_vector_is_the_last_layer_s_but_one() -> None:
     both = Prediction("m", {}, vector=np.ones(2, np.float32), penultimate=np.zeros(2, np.float32))
-    assert reading_of(prepare("t", "b"), both).vector.tolist() == [0, 0]
+    assert own_features(prepare("t", "b"), both).vector.tolist() == [0, 0]
 
 
 def test_own_labels_follow_from_the_words(keyword_bundle: Path, own_labels: Path) -> None:

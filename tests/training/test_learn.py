@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from distriage.errors import InputError
 from distriage.history import PastIssue
-from distriage.own.features import Reading
+from distriage.own.features import OwnFeatures
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
 from distriage_training.learn.fit import blocks, calibrate, contrast, held_out_scores
@@ -176,9 +176,9 @@ def test_every_block_is_answered_by_heads_of_earlier_issues() -> None:
 
 def test_a_label_that_no_issue_or_every_one_has_gets_a_head_that_says_so() -> None:
     vectors = np.eye(2, dtype=np.float32)[[0, 1, 0, 1]]
-    readings = [Reading(np.array([7]), np.ones(1), vector, vector) for vector in vectors]
+    rows = [OwnFeatures(np.array([7]), np.ones(1), vector, vector) for vector in vectors]
     truth = np.array([[given, False, True] for given in (False, True, False, True)])
-    scores = fit.fit_heads(fit.JOINED, readings, truth).scores(readings)
+    scores = fit.fit_heads(fit.JOINED, rows, truth).scores(rows)
     assert (scores[:, 0] > 0).tolist() == truth[:, 0].tolist()
     assert scores[:, 1:].tolist() == [[-10.0, 10.0]] * 4
 

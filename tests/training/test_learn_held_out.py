@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
 from distriage.history import PastIssue
-from distriage.own.features import Reading
+from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.compare import held_out
 from distriage_training.learn.examples import Issues, Wishes, choose, usable
@@ -28,14 +28,14 @@ NAMES = ("bug", "docs")
 COUNT = 200
 
 
-def readings(count: int = COUNT) -> list[Reading]:
+def features(count: int = COUNT) -> list[OwnFeatures]:
     """Of reports with a word of their label, and words that others have too."""
     random = np.random.default_rng(1)
     rows = []
     for number in range(count):
         ids = np.unique(np.concatenate([[number % 2], random.integers(10, 60, 8)])) + (1 << 17)
         rows.append(
-            Reading(ids, np.ones(len(ids)), random.normal(size=4).astype("f"), random.normal(size=3).astype("f"))
+            OwnFeatures(ids, np.ones(len(ids)), random.normal(size=4).astype("f"), random.normal(size=3).astype("f"))
         )
     return rows
 
@@ -70,7 +70,7 @@ def issues(given: Bools, *, later: str = "") -> tuple[PastIssue, ...]:
 
 
 def test_each_block_is_answered_without_its_labels_and_those_after_it() -> None:
-    rows, given = readings(), truth()
+    rows, given = features(), truth()
     before = held_out_scores(WORDS, rows, given)
     asked = blocks(COUNT)[0][0]
     assert before.shape == (COUNT - asked, 2)
@@ -83,7 +83,7 @@ def test_each_block_is_answered_without_its_labels_and_those_after_it() -> None:
 
 
 def test_a_threshold_counts_what_was_right_on_issues_held_out() -> None:
-    rows, given = readings(), truth()
+    rows, given = features(), truth()
     learned = learn(WORDS, rows, given, PROMISE)
     held = given[blocks(COUNT)[0][0] :]
     p = learned.calibration.probabilities(held_out_scores(WORDS, rows, given))
@@ -95,7 +95,7 @@ def test_a_threshold_counts_what_was_right_on_issues_held_out() -> None:
 
 
 def test_what_is_measured_does_not_hang_on_the_labels_of_later_issues() -> None:
-    rows, given = readings(), truth()
+    rows, given = features(), truth()
     changed = given.copy()
     changed[160:] = ~changed[160:]
     one, other = (

@@ -7,14 +7,14 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 from distriage.classifier import Classifier
 from distriage.history import PastIssue
-from distriage_training.learn.read import readings_of
+from distriage_training.learn.features import features_of
 
 
 def test_processes_read_issues_as_one_does_and_in_order(keyword_classifier: Classifier) -> None:
     issues = [PastIssue(number, f"crash {number}", "It ends.", "", 0.0, (), False) for number in range(40)]
     told: list[tuple[str, int, int]] = []
     one, two = (
-        readings_of(keyword_classifier, issues, lambda *step: told.append(step), workers=count) for count in (1, 2)
+        features_of(keyword_classifier, issues, lambda *step: told.append(step), workers=count) for count in (1, 2)
     )
     assert told == [("reading", number, 40) for number in range(1, 41)] * 2
     for alone, together in zip(one, two, strict=True):

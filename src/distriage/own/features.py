@@ -42,7 +42,7 @@ _ANSWER_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OwnFeatures:
     """What is kept of one report.
 
     Attributes:
@@ -57,7 +57,7 @@ class Reading:
     axes: NDArray[np.float32]
 
 
-def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
+def own_features(report: ModelInput, prediction: Prediction) -> OwnFeatures:
     """Of a report and what the model says of it."""
     ids, counts = all_features(report)
     body = report.filed.partition("\n")[2]
@@ -69,7 +69,7 @@ def reading_of(report: ModelInput, prediction: Prediction) -> Reading:
         ids += [view * HASH_BUCKETS + bucket for bucket in sorted(found)]
         counts += [float(found[bucket]) for bucket in sorted(found)]
     probabilities = [p for scores in prediction.scores.values() for p in scores.probabilities.values()]
-    return Reading(
+    return OwnFeatures(
         np.asarray(ids, np.int64),
         np.asarray(counts, np.float64),
         np.asarray(prediction.penultimate, np.float32),
@@ -116,7 +116,7 @@ def _hashed(runs: Iterable[str]) -> Counter[int]:
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """How readings become numbers, fitted on the reports that heads are fitted on.
+    """How features become numbers, fitted on the reports that heads are fitted on.
 
     Attributes:
         buckets: Those that count, ascending, [words].
@@ -133,7 +133,7 @@ class Scales:
 
     @classmethod
     def fitted(
-        cls, readings: Sequence[Reading], *, views: Sequence[int] = range(OWN_VIEWS), dense: bool = True
+        cls, rows: Sequence[OwnFeatures], *, views: Sequence[int] = range(OWN_VIEWS), dense: bool = True
     ) -> Scales:
         """Fit.
 
@@ -142,17 +142,17 @@ class Scales:
             dense: With the blocks of the encoder.
         """
         frequencies = np.zeros(OWN_VIEWS * HASH_BUCKETS, np.int64)
-        for reading in readings:
-            frequencies[reading.ids] += 1
+        for features in rows:
+            frequencies[features.ids] += 1
         for view in set(range(OWN_VIEWS)).difference(views):
             frequencies[view * HASH_BUCKETS : (view + 1) * HASH_BUCKETS] = 0
         buckets = np.flatnonzero(frequencies >= LEAST_REPORTS)
         nothing = np.zeros(0)
-        axes = np.array([reading.axes for reading in readings], np.float64)
+        axes = np.array([features.axes for features in rows], np.float64)
         return cls(
             buckets,
-            np.log((1 + len(readings)) / (1 + frequencies[buckets])) + 1,
-            np.mean([reading.vector for reading in readings], axis=0, dtype=np.float64) if dense else nothing,
+            np.log((1 + len(rows)) / (1 + frequencies[buckets])) + 1,
+            np.mean([features.vector for features in rows], axis=0, dtype=np.float64) if dense else nothing,
             axes.mean(0) if dense else nothing,
             axes.std(0) + 1e-6 if dense else nothing,
         )
@@ -162,23 +162,23 @@ class Scales:
         """How many numbers a report becomes."""
         return len(self.buckets) + len(self.centre) + len(self.mean)
 
-    def words(self, reading: Reading) -> tuple[NDArray[np.int64], Floats]:
+    def words(self, features: OwnFeatures) -> tuple[NDArray[np.int64], Floats]:
         """Columns and values of the n-grams of one report, those of each view as long as its weight."""
-        columns = np.searchsorted(self.buckets, reading.ids)
+        columns = np.searchsorted(self.buckets, features.ids)
         known = columns < len(self.buckets)
-        known[known] = self.buckets[columns[known]] == reading.ids[known]
+        known[known] = self.buckets[columns[known]] == features.ids[known]
         columns = columns[known]
-        ids = reading.ids[known]
-        values = tfidf(ids, reading.counts[known], self.idf[columns], OWN_VIEWS)
+        ids = features.ids[known]
+        values = tfidf(ids, features.counts[known], self.idf[columns], OWN_VIEWS)
         return columns, values * VIEW_WEIGHTS[ids // HASH_BUCKETS]
 
-    def dense(self, reading: Reading) -> Floats:
+    def dense(self, features: OwnFeatures) -> Floats:
         """The numbers that stand behind the words, [width of vector + axes]."""
         vector = np.zeros(0)
         if len(self.centre):
-            moved = reading.vector - self.centre
+            moved = features.vector - self.centre
             vector = moved / max(1e-12, float(np.linalg.norm(moved)))
         if not len(self.mean):
             return vector
-        axes = (reading.axes - self.mean) / self.scale / np.sqrt(len(self.mean))
+        axes = (features.axes - self.mean) / self.scale / np.sqrt(len(self.mean))
         return np.concatenate([vector, AXES_WEIGHT * axes])

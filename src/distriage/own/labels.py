@@ -24,7 +24,7 @@ from distriage.bundle import Bundle
 from distriage.bundle import Manifest as BundleManifest
 from distriage.errors import BundleError
 from distriage.own.answer import OwnLabel
-from distriage.own.features import OWN_VIEWS, Reading, Scales, reading_of
+from distriage.own.features import OWN_VIEWS, OwnFeatures, Scales, own_features
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import Floats
@@ -174,7 +174,7 @@ class OwnLabels:
         Args:
             prediction: What the model says of the report.
         """
-        probabilities = self.probabilities(reading_of(report, prediction))
+        probabilities = self.probabilities(own_features(report, prediction))
         found = [
             OwnLabel(
                 label=head.name,
@@ -186,11 +186,11 @@ class OwnLabels:
         ranked = sorted(found, key=lambda item: -item.probability)
         return [item for place, item in enumerate(ranked) if place < SHOWN or item.applied]
 
-    def probabilities(self, reading: Reading) -> Floats:
+    def probabilities(self, features: OwnFeatures) -> Floats:
         """Of all labels, in the manifest's order."""
-        columns, values = self._scales.words(reading)
+        columns, values = self._scales.words(features)
         scores = self._words[:, columns].astype(np.float64) @ values + self._bias
-        dense = self._scales.dense(reading)
+        dense = self._scales.dense(features)
         if len(dense):
             scores = scores + self._dense @ dense
         return np.asarray(1 / (1 + np.exp(-np.clip(self._slope * scores + self._shift, -50, 50))))

@@ -70,7 +70,7 @@ def learn(
     with needs_extra("learn"):
         from distriage.classifier import Classifier
         from distriage_training.learn.examples import Wishes, check_wishes, usable
-        from distriage_training.learn.read import readings_of
+        from distriage_training.learn.features import features_of
         from distriage_training.learn.reviews import read_own_reviews, with_reviews
         from distriage_training.learn.run import PAGE, compare_with, learn_and_measure, write
         from distriage_training.learn.thresholds import Promise
@@ -100,9 +100,9 @@ def learn(
             past = usable(reviewed.issues, reviewed.numbers)
             wishes = Wishes(least, frozenset(include or ()), frozenset(exclude or ()))
             check_wishes(past.kept, wishes)
-            readings = readings_of(classifier, past.kept, progress)
-            result = learn_and_measure(past, wishes, readings, promise, progress)
-            compared = compare_with(before, result, wishes, readings, promise) if before is not None else None
+            rows = features_of(classifier, past.kept, progress)
+            result = learn_and_measure(past, wishes, rows, promise, progress)
+            compared = compare_with(before, result, wishes, rows, promise) if before is not None else None
         refused = compared is not None and bool(compared.worse)
         if not refused:
             write(output, name, classifier, result, promise)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.history import PastIssue
-from distriage.own.features import Reading
+from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest
 from distriage_training.learn.fit import Bools, Floats, Learned
@@ -74,35 +74,35 @@ def held_out(issues: Sequence[PastIssue], previous: OwnLabels) -> int:
 
 
 def compare(
-    previous: OwnLabels, learned: Learned, names: Sequence[str], readings: Sequence[Reading], truth: Bools
+    previous: OwnLabels, learned: Learned, names: Sequence[str], rows: Sequence[OwnFeatures], truth: Bools
 ) -> Comparison:
     """Ask both about the held-out issues.
 
     Args:
         learned: From the issues before them, as the new heads were.
         names: Of its labels.
-        readings: Of the held-out issues.
+        rows: Of the held-out issues.
         truth: Which of the labels each has, [held out, labels].
     """
     known = {head.name: place for place, head in enumerate(previous.manifest.labels)}
     common = [place for place, name in enumerate(names) if name in known]
-    if not common or not readings:
-        return Comparison(len(readings), ())
+    if not common or not rows:
+        return Comparison(len(rows), ())
     theirs = [known[names[place]] for place in common]
     heads = [previous.manifest.labels[place] for place in theirs]
     before = _Said.of(
-        np.array([previous.probabilities(reading) for reading in readings])[:, theirs],
+        np.array([previous.probabilities(features) for features in rows])[:, theirs],
         [head.threshold for head in heads],
     )
     now = _Said.of(
-        learned.probabilities(readings)[:, common],
+        learned.probabilities(rows)[:, common],
         [None if one is None else one.probability for one in (learned.thresholds[place] for place in common)],
     )
     has = truth[:, common]
     times = np.random.default_rng(SEED).multinomial(len(has), np.full(len(has), 1 / len(has)), size=DRAWS)
     columns = [(ALL, slice(None)), *((names[place], slice(column, column + 1)) for column, place in enumerate(common))]
     return Comparison(
-        len(readings),
+        len(rows),
         tuple(_row(name, before.part(some), now.part(some), has[:, some], times) for name, some in columns),
     )
 

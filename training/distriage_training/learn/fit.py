@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
-from distriage.own.features import OWN_VIEWS, Reading, Scales
+from distriage.own.features import OWN_VIEWS, OwnFeatures, Scales
 from distriage_training.learn.thresholds import Promise, Threshold, find_threshold
 
 FIRST_SHARE = 0.4  # of the issues, that no heads are asked about: the first ones are fitted on them
@@ -65,9 +65,9 @@ class Heads:
     weights: Floats
     bias: Floats
 
-    def scores(self, readings: Sequence[Reading]) -> Floats:
-        """Log-odds before calibration, [readings, labels]."""
-        return np.asarray(matrix(self.scales, readings) @ self.weights.T + self.bias)
+    def scores(self, rows: Sequence[OwnFeatures]) -> Floats:
+        """Log-odds before calibration, [reports, labels]."""
+        return np.asarray(matrix(self.scales, rows) @ self.weights.T + self.bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +96,30 @@ class Learned:
     thresholds: tuple[Threshold | None, ...]
     quality: float
 
-    def probabilities(self, readings: Sequence[Reading]) -> Floats:
-        """Calibrated, [readings, labels]."""
-        return self.calibration.probabilities(self.heads.scores(readings))
+    def probabilities(self, rows: Sequence[OwnFeatures]) -> Floats:
+        """Calibrated, [reports, labels]."""
+        return self.calibration.probabilities(self.heads.scores(rows))
 
 
-def matrix(scales: Scales, readings: Sequence[Reading]) -> sp.csr_matrix:
-    """Readings as rows of numbers, [readings, `scales.width`]."""
-    words = [scales.words(reading) for reading in readings]
+def matrix(scales: Scales, rows: Sequence[OwnFeatures]) -> sp.csr_matrix:
+    """Features as numbers, [reports, `scales.width`]."""
+    words = [scales.words(features) for features in rows]
     starts = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in words])])
     columns = np.concatenate([columns for columns, _ in words] or [np.zeros(0, np.int64)])
     values = np.concatenate([values for _, values in words] or [np.zeros(0)])
-    sparse = sp.csr_matrix((values, columns, starts), shape=(len(readings), len(scales.buckets)))
-    dense = np.array([scales.dense(reading) for reading in readings]).reshape(len(readings), -1)
+    sparse = sp.csr_matrix((values, columns, starts), shape=(len(rows), len(scales.buckets)))
+    dense = np.array([scales.dense(features) for features in rows]).reshape(len(rows), -1)
     return sp.hstack([sparse, sp.csr_matrix(dense)]).tocsr() if dense.shape[1] else sparse
 
 
-def fit_heads(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Heads:
+def fit_heads(kind: Kind, rows: Sequence[OwnFeatures], truth: Bools) -> Heads:
     """Fit one head a label.
 
     Args:
-        truth: [readings, labels]. A label that all or none of them have gets a head that says just that.
+        truth: [reports, labels]. A label that all or none of them have gets a head that says just that.
     """
-    scales = Scales.fitted(readings, views=kind.views, dense=kind.dense)
-    numbers = matrix(scales, readings)
+    scales = Scales.fitted(rows, views=kind.views, dense=kind.dense)
+    numbers = matrix(scales, rows)
     numbers.sort_indices()  # once, not for each label
     has_word = numbers[:, : len(scales.buckets)] > 0
     weights, bias = np.zeros((truth.shape[1], scales.width)), np.zeros(truth.shape[1])
@@ -157,13 +157,10 @@ def blocks(issues: int) -> list[tuple[int, int]]:
     return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
 
-def held_out_scores(kind: Kind, readings: Sequence[Reading], truth: Bools) -> Floats:
+def held_out_scores(kind: Kind, rows: Sequence[OwnFeatures], truth: Bools) -> Floats:
     """Scores of the issues of all blocks, each block's by heads fitted on earlier issues, [held out, labels]."""
     return np.concatenate(
-        [
-            fit_heads(kind, readings[:first], truth[:first]).scores(readings[first:end])
-            for first, end in blocks(len(readings))
-        ]
+        [fit_heads(kind, rows[:first], truth[:first]).scores(rows[first:end]) for first, end in blocks(len(rows))]
     )
 
 
@@ -183,19 +180,19 @@ def calibrate(scores: Floats, truth: Bools) -> Calibration:
     return Calibration(3 * own[0] + own[1 : labels + 1], fitted.intercept_[0] + own[labels + 1 :])
 
 
-def learn(kind: Kind, readings: Sequence[Reading], truth: Bools, promise: Promise) -> Learned:
+def learn(kind: Kind, rows: Sequence[OwnFeatures], truth: Bools, promise: Promise) -> Learned:
     """Fit, calibrate and find thresholds.
 
     Args:
-        readings: Of all issues, by date.
+        rows: Of all issues, by date.
         truth: Which label each has, [issues, labels].
     """
-    held_out = truth[blocks(len(readings))[0][0] :]
-    scores = held_out_scores(kind, readings, truth)
+    held_out = truth[blocks(len(rows))[0][0] :]
+    scores = held_out_scores(kind, rows, truth)
     calibration = calibrate(scores, held_out)
     probabilities = calibration.probabilities(scores)
     return Learned(
-        fit_heads(kind, readings, truth),
+        fit_heads(kind, rows, truth),
         calibration,
         tuple(find_threshold(p, given, promise) for p, given in zip(probabilities.T, held_out.T, strict=True)),
         float(average_precision_score(held_out.ravel(), probabilities.ravel())) if held_out.any() else 0.0,

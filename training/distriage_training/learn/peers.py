@@ -19,13 +19,13 @@ from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
 from distriage.history import PastIssue, load_history
-from distriage.own.features import Reading
+from distriage.own.features import OwnFeatures
 from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import PACKAGE
 from distriage_training.learn.examples import Wishes, choose, newest, usable
+from distriage_training.learn.features import features_of
 from distriage_training.learn.fit import KINDS, Bools, Kind, best, blocks, learn
 from distriage_training.learn.measure import Figures, measure
-from distriage_training.learn.read import readings_of
 from distriage_training.learn.run import truth_of
 from distriage_training.learn.thresholds import Promise
 from distriage_training.measure.experiments import contrastive
@@ -76,14 +76,14 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
         repository, history = load_history(file)
         kept = usable(history.issues).kept
         note(f"{repository}: reading {len(kept)} issues")
-        readings = readings_of(classifier, kept, lambda *_: None)
+        features = features_of(classifier, kept, lambda *_: None)
         first = newest(len(kept))
         labels = choose(kept[:first], Wishes())
         truth = truth_of(kept, labels)
-        kinds: list[tuple[Kind, list[Reading]]] = [(kind, readings) for kind in KINDS]
+        kinds: list[tuple[Kind, list[OwnFeatures]]] = [(kind, features) for kind in KINDS]
         if setfit:
             note(f"{repository}: SetFit")
-            kinds.append((SETFIT, _setfit_readings(kept, truth, blocks(first)[0][0])))
+            kinds.append((SETFIT, _setfit_features(kept, truth, blocks(first)[0][0])))
         found: list[tuple[Figures, float]] = []
         for kind, numbers in kinds:
             began = time.perf_counter()
@@ -127,11 +127,11 @@ def published(classifier: Classifier, known: Table, asked: Table, note: Note) ->
     for repository, listed in known.items():
         issues = random.Random(SEED).sample(listed, len(listed))
         note(f"{repository}: reading {len(issues) + len(asked[repository])} issues")
-        readings, later = (readings_of(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
+        features, later = (features_of(classifier, part, lambda *_: None) for part in (issues, asked[repository]))
         names = sorted({label for issue in issues for label in issue.labels})
         truth = np.array([[name in issue.labels for name in names] for issue in issues])
         right = [issue.labels[0] for issue in asked[repository]]
-        tried = [learn(kind, readings, truth, PROMISE) for kind in KINDS]
+        tried = [learn(kind, features, truth, PROMISE) for kind in KINDS]
         for name, one in (*((one.heads.kind.name, one) for one in tried), (TAKEN, best(tried))):
             said = [names[column] for column in one.heads.scores(later).argmax(1)]
             found[name][repository] = float(f1_score(right, said, average="macro"))
@@ -151,7 +151,7 @@ def read_table(file: Path) -> Table:
     return found
 
 
-def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[Reading]:
+def _setfit_features(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[OwnFeatures]:
     """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
     texts = [contrastive.one_line(issue.title, issue.body) for issue in issues]
     rows = contrastive.shots([np.flatnonzero(given).tolist() for given in truth[:first].T], SEED)
@@ -159,7 +159,7 @@ def _setfit_readings(issues: Sequence[PastIssue], truth: Bools, first: int) -> l
     encoder = contrastive.fine_tuned(PACKAGE, MAX_TOKENS, [texts[row] for row in rows], labels, SEED)
     nothing = np.zeros(0)
     return [
-        Reading(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32))
+        OwnFeatures(nothing.astype(np.int64), nothing, vector, nothing.astype(np.float32))
         for vector in contrastive.vectors(encoder, texts)
     ]
 

@@ -14,15 +14,15 @@ import numpy as np
 from distriage.classifier import Classifier
 from distriage.disk import replaced
 from distriage.history import PastIssue
-from distriage.own.features import Reading
+from distriage.own.features import OwnFeatures
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
 from distriage.shipped import sha256_of
 from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
+from distriage_training.learn.features import Progress
 from distriage_training.learn.fit import KINDS, Bools, Learned, best, learn
 from distriage_training.learn.measure import Figures, measure
 from distriage_training.learn.page import Page, render_page
-from distriage_training.learn.read import Progress
 from distriage_training.learn.thresholds import Promise
 
 PAGE, FIGURES = "report.html", "report.json"
@@ -51,7 +51,7 @@ def truth_of(issues: Sequence[PastIssue], labels: Labels) -> Bools:
 
 
 def learn_and_measure(
-    issues: Issues, wishes: Wishes, readings: list[Reading], promise: Promise, progress: Progress
+    issues: Issues, wishes: Wishes, rows: list[OwnFeatures], promise: Promise, progress: Progress
 ) -> Result:
     """Learn from the earlier issues and measure on the later ones; then learn from all.
 
@@ -61,24 +61,24 @@ def learn_and_measure(
     Raises:
         InputError: no label can be learned.
     """
-    labels, first, steps = choose(issues.kept, wishes), newest(len(readings)), len(KINDS) + 1
+    labels, first, steps = choose(issues.kept, wishes), newest(len(rows)), len(KINDS) + 1
     early = choose(issues.kept[:first], wishes)
     truth = truth_of(issues.kept, early)
     measured = []
     for number, kind in enumerate(KINDS):
         progress("learning", number, steps)
-        learned = learn(kind, readings[:first], truth[:first], promise)
-        probabilities = learned.probabilities(readings[first:])
+        learned = learn(kind, rows[:first], truth[:first], promise)
+        probabilities = learned.probabilities(rows[first:])
         measured.append((learned, measure(early.names, learned, issues.kept, probabilities, truth)))
     chosen = best([learned for learned, _ in measured])
     progress("learning", len(KINDS), steps)
-    final = learn(chosen.heads.kind, readings, truth_of(issues.kept, labels), promise)
+    final = learn(chosen.heads.kind, rows, truth_of(issues.kept, labels), promise)
     ordered = sorted(measured, key=lambda item: item[0] is not chosen)
     return Result(issues, labels, final, tuple(figures for _, figures in ordered))
 
 
 def compare_with(
-    previous: OwnLabels, result: Result, wishes: Wishes, readings: list[Reading], promise: Promise
+    previous: OwnLabels, result: Result, wishes: Wishes, rows: list[OwnFeatures], promise: Promise
 ) -> Comparison:
     """Hold what was learned against earlier heads, on issues that neither has seen: learned without them once more.
 
@@ -90,8 +90,8 @@ def compare_with(
     if first == len(issues):
         return Comparison(0, ())
     early = choose(issues[:first], wishes)
-    learned = learn(result.final.heads.kind, readings[:first], truth_of(issues[:first], early), promise)
-    return compare(previous, learned, early.names, readings[first:], truth_of(issues[first:], early))
+    learned = learn(result.final.heads.kind, rows[:first], truth_of(issues[:first], early), promise)
+    return compare(previous, learned, early.names, rows[first:], truth_of(issues[first:], early))
 
 
 def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
 from distriage.history import PastIssue
-from distriage.own.features import Reading, reading_of
+from distriage.own.features import OwnFeatures, own_features
 from distriage.recipe.text import prepare
 
 Progress = Callable[[str, int, int], None]
 
 
-def readings_of(
+def features_of(
     classifier: Classifier, issues: Sequence[PastIssue], progress: Progress, workers: int | None = None
-) -> list[Reading]:
+) -> list[OwnFeatures]:
     """What heads read of each issue, in order.
 
     Args:
@@ -25,13 +25,13 @@ def readings_of(
     Raises:
         DistriageError: a worker died.
     """
-    readings = []
-    for number, reading in enumerate(spread(_read, classifier, issues, workers), 1):
+    rows = []
+    for number, features in enumerate(spread(_read, classifier, issues, workers), 1):
         progress("reading", number, len(issues))
-        readings.append(reading)
-    return readings
+        rows.append(features)
+    return rows
 
 
-def _read(classifier: Classifier, issues: Sequence[PastIssue]) -> list[Reading]:
+def _read(classifier: Classifier, issues: Sequence[PastIssue]) -> list[OwnFeatures]:
     reports = [prepare(issue.title, issue.body) for issue in issues]
-    return list(map(reading_of, reports, classifier.predict_inputs(reports)))
+    return list(map(own_features, reports, classifier.predict_inputs(reports)))
