@@ -25,7 +25,7 @@ _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_re
 
 
 @dataclass(frozen=True, slots=True)
-class PastIssue:
+class HistoryIssue:
     """An issue as GitHub shows it today.
 
     Attributes:
@@ -53,7 +53,7 @@ class History:
         complete: There are no older ones.
     """
 
-    issues: tuple[PastIssue, ...]
+    issues: tuple[HistoryIssue, ...]
     fetched_at: float
     complete: bool
 
@@ -73,7 +73,7 @@ def read_history(
         GitHubError: GitHub cannot be reached or refuses; what was fetched until then is kept.
     """
     header, pages, size = _read_cache(cache, repository)
-    found: dict[int, PastIssue] = {}
+    found: dict[int, HistoryIssue] = {}
     following: dict[str, str] | None = {"state": "all", "sort": "created", "direction": "desc"}
     for page in pages:
         _collect(found, page["items"])
@@ -107,7 +107,7 @@ def load_history(file: Path) -> tuple[str, History]:
     header, pages, size = _read_cache(file, None)
     if not size:
         raise InputError(f"{file}: not a history that this Distriage wrote; expected a header and a line a page")
-    found: dict[int, PastIssue] = {}
+    found: dict[int, HistoryIssue] = {}
     for page in pages:
         _collect(found, page["items"])
     issues = tuple(sorted(found.values(), key=lambda issue: (issue.created_at, issue.number)))
@@ -184,13 +184,13 @@ def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _collect(found: dict[int, PastIssue], items: Iterable[Mapping[str, Any]]) -> None:
+def _collect(found: dict[int, HistoryIssue], items: Iterable[Mapping[str, Any]]) -> None:
     for item in items:
         if isinstance(item.get("number"), int) and isinstance(item.get("title"), str) and "pull_request" not in item:
             kept = _kept(item)
             found.setdefault(
                 kept["number"],
-                PastIssue(
+                HistoryIssue(
                     number=kept["number"],
                     title=kept["title"],
                     body=str(kept["body"] or ""),

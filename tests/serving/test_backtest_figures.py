@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.history import PastIssue
+from distriage.history import HistoryIssue
 from distriage.intervals import wilson
 from distriage.types import Mode
 from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
 
 
 def replayed(number: int, label: str, probability: float, truth: str | None, *, applies: bool = True) -> Replayed:
-    issue = PastIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
+    issue = HistoryIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
     modes = frozenset(
         mode
         for mode, least in ((Mode.BEST, 0.0), (Mode.BALANCED, 0.7), (Mode.PRECISE, 0.9))

@@ -10,15 +10,15 @@ import pytest
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
 from distriage.errors import InputError
-from distriage.history import PastIssue, load_history
+from distriage.history import HistoryIssue, load_history
 from distriage_training.learn.examples import usable
 
 from support.command_line import Command
 from support.past_issues import WORDS, past_issue, plain_history, write_history
 
 
-def issues(count: int) -> list[PastIssue]:
-    return [PastIssue(number, "t", "b", "", float(number), ("bug",), False) for number in range(count)]
+def issues(count: int) -> list[HistoryIssue]:
+    return [HistoryIssue(number, "t", "b", "", float(number), ("bug",), False) for number in range(count)]
 
 
 def test_an_open_issue_without_a_label_is_left_out_unless_it_was_reviewed() -> None:

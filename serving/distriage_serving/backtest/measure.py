@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.history import PastIssue
+from distriage.history import HistoryIssue
 from distriage.intervals import wilson
 from distriage.types import Mode
 
@@ -39,7 +39,7 @@ class Said:
 class Replayed:
     """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
 
-    issue: PastIssue
+    issue: HistoryIssue
     said: Mapping[str, Said]
     truth: Mapping[str, frozenset[str]]
 

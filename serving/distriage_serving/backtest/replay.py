@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from distriage.bundle import thread_digest
 from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage.history import PastIssue
+from distriage.history import HistoryIssue
 from distriage.policy import decide
 from distriage.reading import ReadReport, read
 from distriage.references import thread_key
@@ -40,7 +40,7 @@ class Replay:
 def replay(
     classifier: Classifier,
     repository: str,
-    issues: Sequence[PastIssue],
+    issues: Sequence[HistoryIssue],
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],

@@ -18,7 +18,7 @@ from distriage_serving.commands.options import ModelOption, check_repository
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
-    from distriage.history import PastIssue
+    from distriage.history import HistoryIssue
     from distriage_serving.planning.draft import TheirLabel
 
 READ_ISSUES = 500  # the newest with a label
@@ -145,7 +145,7 @@ def _labels_in(file: Path) -> list[TheirLabel]:
 
 
 def _likeliest(
-    classifier: Classifier, issues: Sequence[PastIssue]
+    classifier: Classifier, issues: Sequence[HistoryIssue]
 ) -> Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]:
     from distriage.policy import decide
     from distriage.reading import check_report

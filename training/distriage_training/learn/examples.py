@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.errors import InputError
-from distriage.history import PastIssue
+from distriage.history import HistoryIssue
 from distriage.reading import check_report
 from distriage.types import IssueReport
 
@@ -54,7 +54,7 @@ class Issues:
         by_bots, unreadable, unjudged: How many were left out.
     """
 
-    kept: tuple[PastIssue, ...]
+    kept: tuple[HistoryIssue, ...]
     by_bots: int
     unreadable: int
     unjudged: int
@@ -92,7 +92,7 @@ def is_afterwards(label: str) -> bool:
     return _AFTERWARDS.search(" ".join(re.findall(r"[^\W_]+", label.casefold()))) is not None
 
 
-def usable(issues: Sequence[PastIssue], reviewed: Collection[int] = ()) -> Issues:
+def usable(issues: Sequence[HistoryIssue], reviewed: Collection[int] = ()) -> Issues:
     """Those that people wrote, that can be read and that people judged.
 
     An open issue without a label is one that nobody has come to yet: it says of no label that it is wrong.
@@ -116,7 +116,7 @@ def usable(issues: Sequence[PastIssue], reviewed: Collection[int] = ()) -> Issue
     return Issues(tuple(kept), len(issues) - len(people), len(people) - len(readable), unjudged)
 
 
-def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
+def choose(issues: Sequence[HistoryIssue], wishes: Wishes) -> Labels:
     """Choose labels.
 
     Args:
@@ -152,7 +152,7 @@ def choose(issues: Sequence[PastIssue], wishes: Wishes) -> Labels:
     return Labels(tuple(names), left_out)
 
 
-def check_wishes(issues: Sequence[PastIssue], wishes: Wishes) -> None:
+def check_wishes(issues: Sequence[HistoryIssue], wishes: Wishes) -> None:
     """Refuse a label that no issue has.
 
     Raises:
@@ -170,7 +170,7 @@ def newest(issues: int) -> int:
     return issues - int(RECENT_SHARE * issues)
 
 
-def _readable(issue: PastIssue) -> bool:
+def _readable(issue: HistoryIssue) -> bool:
     try:
         check_report(IssueReport(issue.title, issue.body))
     except InputError:

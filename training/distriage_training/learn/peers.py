@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
-from distriage.history import PastIssue, load_history
+from distriage.history import HistoryIssue, load_history
 from distriage.own.features import OwnFeatures
 from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import PACKAGE
@@ -36,7 +36,7 @@ MAX_TOKENS, SEED = 256, 7
 PROMISE = Promise(0.8, 0.9)
 TAKEN = "as `learn` chooses"
 Note = Callable[[str], None]
-Table = Mapping[str, Sequence[PastIssue]]
+Table = Mapping[str, Sequence[HistoryIssue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,14 @@ def read_table(file: Path) -> Table:
     Raises:
         CorpusError: it cannot be read.
     """
-    found: dict[str, list[PastIssue]] = defaultdict(list)
+    found: dict[str, list[HistoryIssue]] = defaultdict(list)
     for row in read_csv(file, ["repo", "label", "title", "body"]):
         issues = found[row["repo"]]
-        issues.append(PastIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
+        issues.append(HistoryIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
     return found
 
 
-def _setfit_features(issues: Sequence[PastIssue], truth: Bools, first: int) -> list[OwnFeatures]:
+def _setfit_features(issues: Sequence[HistoryIssue], truth: Bools, first: int) -> list[OwnFeatures]:
     """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
     texts = [contrastive.one_line(issue.title, issue.body) for issue in issues]
     rows = contrastive.shots([np.flatnonzero(given).tolist() for given in truth[:first].T], SEED)
