@@ -58,7 +58,7 @@ class Settings(HttpSettings):
     past: Path | None = Field(
         default=None,
         description="A folder with an index of each repository's past issues, `owner--name.npz` in lower case, as "
-        "`distriage similar index` writes them. Used where `backfill --past` keeps none in the database. The queue "
+        "`distriage past index` writes them. Used where `backfill --past` keeps none in the database. The queue "
         "then names past issues that are like an issue; the bot and the HTTP API name those that are likely the same.",
     )
     admin_token: SecretStr | None = Field(

@@ -80,10 +80,10 @@ def build_app(typed: str = "") -> typer.Typer:
     if not _keep(app, typed):
         from importlib.metadata import entry_points
 
-        from distriage.past.commands import similar_app
+        from distriage.past.commands import past_app
         from distriage.second_reader.commands import second_reader_app
 
-        app.add_typer(similar_app, rich_help_panel=READ)
+        app.add_typer(past_app, rich_help_panel=READ)
         app.add_typer(second_reader_app, rich_help_panel=READ)
         for point in entry_points(group="distriage.commands"):
             point.load().register(app)

@@ -20,7 +20,7 @@ from distriage.times import LAST_S, epoch_s
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
-# The last is for `distriage similar index`, which reads the file too.
+# The last is for `distriage past index`, which reads the file too.
 _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
 
 

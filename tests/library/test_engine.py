@@ -83,7 +83,7 @@ def test_an_input_is_not_written_over(command: Command, batch: Path, keyword_bun
     for output in (batch, link):
         done = command("classify", batch, "--model", keyword_bundle, "--output", output)
         assert_one_line(done, "the input, which would be lost; expected another file")
-    made = command("similar", "index", batch, "--output", link, "--model", keyword_bundle)
+    made = command("past", "index", batch, "--output", link, "--model", keyword_bundle)
     assert_one_line(made, "the input, which would be lost")
     assert batch.read_bytes() == before
 

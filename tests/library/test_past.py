@@ -218,10 +218,10 @@ def test_an_index_is_made_and_asked_on_the_command_line(
     command: Command, issues_file: Path, keyword_bundle: Path, tmp_path: Path
 ) -> None:
     index = tmp_path / "index.npz"
-    made = command("similar", "index", issues_file, "--output", index, "--model", keyword_bundle)
+    made = command("past", "index", issues_file, "--output", index, "--model", keyword_bundle)
     assert made.code == 0 and "4 issues" in made.err
     report = b"NCCL timeout in all_reduce\nAfter the first epoch.\x1b[31m"
-    asked = ("similar", "find", index, "-", "--model", keyword_bundle, "--top", 2)
+    asked = ("past", "find", index, "-", "--model", keyword_bundle, "--top", 2)
     found = json.loads(command(*asked, "--json", stdin=report).out)
     assert len(found["issues"]) == 2
     first = found["issues"][0]
@@ -268,7 +268,7 @@ def test_an_index_that_cannot_be_written_leaves_the_old_one(
         toy_index((1, 0), (0, 1)).save(file)
     assert len(load_index(file).issues) == 1
     # Before the work: the model is not even looked for.
-    made = ("similar", "index", issues_file, "--model", "typo", "--output")
+    made = ("past", "index", issues_file, "--model", "typo", "--output")
     assert_one_line(command(*made, tmp_path), f"{tmp_path}: a folder; expected a file")
     assert_one_line(command(*made, tmp_path / "none" / "index.npz"), "cannot be written: No such file or directory")
 

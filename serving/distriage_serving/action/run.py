@@ -55,7 +55,7 @@ class Inputs:
         login: Its account, where the runner knows it; empty: GitHub is asked, and where that is refused, all that bots
             did counts as done by this one.
         own_labels: A folder that `distriage learn` wrote; empty: own labels are not known.
-        past_issues: A file that `distriage similar index` wrote; empty: past issues are not known.
+        past_issues: A file that `distriage past index` wrote; empty: past issues are not known.
         second_reader: Base URL of an endpoint to ask about what is in doubt; empty: nobody is asked.
         max_wait_s: Longest time to wait for rate limits, in seconds.
     """

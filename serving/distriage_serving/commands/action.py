@@ -27,7 +27,7 @@ def action(
     ] = "",
     model: Annotated[str, _text("DISTRIAGE_MODEL", "A bundle's folder or the name of a shipped model.")] = "",
     own_labels: Annotated[str, _text("DISTRIAGE_OWN_LABELS", "A folder that `distriage learn` wrote.")] = "",
-    past_issues: Annotated[str, _text("DISTRIAGE_PAST_ISSUES", "A file that `distriage similar index` wrote.")] = "",
+    past_issues: Annotated[str, _text("DISTRIAGE_PAST_ISSUES", "A file that `distriage past index` wrote.")] = "",
     second_reader: Annotated[
         str,
         _text("DISTRIAGE_SECOND_READER", "Base URL of an OpenAI-compatible endpoint to ask about what is in doubt."),

@@ -1,4 +1,4 @@
-"""`distriage similar`: an index of a repository's own issues. Imports nothing heavy before a command runs."""
+"""`distriage past`: an index of a repository's own issues. Imports nothing heavy before a command runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from distriage.terminal import counted
 if TYPE_CHECKING:
     from distriage.past.index import Match
 
-similar_app = typer.Typer(
-    name="similar",
+past_app = typer.Typer(
+    name="past",
     help="Have we had this issue before? An index of a repository's own issues, and what is near a new one.",
     no_args_is_help=True,
 )
 ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or the name of a shipped model.")]
 
 
-@similar_app.command("index")
+@past_app.command("index")
 def index_(
     issues: Annotated[
         str,
@@ -55,9 +55,9 @@ def index_(
     )
 
 
-@similar_app.command("find")
+@past_app.command("find")
 def find_(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="What `similar index` wrote.")],
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="What `past index` wrote.")],
     report: Annotated[str, typer.Argument(metavar="REPORT", help="Markdown, text or JSON; `-` is standard input.")],
     title: Annotated[str | None, typer.Option(help="The title, where REPORT holds only the body.")] = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 5,

@@ -178,7 +178,7 @@ def load_index(file: Path) -> PastIndex:
         InputError: missing, damaged, or of another format.
     """
     if not os.path.exists(file):  # noqa: PTH110 - Path.exists raises where a folder may not be looked into
-        raise InputError(f"{file}: missing; `distriage similar index` makes an index")
+        raise InputError(f"{file}: missing; `distriage past index` makes an index")
     with arrays_of(file, f"an index that this Distriage reads (format {FORMAT})", InputError) as arrays:
         return _read(arrays)
 

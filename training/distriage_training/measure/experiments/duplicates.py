@@ -97,7 +97,7 @@ def measure_duplicates(
         "BM25 of the cleaned text": _bm25,
         **({"plain encoder": _plain} if plain else {}),
         "words and vectors of the model": _untimed,
-        "with the time between (`similar find`)": _model,
+        "with the time between (`past find`)": _model,
     }
     recall = {}
     for name, method in methods.items():
