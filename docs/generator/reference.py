@@ -223,7 +223,7 @@ A `Prediction` holds what the model says, a `Verdict` what Distriage says about 
             "distriage.types": "IssueReport, Mode, Outcome, Prediction, AxisScores, Decision",
             "distriage.classifier": "Classifier",
             "distriage.policy": "decide",
-            "distriage.verdict": "Verdict, AxisVerdict, KnownProblem, MissingFact, SimilarIssue",
+            "distriage.verdict": "Verdict, AxisVerdict, EvidenceLine, KnownProblem, MissingFact, SimilarIssue",
             "distriage.findings": "Findings",
             "distriage.facts.situation": "Situation, Platform",
             "distriage.facts.environment": "EnvironmentFacts, find_facts",
@@ -231,8 +231,8 @@ A `Prediction` holds what the model says, a `Verdict` what Distriage says about 
             "distriage.playbooks": "Playbook, playbook_of, checks_for",
             "distriage.facts.known_bad": "Combination, known_bad",
             "distriage.taxonomy": "Taxonomy, Axis, Label, default_taxonomy, load_taxonomy",
-            "distriage.explain": "Evidence, explain",
-            "distriage.similar": "Similar, Neighbour",
+            "distriage.explain": "explain",
+            "distriage.similar": "Similar",
             "distriage.errors": "",
         }.items()
     ).replace("      members: []\n", "")

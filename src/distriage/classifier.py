@@ -25,9 +25,9 @@ from distriage.reading import ReadReport, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
 from distriage.shipped import GRAPH, find_bundle
-from distriage.similar import Neighbour, Similar
+from distriage.similar import Similar
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
-from distriage.verdict import Verdict
+from distriage.verdict import SimilarIssue, Verdict
 
 if TYPE_CHECKING:
     from distriage.own.labels import OwnLabels
@@ -200,7 +200,7 @@ class Classifier:
             for one, prediction, own in zip(known, self.predict_inputs([one.input for one in known]), owns, strict=True)
         ]
 
-    def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[Neighbour]:
+    def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[SimilarIssue]:
         """The most similar ones; none for a report of another field, which the index holds nothing like."""
         index = self.similar
         return index.nearest(report, prediction, count) if prediction.in_domain else []

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from distriage.reading import ReadReport
 from distriage.recipe.normalize import shortened
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
+from distriage.verdict import EvidenceLine
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
@@ -25,21 +25,11 @@ _TRIED = 20  # places of the report where they stand
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One line and how much it carried a verdict.
-
-    Attributes:
-        line: The line as the model read it, with an ellipsis where it did not read all of it.
-        weight: Fall of the label's log-odds, in nats, without the line; positive: the line speaks for the label.
-    """
-
-    line: str
-    weight: float
-
-
-def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str, list[Evidence]]:
+def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str, list[EvidenceLine]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
+
+    A line's weight is the fall of the label's log-odds, in nats, without it. It has an ellipsis where the model did not
+    read all of it.
 
     Returns:
         Axis -> at most `top` lines that speak for its label, the heaviest first, none below `MIN_WEIGHT`; for a report
@@ -50,11 +40,12 @@ def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str
     body = dict.fromkeys(map(_collapsed, shortened(known.report.body).split("\n")))
     long = [line for line in body if len(line) > MAX_ERROR_LINE_CHARS]
     for axis, weights in occlusion(classifier, known.input, classifier.bundle.manifest.axes).items():
-        evidence = sorted(
-            (Evidence(lines[i], weight) for i, weight in enumerate(weights)), key=lambda item: -item.weight
-        )
-        heavy = [item for item in evidence[:top] if item.weight >= MIN_WEIGHT]
-        found[axis] = [Evidence(marked(item.line, long), item.weight) for item in heavy]
+        heaviest = sorted(range(len(weights)), key=lambda i: -weights[i])[:top]
+        found[axis] = [
+            EvidenceLine(line=marked(lines[i], long), weight=round(weights[i], 3))
+            for i in heaviest
+            if weights[i] >= MIN_WEIGHT
+        ]
     return found
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from distriage.bundle import Bundle
 from distriage.differential import checks_of, differential
-from distriage.explain import Evidence
 from distriage.facts.known_bad import known_bad
 from distriage.facts.situation import Situation
 from distriage.own.answer import OwnLabel
@@ -16,7 +15,6 @@ from distriage.policy import decide, given_labels, likely_labels
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
 from distriage.recipe.lines import names_exception, quotes_exception
-from distriage.similar import Neighbour
 from distriage.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
@@ -51,8 +49,8 @@ class Findings:
     bundle: Bundle
     known: ReadReport
     prediction: Prediction
-    evidence: Mapping[str, Sequence[Evidence]] | None = None
-    similar: Sequence[Neighbour] | None = None
+    evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
+    similar: Sequence[SimilarIssue] | None = None
     own: Sequence[OwnLabel] | None = None
 
     def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
@@ -88,9 +86,7 @@ class Findings:
             checks=checks_of(decisions, taxonomy, situation),
             differential=differential(decisions, ranked, taxonomy, situation, right_among),
             # They are bugs, with what mended them.
-            similar=None
-            if self.similar is None
-            else [_similar_issue(neighbour) for neighbour in self.similar if _applies(decisions)],
+            similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
         )
 
@@ -110,9 +106,7 @@ class Findings:
                 for label, p in self.prediction.scores[axis].ranked()[:3]
             ],
             advice=taxonomy.axes[axis].label(decision.label).advice or None,
-            evidence=[EvidenceLine(line=item.line, weight=round(item.weight, 3)) for item in self.evidence[axis]]
-            if self.evidence is not None and applicable
-            else None,
+            evidence=list(self.evidence[axis]) if self.evidence is not None and applicable else None,
         )
 
     def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
@@ -147,7 +141,3 @@ class Findings:
 def _applies(decisions: Mapping[str, Decision]) -> bool:
     """Whether it is about a failure."""
     return all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())
-
-
-def _similar_issue(neighbour: Neighbour) -> SimilarIssue:
-    return SimilarIssue(**{**asdict(neighbour), "similarity": round(neighbour.similarity, 4)})

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,32 +30,12 @@ from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import cosines, tfidf
 from distriage.references import thread_key, web_link
 from distriage.types import Prediction
+from distriage.verdict import SimilarIssue
 
 INDEX_FORMAT = 2
 LABEL_WEIGHT = (
     0.25  # of the agreement of labels, where the cosine of words has 1; chosen on validation, see training/LOG.md
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A known issue.
-
-    Attributes:
-        id: `owner/repo#12`.
-        url: A web page; empty where unknown.
-        title: Empty where it is not ours to publish.
-        labels: Axis -> label; an axis that was not annotated is absent.
-        similarity: 0 to 1, for ordering; not a probability.
-        note: The annotator's words for what decided the labels; empty where there are none.
-    """
-
-    id: str
-    url: str
-    title: str
-    labels: Mapping[str, str]
-    similarity: float
-    note: str = ""
 
 
 class Similar:
@@ -112,7 +91,7 @@ class Similar:
         lengths = np.sqrt(np.bincount(self._rows, values**2, len(self._records)))
         self._weights = np.asarray(values / np.maximum(1e-12, lengths)[self._rows], np.float32)
 
-    def nearest(self, known: ReadReport, prediction: Prediction, k: int = 5) -> list[Neighbour]:
+    def nearest(self, known: ReadReport, prediction: Prediction, k: int = 5) -> list[SimilarIssue]:
         """Find known issues like a report.
 
         Args:
@@ -127,7 +106,7 @@ class Similar:
         )
         own = self._places.get(thread_key(known.report.id))
         order = [int(row) for row in np.argsort(-scores, kind="stable")[: k + 1] if row != own]
-        return [self._neighbour(row, float(scores[row])) for row in order[:k]]
+        return [self._issue(row, float(scores[row])) for row in order[:k]]
 
     def _shared_words(self, report: ModelInput) -> NDArray[np.float64]:
         """Cosine of TF-IDF with each record, [records]."""
@@ -144,11 +123,12 @@ class Similar:
             total += np.asarray([*probabilities, 0.0])[self._labels[:, column]]  # -1 takes the 0
         return total / len(self._axes)
 
-    def _neighbour(self, row: int, similarity: float) -> Neighbour:
+    def _issue(self, row: int, similarity: float) -> SimilarIssue:
         labels = {
             axis: calibration.labels[number]
             for (axis, calibration), number in zip(self._axes.items(), self._labels[row], strict=True)
             if number >= 0
         }
         identifier, url, title, note = self._records[row]
-        return Neighbour(identifier, url, title, labels, min(1.0, max(0.0, similarity)), note)
+        similarity = round(min(1.0, max(0.0, similarity)), 4)
+        return SimilarIssue(id=identifier, url=url, title=title, labels=labels, similarity=similarity, note=note)

@@ -11,9 +11,9 @@ from distriage.classifier import Classifier
 from distriage.findings import Findings
 from distriage.playbooks import check_for
 from distriage.reading import read
-from distriage.similar import Neighbour
 from distriage.taxonomy import default_taxonomy, parse_taxonomy
 from distriage.types import AxisScores, IssueReport, Mode, Prediction
+from distriage.verdict import SimilarIssue
 
 from support.reports import make_report
 
@@ -84,7 +84,11 @@ def test_a_question_has_no_differential(bundle: Bundle) -> None:
 
 
 def test_bugs_and_what_mended_them_are_named_under_bugs_alone(bundle: Bundle) -> None:
-    known = [Neighbour("own/ring#1", "", "The ring waits", {"symptom": "runtime-hang"}, 0.9)]
+    known = [
+        SimilarIssue(
+            id="own/ring#1", url="", title="The ring waits", labels={"symptom": "runtime-hang"}, similarity=0.9
+        )
+    ]
     for likely, named in (("bug", 1), ("question", 0), ("feature", 0), ("other", 0)):
         prediction = Prediction("shipped", {**hang(0.4).scores, "kind": scores_of("kind", **{likely: 0.95})})
         similar = Findings(bundle, read(make_report()), prediction, similar=known).verdict().similar

@@ -14,9 +14,9 @@ from distriage.second_reader.batch import answer_to, batch_line, read_batch
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
 from distriage.second_reader.request import CANDIDATES, CODES, ReaderRequest, candidates, make_request
-from distriage.similar import Neighbour
 from distriage.taxonomy import default_taxonomy
 from distriage.types import AxisScores, Prediction
+from distriage.verdict import SimilarIssue
 
 from support.checkout import REPOSITORY
 
@@ -99,7 +99,9 @@ def test_rules_are_shown_for_near_candidates_only_and_are_those_of_the_guide() -
 
 
 def test_neighbours_are_shown_with_their_labels_and_notes() -> None:
-    near = Neighbour("a/b#1", "", "", {"cause": "api-misuse"}, 0.5, "zero_grad is called twice")
+    near = SimilarIssue(
+        id="a/b#1", url="", title="", labels={"cause": "api-misuse"}, similarity=0.5, note="zero_grad is called twice"
+    )
     question = make_request("x", PREDICTION, ["cause"], TAXONOMY, [near]).body["messages"][1]["content"]
     assert "- a/b#1: cause api-misuse; zero_grad is called twice" in question
 

@@ -20,10 +20,9 @@ from typing import Any
 
 from distriage.facts.situation import ORDINARY, Situation
 from distriage.second_reader.masking import mask
-from distriage.similar import Neighbour
 from distriage.taxonomy import Axis, Taxonomy
 from distriage.types import AxisScores, Outcome, Prediction
-from distriage.verdict import Verdict
+from distriage.verdict import SimilarIssue, Verdict
 
 CANDIDATES = range(3, 13)  # labels of an axis that are offered: so many at least and at most
 CANDIDATES_SHARE = 0.96  # of the first reader's probability that they hold together, where so few do
@@ -67,7 +66,7 @@ class Question:
     text: str
     prediction: Prediction
     axes: Sequence[str]
-    neighbours: Sequence[Neighbour] = ()
+    neighbours: Sequence[SimilarIssue] = ()
     situation: Situation = ORDINARY
 
     def request(self, taxonomy: Taxonomy, axes: Sequence[str] | None = None, attempt: int = 0) -> ReaderRequest:
@@ -109,7 +108,7 @@ def make_request(
     prediction: Prediction,
     axes: Sequence[str],
     taxonomy: Taxonomy,
-    neighbours: Sequence[Neighbour] = (),
+    neighbours: Sequence[SimilarIssue] = (),
     *,
     attempt: int = 0,
 ) -> ReaderRequest:
@@ -166,7 +165,7 @@ def _boundaries() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
     return {axis: tuple((frozenset(item["labels"]), item["rule"]) for item in rules) for axis, rules in data.items()}
 
 
-def _similar(neighbours: Sequence[Neighbour], axes: Sequence[str]) -> str:
+def _similar(neighbours: Sequence[SimilarIssue], axes: Sequence[str]) -> str:
     lines = []
     for neighbour in neighbours:
         labels = ", ".join(f"{axis} {neighbour.labels[axis]}" for axis in axes if axis in neighbour.labels)
