@@ -12,11 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from distriage.bundle import Bundle
-from distriage.past.answer import LikelyDuplicate
 from distriage.past.index import Known
 from distriage.shipped import find_bundle
 from distriage.types import IssueReport
-from distriage.verdict import Verdict
+from distriage.verdict import LikelyDuplicate, Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge, required
 from distriage_serving.settings import Settings

@@ -193,7 +193,7 @@ class Classifier:
                 self.bundle,
                 one,
                 prediction,
-                evidence_of(self, one) if explain else None,
+                evidence_of(self.predict_inputs, one) if explain else None,
                 self._known_issues(one, prediction, SIMILAR_ISSUES) if similar else None,
                 own(one.input, prediction) if own is not None else None,
             )

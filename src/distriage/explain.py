@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from distriage.reading import ReadReport
 from distriage.recipe.normalize import shortened
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
+from distriage.types import Prediction
 from distriage.verdict import EvidenceLine
 
-if TYPE_CHECKING:
-    from distriage.classifier import Classifier
+Predict = Callable[[Sequence[ModelInput]], list[Prediction]]  # the model
 
 MIN_WEIGHT = 0.2  # nats; less is noise
 _LOOKED_FOR = 12  # characters of a line by which it is found in the report
@@ -25,7 +24,7 @@ _TRIED = 20  # places of the report where they stand
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 
-def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str, list[EvidenceLine]]:
+def explain(predict: Predict, known: ReadReport, top: int = 3) -> dict[str, list[EvidenceLine]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
 
     A line's weight is the fall of the label's log-odds, in nats, without it. It has an ellipsis where the model did not
@@ -39,7 +38,7 @@ def explain(classifier: Classifier, known: ReadReport, top: int = 3) -> dict[str
     lines = lines_of(known.input)
     body = dict.fromkeys(map(_collapsed, shortened(known.report.body).split("\n")))
     long = [line for line in body if len(line) > MAX_ERROR_LINE_CHARS]
-    for axis, weights in occlusion(classifier, known.input, classifier.bundle.manifest.axes).items():
+    for axis, weights in occlusion(predict, known.input).items():
         heaviest = sorted(range(len(weights)), key=lambda i: -weights[i])[:top]
         found[axis] = [
             EvidenceLine(line=marked(lines[i], long), weight=round(weights[i], 3))
@@ -108,15 +107,15 @@ def with_lines(whole: ModelInput, kept: Collection[int]) -> ModelInput:
     )
 
 
-def occlusion(classifier: Classifier, whole: ModelInput, axes: Iterable[str]) -> dict[str, list[float]]:
+def occlusion(predict: Predict, whole: ModelInput) -> dict[str, list[float]]:
     """Axis -> weight of each of the first `MAX_LINES` lines, in order; empty where the report is a single line."""
     count = len(lines_of(whole))
     tried = min(count, MAX_LINES) if count > 1 else 0
     shorter = [with_lines(whole, set(range(count)) - {i}) for i in range(tried)]
-    complete, *others = classifier.predict_inputs([whole, *shorter])
+    complete, *others = predict([whole, *shorter])
     weights = {}
-    for axis in axes:
-        label, probability = complete.scores[axis].ranked()[0]
+    for axis, scores in complete.scores.items():
+        label, probability = scores.ranked()[0]
         weights[axis] = [
             _log_odds(probability) - _log_odds(other.scores[axis].probabilities[label]) for other in others
         ]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from distriage.own.answer import OwnLabel
-from distriage.past.answer import LikelyDuplicate
 from distriage.policy import WHY_SILENT
 from distriage.types import Mode, Outcome, Silence
 
@@ -135,6 +134,17 @@ class SimilarIssue(_Model):
     labels: Mapping[str, str] = Field(description="Axis -> label; an axis that was not annotated is absent.")
     similarity: float = Field(ge=0, le=1, description="For ordering; not a probability.")
     note: str = Field(default="", description="The annotator's words for what decided the labels; may be empty.")
+
+
+class LikelyDuplicate(_Model):
+    """A past issue that is likely the same as the report."""
+
+    id: str = Field(description="`owner/repo#12`, or `#12` where the repository is not known.")
+    title: str
+    url: str = Field(description="Empty where unknown.")
+    state: str = Field(description="When it was indexed: `open` or `closed`; empty where unknown.")
+    closed_by: str = Field(description="What closed it, or GitHub's reason; empty where nothing did or it is unknown.")
+    probability: float = Field(ge=0, le=1, description="Of being the same issue.")
 
 
 class Verdict(_Model):

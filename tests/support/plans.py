@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from distriage.past.answer import LikelyDuplicate
 from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
-from distriage.verdict import Verdict
+from distriage.verdict import LikelyDuplicate, Verdict
 from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.names import resolve

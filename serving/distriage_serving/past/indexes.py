@@ -12,13 +12,14 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from distriage.errors import InputError
-from distriage.past.answer import LikelyDuplicate, likely_duplicates
+from distriage.past.answer import likely_duplicates
 from distriage.past.index import PastIndex, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
 from distriage.past.update import updated
 from distriage.past.words import Features, Floats
 from distriage.types import IssueReport
+from distriage.verdict import LikelyDuplicate
 from distriage_serving.logs import log
 from distriage_serving.planning.judging import Judge
 from distriage_serving.store import PastRow, Store

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage.past.answer import LikelyDuplicate
 from distriage.past.build import fingerprints
 from distriage.past.index import Known
 from distriage.past.issue import PastIssue, read_item
@@ -19,6 +18,7 @@ from distriage.past.packed import pack
 from distriage.references import IssueReference
 from distriage.times import epoch_s
 from distriage.types import IssueReport
+from distriage.verdict import LikelyDuplicate
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.judging import Judge, LocalJudge
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.findings import Findings
-from distriage.past.answer import LikelyDuplicate
 from distriage.past.build import known
 from distriage.past.index import Known
 from distriage.types import IssueReport, Mode
-from distriage.verdict import Verdict
+from distriage.verdict import LikelyDuplicate, Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
 
 if TYPE_CHECKING:

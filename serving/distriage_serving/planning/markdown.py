@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from distriage.past.answer import LikelyDuplicate
-from distriage.verdict import KnownProblem
+from distriage.verdict import KnownProblem, LikelyDuplicate
 
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 _LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from distriage.bundle import Bundle
 from distriage.classifier import Classifier
 from distriage.errors import InputError
-from distriage.past.answer import LikelyDuplicate, likely_duplicates
+from distriage.past.answer import likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import Known, PastIndex
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
-from distriage.verdict import FailedRecord, Verdict
+from distriage.verdict import FailedRecord, LikelyDuplicate, Verdict
 from distriage_serving.logs import log
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.configuration import RepositoryConfig

@@ -1,28 +1,15 @@
-"""What is said of a past issue that is likely the same. Pure; light, since every verdict has a place for it."""
+"""What is said of a past issue that is likely the same. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from distriage.past.same import is_spoken_of
-from distriage.validation import Strict
+from distriage.verdict import LikelyDuplicate
 
 if TYPE_CHECKING:
     from distriage.past.index import Known, PastIndex
     from distriage.past.issue import PastIssue
-
-
-class LikelyDuplicate(Strict):
-    """A past issue that is likely the same as the report."""
-
-    id: str = Field(description="`owner/repo#12`, or `#12` where the repository is not known.")
-    title: str
-    url: str = Field(description="Empty where unknown.")
-    state: str = Field(description="When it was indexed: `open` or `closed`; empty where unknown.")
-    closed_by: str = Field(description="What closed it, or GitHub's reason; empty where nothing did or it is unknown.")
-    probability: float = Field(ge=0, le=1, description="Of being the same issue.")
 
 
 def likely_duplicates(index: PastIndex, known: Known) -> list[LikelyDuplicate]:

@@ -62,7 +62,7 @@ def _curves_of_report(
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
     """Axis -> kind -> order -> curve."""
     count = len(lines_of(whole))
-    weights = occlusion(classifier, whole, axes)
+    weights = occlusion(classifier.predict_inputs, whole)
     shared = {"random": generator.sample(range(count), count), "first": list(range(count))}
     orders = {axis: {"explain": by_weight(weights[axis], count), **shared} for axis in axes}
     sizes = [round(count * step / STEPS) for step in range(STEPS + 1)]
