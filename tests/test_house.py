@@ -37,7 +37,7 @@ FLOORS = {
     ],
     "distriage_training": [
         {"commands"},
-        {"release", "study", "learn"},
+        {"release", "study", "learn", "bench"},
         {"measure"},
         {"fit"},
         {"corpus"},

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 import distriage
-from distriage.bench.command import bench
 from distriage.classify_command import classify
 from distriage.errors import DistriageError, InputError
 from distriage.taxonomy import default_taxonomy
@@ -58,7 +57,7 @@ def taxonomy(
         print_taxonomy(standard_output(), loaded, axes, with_definitions=axis is not None)
 
 
-_CORE = (classify, taxonomy, bench)
+_CORE = (classify, taxonomy)
 
 
 def build_app(typed: str = "") -> typer.Typer:

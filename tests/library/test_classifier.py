@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from distriage.bench.inputs import machine
 from distriage.classifier import Classifier, encode, softmax, token_ids
 from distriage.errors import InputError
 from distriage.reading import MAX_REPORT_BYTES, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
 from distriage.types import IssueReport, Mode, Prediction
+from distriage_training.bench.inputs import machine
 
 from support.reports import make_report
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from distriage.bench import equal
 from distriage.classifier import Classifier
 from distriage.engine import Settings, cluster, local
 from distriage.errors import BundleError, DistriageError, InputError
 from distriage.records import read_records
 from distriage.types import Mode
+from distriage_training.bench import equal
 
 from support.reports import restated_reports
 

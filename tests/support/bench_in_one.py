@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from distriage.bench import child
+from distriage_training.bench import child, spawn
 
 PEERS = {"files", "graphs", "texts", "pipeline"}
 OURS = "distriage"
@@ -18,6 +18,6 @@ OURS = "distriage"
 def measured(task: str, **arguments: Any) -> Any:
     """`in_child`, whose arguments and answer pass through JSON."""
     if task not in PEERS and arguments.get("name", OURS) == OURS:
-        return child.in_child(task, **arguments)
+        return spawn.in_child(task, **arguments)
     given = json.loads(json.dumps(arguments, default=str))
     return json.loads(json.dumps(child._TASKS[task](Path(given["bundle"]), given)))

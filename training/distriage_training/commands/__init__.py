@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import typer
 
-from distriage.terminal import MAINTAIN, TRAIN
+from distriage.terminal import MAINTAIN, READ, TRAIN
+from distriage_training.commands.bench import bench
 from distriage_training.commands.corpus import corpus_app
 from distriage_training.commands.learn import learn
 from distriage_training.commands.model import calibrate, evaluate, export, gate, index, pretrain, promote, train
@@ -20,3 +21,4 @@ def register(app: typer.Typer) -> None:
     for command in (train, pretrain, export, calibrate, index, gate, evaluate, promote):
         app.command(rich_help_panel=TRAIN)(command)
     app.command(rich_help_panel=MAINTAIN)(learn)
+    app.command(rich_help_panel=READ)(bench)

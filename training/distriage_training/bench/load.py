@@ -19,8 +19,8 @@ from typing import Any
 
 import httpx
 
-from distriage.bench.inputs import summary
 from distriage.errors import DistriageError
+from distriage_training.bench.inputs import summary
 
 CLIENTS = (1, 8, 64)
 OVERLOAD = 4  # times the best rate that clients who wait for their answer reach

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from distriage.bench.inputs import milliseconds, summary
-from distriage.bench.start import peak_mib
 from distriage.classifier import Classifier
 from distriage.engine.workers import cores
 from distriage.past.build import Fingerprint, fingerprints
 from distriage.past.index import Known, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.types import IssueReport
+from distriage_training.bench.inputs import milliseconds, summary
+from distriage_training.bench.start import peak_mib
 
 SEED = 7
 DAY_S = 86_400

@@ -43,18 +43,18 @@ def bench(
     ] = None,
 ) -> None:
     """Measure what a verdict costs, part by part and beside other ways to run the same encoder. JSON comes last."""
-    from distriage.bench.run import EQUAL, SECTIONS, Order, measure
-    from distriage.bench.tables import print_heading, print_tables
     from distriage.errors import InputError
+    from distriage_training.bench.figures.tables import print_heading, print_tables
+    from distriage_training.bench.run import EQUAL, SECTIONS, Order, measure
 
     if unknown := set(only or ()) - {*SECTIONS, EQUAL}:
         raise InputError(f"--only {min(unknown)}: expected one of {', '.join((*SECTIONS, EQUAL))}")
     if page is not None:
-        from distriage.bench.page import check_checkout
+        from distriage_training.bench.figures.page import check_checkout
 
         check_checkout(page)
     if figures is not None:
-        from distriage.bench.page import read_figures
+        from distriage_training.bench.figures.page import read_figures
 
         steps = iter([read_figures(figures)])
     else:
@@ -71,7 +71,7 @@ def bench(
     print_tables(out, {"missing": found["missing"]})
     out.print()
     if page is not None:
-        from distriage.bench.page import write_page
+        from distriage_training.bench.figures.page import write_page
 
         write_page(found, page)
     typer.echo(json.dumps(found))

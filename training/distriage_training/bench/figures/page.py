@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from distriage.bench.layout import Table, tables
-from distriage.bench.run import FORMAT, SECTIONS
 from distriage.errors import InputError
 from distriage.extras import needs_extra
+from distriage_training.bench.figures.layout import Table, tables
+from distriage_training.bench.run import FORMAT, SECTIONS
 
 FIGURES, PAGE, README = Path("docs/benchmarks.json"), Path("docs/benchmarks.md"), Path("README.md")
 COMMAND = (
@@ -60,7 +60,7 @@ def write_page(figures: Mapping[str, Any], checkout: Path) -> None:
     """
     if absent := [section for section in SECTIONS if not figures.get(section)]:
         raise InputError(f"--page: not measured: {', '.join(absent)}; leave --only out")
-    from distriage.bench.plots import draw
+    from distriage_training.bench.figures.plots import draw
 
     draw(figures, checkout / "docs" / "images")
     (checkout / FIGURES).write_text(json.dumps(figures) + "\n", encoding="utf-8")

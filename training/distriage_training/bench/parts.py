@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from distriage.bench.inputs import milliseconds, summary
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_facts
 from distriage.findings import Findings
@@ -19,6 +18,7 @@ from distriage.reading import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
+from distriage_training.bench.inputs import milliseconds, summary
 
 STEPS = ("prepare", "facts", "tokens", "features", "graph", "gate", "verdict")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from distriage.bench import peers
-from distriage.bench.inputs import milliseconds, summary
-from distriage.bench.start import LOADERS
 from distriage.classifier import Classifier, encode
 from distriage.graph import open_session
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
+from distriage_training.bench import peers
+from distriage_training.bench.inputs import milliseconds, summary
+from distriage_training.bench.start import LOADERS
 
 OURS = "distriage"
 LENGTHS = (64, 128, 192, 256)  # upper ends of the classes of length, in tokens

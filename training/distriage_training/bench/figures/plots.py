@@ -9,8 +9,8 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from distriage.bench.layout import PART_NAMES
-from distriage.bench.parts import STEPS
+from distriage_training.bench.figures.layout import PART_NAMES
+from distriage_training.bench.parts import STEPS
 
 _COLOURS = {"distriage": "#5560a8", "transformers pipeline": "#b08a2e", "SetFit predict": "#4a8a52"}
 _OTHER = "#8a8d9c"

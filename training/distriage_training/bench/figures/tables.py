@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from distriage.bench.layout import tables
+from distriage_training.bench.figures.layout import tables
 
 
 def print_heading(console: Console, figures: Mapping[str, Any]) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from rich.console import Console
 
-from distriage.bench import equal, load, peers, start, throughput
-from distriage.bench.child import in_child
-from distriage.bench.files import EXTRA
-from distriage.bench.inputs import load_reports, machine, versions
 from distriage.engine.workers import cores
 from distriage.errors import DistriageError
 from distriage.recipe.text import prepare
 from distriage.shipped import find_bundle
+from distriage_training.bench import equal, load, peers, start, throughput
+from distriage_training.bench.files import EXTRA
+from distriage_training.bench.inputs import load_reports, machine, versions
+from distriage_training.bench.spawn import in_child
 
 FORMAT = 1
 EQUAL = "equal"

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import httpx
 
-from distriage.bench import load
-from distriage.bench.files import EXTRA
-from distriage.bench.peers import installed
 from distriage.classifier import Classifier
 from distriage.engine import Settings, cluster, local
 from distriage.engine.workers import cores
 from distriage.records import read_records
 from distriage.types import IssueReport, Mode
+from distriage_training.bench import load
+from distriage_training.bench.files import EXTRA
+from distriage_training.bench.peers import installed
 
 TOGETHER = 64  # reports that are handed over at once
 T = TypeVar("T")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from distriage.bench import layout, page
-from distriage.bench.files import EXTRA
-from distriage.bench.inputs import PACKAGES
-from distriage.bench.parts import STEPS
 from distriage.errors import DistriageError
+from distriage_training.bench.figures import layout, page
+from distriage_training.bench.files import EXTRA
+from distriage_training.bench.inputs import PACKAGES
+from distriage_training.bench.parts import STEPS
 
 from support.checkout import REPOSITORY
 from support.command_line import Command

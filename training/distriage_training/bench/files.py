@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from distriage.bench import peers
 from distriage.bundle import Bundle
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
+from distriage_training.bench import peers
 
 EXTRA = "pip install 'distriage[bench]'"
 

@@ -1,85 +1,68 @@
-"""Each measurement in a process of its own: one contestant's threads and memory must not be another's.
+"""`python -m distriage_training.bench.child TASK ARGUMENTS` measures one thing and prints JSON.
 
-`python -m distriage.bench.child TASK ARGUMENTS` prints JSON. Imports nothing before it knows what to measure.
+Imports nothing before it knows what to measure.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 
-def in_child(task: str, **arguments: Any) -> Any:
-    """What a task measured.
-
-    Raises:
-        DistriageError: its process failed; the last line that it wrote.
-    """
-    from distriage.errors import DistriageError
-
-    command = [sys.executable, "-m", "distriage.bench.child", task, json.dumps(arguments, default=str)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        raise DistriageError(said[-1] if said else f"measuring {task}: the process ended with {done.returncode}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def _start(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.start import timed_steps
     from distriage.types import IssueReport
+    from distriage_training.bench.start import timed_steps
 
     row = json.loads(Path(given["report"]).read_text(encoding="utf-8"))
     return timed_steps(bundle, IssueReport(row["title"], row["body"]))
 
 
 def _reports(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.inputs import load_reports
+    from distriage_training.bench.inputs import load_reports
 
     return load_reports(bundle, Path(given["reports"]) if given["reports"] else None, given["count"])
 
 
 def _ready(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.start import ready
+    from distriage_training.bench.start import ready
 
     return ready(given["name"], bundle, _reports(bundle, given)[0], given["others"])
 
 
 def _parts(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.parts import measure
+    from distriage_training.bench.parts import measure
 
     return measure(bundle, _reports(bundle, given), given["rounds"])
 
 
 def _graphs(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.turns import graphs
+    from distriage_training.bench.turns import graphs
 
     return graphs(bundle, _reports(bundle, given), given["rounds"], given["threads"], given["others"])
 
 
 def _texts(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.turns import texts
+    from distriage_training.bench.turns import texts
 
     return texts(bundle, _reports(bundle, given), given["rounds"], given["threads"], given["others"])
 
 
 def _files(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.files import write
+    from distriage_training.bench.files import write
 
     return write(bundle, _reports(bundle, given), given["encoder"], Path(given["folder"]) if given["folder"] else None)
 
 
 def _pipeline(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.throughput import pipeline
+    from distriage_training.bench.throughput import pipeline
 
     return pipeline(bundle, _reports(bundle, given), given["others"], given["threads"])
 
 
 def _past(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.bench.past import measure
+    from distriage_training.bench.past import measure
 
     return measure(bundle, _reports(bundle, given), given["issues"], Path(given["folder"]))
 

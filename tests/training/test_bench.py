@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from distriage.bench import equal, load, peers, run
-from distriage.bench.child import in_child
-from distriage.bench.parts import STEPS
 from distriage.classifier import Classifier
 from distriage.errors import DistriageError
 from distriage.types import IssueReport
+from distriage_training.bench import equal, load, peers, run
+from distriage_training.bench.parts import STEPS
+from distriage_training.bench.spawn import in_child
 
 from support import bench_in_one
 from support.command_line import Command, assert_one_line

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from distriage.bench import peers
-from distriage.bench.start import peak_mib, with_workers
 from distriage.bundle import Bundle
 from distriage.recipe.text import prepare
 from distriage.types import IssueReport
+from distriage_training.bench import peers
+from distriage_training.bench.start import peak_mib, with_workers
 
 BATCHES = (1, 4, 16, 64)
 PROBE = 64  # reports that a batch size is tried on

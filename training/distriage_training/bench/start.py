@@ -110,7 +110,7 @@ def ready(name: str, bundle: Path, report: IssueReport, others: dict[str, Any]) 
 
         Classifier(bundle, threads=1).classify(report).model_dump_json()
     else:
-        from distriage.bench import peers
+        from distriage_training.bench import peers
 
         load = getattr(peers, LOADERS[name])
         load(Path(others["encoder"]), others["labels"], TOKENS, 1)([f"{report.title}\n{report.body}"], 1)
@@ -125,7 +125,7 @@ def peak_mib() -> float:
 
 def measure(bundle: Path, report: IssueReport, runs: int, folder: Path) -> dict[str, Any]:
     """The cold start as a whole and in parts, medians of `runs` processes."""
-    from distriage.bench.child import in_child
+    from distriage_training.bench.spawn import in_child
 
     file = folder / "report.json"
     file.write_text(json.dumps({"title": report.title, "body": report.body}), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What was measured, as tables, plots and a page."""

@@ -1,0 +1,24 @@
+"""Each measurement in a process of its own: one contestant's threads and memory must not be another's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from distriage.errors import DistriageError
+
+
+def in_child(task: str, **arguments: Any) -> Any:
+    """What a task measured.
+
+    Raises:
+        DistriageError: its process failed; the last line that it wrote.
+    """
+    command = [sys.executable, "-m", "distriage_training.bench.child", task, json.dumps(arguments, default=str)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        raise DistriageError(said[-1] if said else f"measuring {task}: the process ended with {done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
