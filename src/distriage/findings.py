@@ -124,8 +124,7 @@ class Findings:
             situation=situation,
             tracker=self.known.tracker,
         )
-        asked = questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
-        return [MissingFact(fact=question.fact, question=question.text) for question in asked]
+        return questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
 
     def _has_error(self, *, hangs: bool) -> bool:
         known = self.known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
@@ -11,20 +10,7 @@ from distriage.facts.frameworks import PYTORCH_AND_PARTS
 from distriage.facts.library import is_built_on_torch
 from distriage.facts.situation import BUILD, ORDINARY, Platform, Situation
 from distriage.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Something a maintainer would have to ask for.
-
-    Attributes:
-        fact: Name of the missing fact, a field of `EnvironmentFacts`, or `error` or `reproduction`.
-        text: The question; a hint may follow it.
-    """
-
-    fact: str
-    text: str
-
+from distriage.verdict import MissingFact
 
 _QUESTIONS: Mapping[str, str] = {
     "framework_version": "Which version (or commit) is in use?",
@@ -122,7 +108,7 @@ def missing_facts(
     likely: Mapping[str, str] = {},
     situation: Situation = ORDINARY,
     tracker: str = "",
-) -> list[Question]:
+) -> list[MissingFact]:
     """What a maintainer would have to ask the reporter for: what decides the next step, and nothing else.
 
     Args:
@@ -136,7 +122,7 @@ def missing_facts(
         tracker: The repository that the report was filed in; empty: it is not known.
 
     Returns:
-        Questions, the most needed first.
+        The most needed first; `fact` is the name of a field of `facts`, or `error` or `reproduction`.
     """
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
@@ -171,7 +157,7 @@ def missing_facts(
         **({"error": _HAPPENS} if thin and symptom is None and "error" not in situation.subjects else {}),
         **({"error": hanging.format(stacks)} if symptom in HANGS else {}),
     }
-    return [Question(name, texts[name]) for name in missing if texts[name]]
+    return [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
 
 
 def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tracker: str) -> tuple[str, bool]:

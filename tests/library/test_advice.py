@@ -41,7 +41,7 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         situation=report.situation.at(likely.get("stage"), likely.get("distributed")),
         tracker=report.tracker,
     )
-    return {question.fact: question.text for question in questions}
+    return {question.fact: question.question for question in questions}
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,9 @@ def test_a_few_gpus_are_on_one_node_unless_nodes_are_spoken_of() -> None:
 
 def test_the_framework_is_named() -> None:
     (named,) = missing_facts(EnvironmentFacts("Horovod"), has_error=True)
-    assert named.text == "Which version (or commit) of Horovod is in use?"
+    assert named.question == "Which version (or commit) of Horovod is in use?"
     (unnamed,) = missing_facts(EnvironmentFacts(), has_error=True)
-    assert unnamed.text == "Which version (or commit) is in use?"
+    assert unnamed.question == "Which version (or commit) is in use?"
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_one_version_is_asked_for_that_of_what_failed(
         situation=situation,
         tracker=tracker,
     )
-    assert [item.text for item in questions] == texts
+    assert [item.question for item in questions] == texts
 
 
 def test_a_missing_error_is_asked_for_first_where_one_is_spoken_of() -> None:
     questions = missing_facts(ALL, has_error=False, situation=SPOKEN_OF)
-    assert [(question.fact, question.text) for question in questions] == [
+    assert [(question.fact, question.question) for question in questions] == [
         ("error", "What is the complete error message or traceback?")
     ]
     assert asked(has_error=False)[0] == "error"
@@ -143,9 +143,9 @@ def test_a_missing_error_is_asked_for_first_where_one_is_spoken_of() -> None:
 def test_a_thin_report_is_asked_what_happens_and_for_a_reproduction() -> None:
     happens, reproduction = missing_facts(ALL, has_error=False, thin=True)
     assert (happens.fact, reproduction.fact) == ("error", "reproduction")
-    assert happens.text.startswith("What happens? Please give the complete error message or traceback,")
+    assert happens.question.startswith("What happens? Please give the complete error message or traceback,")
     error, _ = missing_facts(ALL, has_error=False, thin=True, situation=SPOKEN_OF)
-    assert error.text == "What is the complete error message or traceback?"
+    assert error.question == "What is the complete error message or traceback?"
 
 
 @pytest.mark.parametrize("thin", [False, True])
@@ -158,14 +158,14 @@ def test_no_error_is_asked_for_where_the_symptom_is_none(symptom: str, thin: boo
 @pytest.mark.parametrize("symptom", ["runtime-hang", "setup-hang"])
 def test_a_hang_is_asked_what_each_process_waits_for(symptom: str) -> None:
     (question,) = missing_facts(ALL, has_error=False, likely={"symptom": symptom})
-    assert question.fact == "error" and "py-spy dump" in question.text and "each process's log" in question.text
+    assert question.fact == "error" and "py-spy dump" in question.question and "each process's log" in question.question
     assert missing_facts(ALL, has_error=True, likely={"symptom": symptom}) == []
 
 
 def test_every_question_is_one_sentence() -> None:
     for symptom in default_taxonomy().axis("symptom").label_ids:
         for question in missing_facts(NONE, has_error=False, likely={"symptom": symptom}, situation=SPOKEN_OF):
-            assert question.text[0].isupper() and "?" in question.text and "\n" not in question.text
+            assert question.question[0].isupper() and "?" in question.question and "\n" not in question.question
 
 
 @pytest.mark.parametrize(
