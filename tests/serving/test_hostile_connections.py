@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import h11
 import pytest
 
 from distriage.classifier import Classifier
@@ -210,6 +211,30 @@ def test_what_is_not_http_is_refused_in_the_one_form_of_errors(server: Running, 
         connection.sendall(request_)
         answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 400 ") and problem_of(answer).code == "bad-request"
+
+
+@pytest.mark.parametrize("path", ["/login", "/github/webhook", "/v1/classify", "/nothing"])
+def test_a_body_in_tiny_chunks_is_refused_before_most_of_it_is_parsed(
+    server: Running, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = []
+    parse = h11.Connection.next_event
+    monkeypatch.setattr(h11.Connection, "next_event", lambda self: events.append(parse(self)) or events[-1])
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    with half_sent(server.port, 1, head + b"1\r\na\r\n" * 20_000) as [connection]:
+        answer = read_all(connection)
+    assert len(events) < 400
+    if answer:  # else it was lost, since the body was still being sent
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 401 ")) and problem_of(answer).code
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize("size", [16, 64], ids=["few", "large enough"])
+def test_a_body_in_chunks_of_a_sensible_size_is_read(server: Running, size: int) -> None:
+    report = json.dumps({"title": "It hangs", "body": "x" * (60_000 if size == 64 else 3_000)}).encode()
+    chunks = (report[start : start + size] for start in range(0, len(report), size))
+    headers = {"Content-Type": "application/json"}
+    assert server.client.post("/v1/classify", content=chunks, headers=headers).status_code == 200
 
 
 def test_slow_bodies_shut_out_neither_webhook_nor_queue_nor_login(server: Running) -> None:

@@ -1,8 +1,8 @@
-"""uvicorn's connections, with what it lacks: a time limit for a request's head, a bound on their number, errors in our
-own form.
+"""uvicorn's connections, with what it lacks: a time limit for a request's head, bounds on the number of connections and
+of a body's chunks, errors in our own form.
 
-uvicorn bounds neither; its `limit_concurrency` counts a connection only once its head has been read, and then refuses
-everybody.
+uvicorn bounds none of them; its `limit_concurrency` counts a connection only once its head has been read, and then
+refuses everybody.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from distriage_serving.web.problem import ProblemError
 
 BACKLOG: Final = 128  # asyncio takes up to this number of connections before it lets anything else, us too, happen
 READ_BYTES: Final = 32 << 10  # h11, uvicorn and we each hold one such part of every body that is on its way
+FREE_CHUNKS: Final = 256  # of a body, whatever their size: parsing them takes as long as a small request
+CHUNK_BYTES: Final = 64  # of its body; for so many it may have one chunk more
 Made = Callable[..., asyncio.Protocol]
 _REASONS: Final = {400: b"Bad Request", 408: b"Request Timeout"}
 
@@ -60,11 +62,44 @@ class Waiting:
         return next(iter(self._of_peer[peer]))
 
 
+class Parser(h11.Connection):
+    """h11's parser, which refuses a body in very small chunks: of 1 byte each, a megabyte on the wire would keep the
+    whole server busy for a second.
+
+    Attributes:
+        refused: Why a body was refused, for its sender; empty: none was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER)
+        self.refused = ""
+        self._left = FREE_CHUNKS * CHUNK_BYTES
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """As h11's.
+
+        Raises:
+            h11.RemoteProtocolError: not HTTP, or chunks that are too small.
+        """
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._left = FREE_CHUNKS * CHUNK_BYTES
+        elif isinstance(event, h11.Data):
+            self._left += len(event.data) - CHUNK_BYTES * event.chunk_start
+            if self._left < 0:
+                self.refused = f"the body's chunks are too small; send Content-Length, or {CHUNK_BYTES} bytes a chunk"
+                raise h11.RemoteProtocolError(self.refused)
+        return event
+
+
 class Connection(H11Protocol):
     """One connection."""
 
+    conn: Parser
+
     def __init__(self, waiting: Waiting, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = Parser()
         self.peer = ""
         self._waiting = waiting
         self._timer: asyncio.TimerHandle | None = None
@@ -102,8 +137,8 @@ class Connection(H11Protocol):
             self._wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or has a head that is too large."""
-        self._refuse(ProblemError(400, "bad-request", msg))
+        """Refuse what is not HTTP, or has a head that is too large or chunks that are too small."""
+        self._refuse(ProblemError(400, "bad-request", self.conn.refused or msg))
 
     def _wait(self) -> None:
         self._stop_waiting()
@@ -121,6 +156,8 @@ class Connection(H11Protocol):
         self._refuse(ProblemError(408, "head-timeout", detail))
 
     def _refuse(self, problem: ProblemError) -> None:
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # a request whose body broke off here must not answer as well
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             response = problem.response(request_id := uuid.uuid4().hex)
             headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
