@@ -136,6 +136,9 @@ def test_an_empty_configuration_labels_stage_and_symptom(text: str) -> None:
         ("mode: [\n", 2, ("not valid YAML",)),
         ("mode: best\n\tx: y\n", 2, ("not valid YAML",)),
         ("mode: best\n# \x07\n", 2, ("control character",)),
+        (f"%YAML {'1' * 5000}.1\n---\nmode: best\n", 1, ("not valid YAML",)),  # a job that raised would be a dead one
+        ('mode: "\\UFFFFFFFF"\n', 1, ("not valid YAML",)),
+        ('mode: "\\U00110000"\n', 1, ("not valid YAML",)),
         ("? [a]\n: b\n", 1, ("a key that is a list",)),
         ("[" * 1000, 1, ("nested deeper",)),
         ("#" * 70_000, 1, ("more than 65,536 bytes",)),

@@ -95,6 +95,10 @@ def read_yaml(text: str) -> Document:
         raise YamlLineError(mark.line + 1 if mark else 1, f"not valid YAML: {error.problem or error.context}") from None
     except yaml.reader.ReaderError as error:
         raise YamlLineError(text.count("\n", 0, error.position) + 1, "not valid YAML: a control character") from None
+    except YamlLineError:
+        raise
+    except (ValueError, OverflowError):  # PyYAML hands a `%YAML` of 5,000 digits to int(), and `\UFFFFFFFF` to chr()
+        raise YamlLineError(1, "not valid YAML: a number that is too large") from None
 
 
 def _build(text: str) -> Document:
