@@ -14,8 +14,19 @@ from numpy.typing import NDArray
 
 from distriage.errors import DistriageError
 
-# What numpy and zip files raise of bytes that are not theirs, and we of arrays that do not fit.
-_DAMAGED = (OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+MAX_BYTES = 512 << 20  # unpacked: zeros are packed a thousandfold; 300,000 past issues, or 1,000 own labels, need less
+# What numpy and zip files raise of bytes that are not theirs or claim too much, and we of arrays that do not fit.
+_DAMAGED = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @contextmanager
@@ -34,6 +45,9 @@ def arrays_of(
         with file.open("rb") as stream:  # the same file for all, whatever takes its name meanwhile
             if not zipfile.is_zipfile(stream):  # numpy would take it for a pickle, and say how to load that
                 raise ValueError("no .npz file, or one that broke off")
+            with zipfile.ZipFile(stream) as packed:
+                if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
+                    raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
             if check is not None:
                 stream.seek(0)
                 check(stream)

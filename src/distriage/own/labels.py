@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
@@ -35,7 +34,6 @@ from distriage.validation import Strict, read_model
 OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"
 SHOWN = 10
-MAX_BYTES = 512 << 20  # of the arrays, unpacked: 1,000 labels of a large repository need less
 
 
 class LabelHead(Strict):
@@ -126,9 +124,6 @@ class OwnLabels:
     def _check(self, stream: BufferedReader) -> None:
         if self.manifest.arrays_sha256 not in {"", hashlib.file_digest(stream, "sha256").hexdigest()}:
             raise ValueError(f"damaged, or of another learning than {MANIFEST}: run `distriage learn` again")
-        with zipfile.ZipFile(stream) as packed:
-            if sum(item.file_size for item in packed.infolist()) > MAX_BYTES:
-                raise ValueError(f"more than {MAX_BYTES >> 20} MiB unpacked")
 
     def _read(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         self._scales = Scales(
