@@ -82,7 +82,7 @@ class Settings(HttpSettings):
         default=None,
         pattern=r"^https?://[^\s/?#@]+/?$",
         description="Where people reach the server, such as `https://triage.example.org`. With https, "
-        "cookies are marked Secure.",
+        "cookies are marked Secure, whatever the proxy in front says.",
     )
 
     second_reader: str | None = Field(

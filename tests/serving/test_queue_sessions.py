@@ -42,6 +42,17 @@ def test_a_new_login_ends_the_session_that_the_browser_had(site: Queue, admin: h
         assert thief.get("/queue").status_code == 303
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_cookies_that_came_by_https_never_travel_without_it(stranger: httpx.Client, scheme: str) -> None:
+    headers = {"X-Forwarded-Proto": scheme}  # of the proxy in front; the settings name no public URL
+    page = stranger.get("/login", headers=headers)
+    headers["Cookie"] = page.headers["set-cookie"].partition(";")[0]
+    entered = stranger.post("/login", data={"csrf": csrf(page), "token": TOKEN}, headers=headers)
+    cookies = [*page.headers.get_list("set-cookie"), *entered.headers.get_list("set-cookie")]
+    assert entered.status_code == 303 and len(cookies) == 3  # the login's, the session's, the end of the login's
+    assert ["secure" in cookie.lower().split("; ") for cookie in cookies] == [scheme == "https"] * 3
+
+
 def test_the_database_holds_no_cookie_and_the_login_page_nothing_of_a_token(site: Queue, admin: httpx.Client) -> None:
     (session, *_) = site.store.list_sessions()
     assert admin.cookies["distriage_session"] not in repr(session) and session.id != admin.cookies["distriage_session"]

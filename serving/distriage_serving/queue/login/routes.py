@@ -67,7 +67,7 @@ def _login_page(request: Request, login: Login, error: str = "", status: int = 2
         with_github=settings.github_client_id is not None,
         github_href=f"/login/github?{urlencode({'then': login.then})}",
     )
-    _sessions(request).write_login(page, login)
+    _sessions(request).write_login(request, page, login)
     return page
 
 
@@ -138,7 +138,7 @@ def login_with_github(request: Request) -> Response:
         verifier=secrets.token_urlsafe(48),
     )
     response = go_to(authorize_url(settings, login.state, login.verifier))
-    _sessions(request).write_login(response, login)
+    _sessions(request).write_login(request, response, login)
     return response
 
 

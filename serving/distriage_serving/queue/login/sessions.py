@@ -82,7 +82,6 @@ class Sessions:
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings = settings
         self._store = store
-        self._secure = (settings.public_url or "").startswith("https://")
 
     @cached_property
     def _key(self) -> str:
@@ -139,13 +138,13 @@ class Sessions:
         if before := request.cookies.get(COOKIE):
             self._store.end_sessions(_digest(before))
         self._store.add_session(row)
-        self._set(response, COOKIE, token)
-        response.delete_cookie(LOGIN_COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
+        self._set(request, response, COOKIE, token)
+        self._delete(request, response, LOGIN_COOKIE)
 
     def end(self, request: Request, response: Response) -> None:
         """Log out: the cookie is worth nothing from now on, whoever has a copy."""
         self._store.end_sessions(_digest(request.cookies.get(COOKIE, "")))
-        response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
+        self._delete(request, response, COOKIE)
 
     def read_login(self, request: Request) -> Login | None:
         """The login on its way in this browser."""
@@ -154,12 +153,19 @@ class Sessions:
         except (BadData, TypeError):
             return None
 
-    def write_login(self, response: Response, login: Login) -> None:
+    def write_login(self, request: Request, response: Response, login: Login) -> None:
         """Note a login on its way."""
-        self._set(response, LOGIN_COOKIE, self._signer.dumps(asdict(login)))
+        self._set(request, response, LOGIN_COOKIE, self._signer.dumps(asdict(login)))
 
-    def _set(self, response: Response, name: str, value: str) -> None:
-        response.set_cookie(name, value, httponly=True, samesite="lax", secure=self._secure, path="/")
+    def _set(self, request: Request, response: Response, name: str, value: str) -> None:
+        response.set_cookie(name, value, httponly=True, samesite="lax", secure=self._is_secure(request), path="/")
+
+    def _delete(self, request: Request, response: Response, name: str) -> None:
+        response.delete_cookie(name, httponly=True, samesite="lax", secure=self._is_secure(request), path="/")
+
+    def _is_secure(self, request: Request) -> bool:
+        """Whether the browser uses https, as the operator says or the proxy in front."""
+        return (self._settings.public_url or "").startswith("https://") or request.url.scheme == "https"
 
 
 def _digest(token: str) -> str:
