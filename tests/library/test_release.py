@@ -77,6 +77,15 @@ def test_every_action_is_pinned_to_a_commit() -> None:
     assert used and [action for action in used if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", action)] == []
 
 
+def test_a_release_is_built_with_tools_that_hashes_pin() -> None:
+    workflow = (GITHUB / "workflows" / "release.yml").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install (--require-hashes -r|--no-deps|.+)", workflow)
+    assert installs == ["--require-hashes -r", "--require-hashes -r", "--no-deps"]
+    assert "python -m build --no-isolation" in workflow
+    pinned = (REPOSITORY / "requirements-release.txt").read_text(encoding="utf-8")
+    assert {"build", "hatchling", "twine"} <= set(re.findall(r"^([\w.-]+)==", pinned, re.MULTILINE))
+
+
 def test_the_form_for_a_wrong_verdict_asks_for_what_the_classifier_needs() -> None:
     text = (GITHUB / "ISSUE_TEMPLATE" / "verdict.yml").read_text(encoding="utf-8")
     for needed in ("Title and body", "traceback", "NCCL versions", "GPUs and nodes", "launch command", "--explain"):
