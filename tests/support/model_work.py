@@ -8,18 +8,18 @@ import signal
 import time
 from pathlib import Path
 
+from distriage.classifier import Classifier
 from distriage.errors import ConfigError
-from distriage_serving.web.model_process import Model
 
 
-def double(_: Model, number: int) -> int:
+def double(_: Classifier, number: int) -> int:
     """Twice the number; 13 fails."""
     if number == 13:
         raise ValueError("13 is said by a report")
     return 2 * number
 
 
-def wait_for(_: Model, gate: Path, number: int) -> int:
+def wait_for(_: Classifier, gate: Path, number: int) -> int:
     """Note the number once the gate is open."""
     while not gate.exists():
         time.sleep(0.01)
@@ -28,32 +28,32 @@ def wait_for(_: Model, gate: Path, number: int) -> int:
     return 2 * number
 
 
-def refuse(_: Model) -> None:
+def refuse(_: Classifier) -> None:
     """One of our own errors."""
     raise ConfigError("so it is configured")
 
 
-def keep_the_gil(_: Model) -> None:
+def keep_the_gil(_: Classifier) -> None:
     """Stay in a native call: an exponential pattern."""
     re.match(r"(a*)*b", "a" * 100)
 
 
-def die(_: Model) -> None:
+def die(_: Classifier) -> None:
     """As when memory runs out."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def sleep(_: Model, seconds: float) -> None:
+def sleep(_: Classifier, seconds: float) -> None:
     """Wait without work."""
     time.sleep(seconds)
 
 
-def ignored_signals(_: Model) -> list[bool]:
+def ignored_signals(_: Classifier) -> list[bool]:
     """Of SIGINT and SIGTERM."""
     return [signal.getsignal(number) == signal.SIG_IGN for number in (signal.SIGINT, signal.SIGTERM)]
 
 
-def meet(_: Model, folder: Path, number: int, other: int) -> int:
+def meet(_: Classifier, folder: Path, number: int, other: int) -> int:
     """Wait until the work of another number is being done, too; the process's id."""
     (folder / str(number)).touch()
     while not (folder / str(other)).exists():
@@ -61,6 +61,6 @@ def meet(_: Model, folder: Path, number: int, other: int) -> int:
     return os.getpid()
 
 
-def process_id(_: Model) -> int:
+def process_id(_: Classifier) -> int:
     """Of the process."""
     return os.getpid()

@@ -29,7 +29,7 @@ from distriage_serving.planning.judging import doubt, judge
 from distriage_serving.settings import Settings
 from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
 from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import Model, ModelError, load_classifier
+from distriage_serving.web.model_process import ModelError, load_classifier
 from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
 
 if TYPE_CHECKING:
@@ -263,9 +263,11 @@ class LaneJudge:
         return find_duplicates(self.past, self, report, filed_at)
 
 
-def _classify(model: Model, report: IssueReport, mode: Mode, explain: bool, similar: bool, past: bool) -> Read:
-    verdict = model.classifier.classify(report, mode, explain=explain, similar=similar)
-    return verdict, known(model.classifier, report) if past else None
+def _classify(
+    classifier: Classifier, report: IssueReport, mode: Mode, explain: bool, similar: bool, past: bool
+) -> Read:
+    verdict = classifier.classify(report, mode, explain=explain, similar=similar)
+    return verdict, known(classifier, report) if past else None
 
 
 def _with_duplicates(answer: Read | BaseException, past: PastIndex) -> Read | BaseException:
@@ -274,15 +276,15 @@ def _with_duplicates(answer: Read | BaseException, past: PastIndex) -> Read | Ba
     return answer[0].model_copy(update={"duplicates": likely_duplicates(past, answer[1])}), None
 
 
-def _known(model: Model, report: IssueReport, filed_at: float) -> Known:
-    return known(model.classifier, report, filed_at)
+def _known(classifier: Classifier, report: IssueReport, filed_at: float) -> Known:
+    return known(classifier, report, filed_at)
 
 
-def _judge(model: Model, report: IssueReport, config: RepositoryConfig) -> Verdict:
-    return judge(model.classifier, report, config)
+def _judge(classifier: Classifier, report: IssueReport, config: RepositoryConfig) -> Verdict:
+    return judge(classifier, report, config)
 
 
 def _doubt(
-    model: Model, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+    classifier: Classifier, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
 ) -> tuple[Verdict, Question | None]:
-    return doubt(model.classifier, report, config, axes)
+    return doubt(classifier, report, config, axes)

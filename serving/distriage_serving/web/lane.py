@@ -95,7 +95,7 @@ class Lane:
         """Queue `work(model, *each)`, all or none.
 
         Args:
-            work: A function of a module, since it travels by name; the first parameter is the `Model`.
+            work: A function of a module, since it travels by name; the first parameter is the classifier.
 
         Returns:
             One future each, in order; cancelling one that has not been started takes it out of the queue. Raises what

@@ -13,7 +13,6 @@ import os
 import signal
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -51,18 +50,6 @@ def load_classifier(model: str | None, threads: int | None, own: str | None, log
 
 def _keep_heads(error: BundleError) -> None:
     log(logging.ERROR, "own_labels_refused", reason=str(error))
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """What a process has loaded.
-
-    Attributes:
-        similar: None: the bundle has no index of known issues.
-    """
-
-    classifier: Classifier
-    similar: Similar | None
 
 
 class ModelError(Exception):
@@ -109,8 +96,8 @@ class ModelProcess:
         self.stop()
         raise answer
 
-    def run(self, work: Callable[Concatenate[Model, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `work(model, ...)` in the process; what goes there and back is pickled.
+    def run(self, work: Callable[Concatenate[Classifier, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `work(classifier, ...)` in the process; what goes there and back is pickled.
 
         Raises:
             InputError: it took longer than the deadline.
@@ -167,7 +154,8 @@ def _serve(connection: Connection, load: Callable[[], Classifier], deadline_s: f
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     try:
         classifier = load()
-        model = Model(classifier, classifier.similar if Similar.available(classifier.bundle) else None)
+        if Similar.available(classifier.bundle):
+            _ = classifier.similar  # loaded now, not by the first report that asks for it
     except Exception as error:
         connection.send(error if isinstance(error, DistriageError) else BundleError(_place(error)))
         return
@@ -179,7 +167,7 @@ def _serve(connection: Connection, load: Callable[[], Classifier], deadline_s: f
             return
         signal.setitimer(signal.ITIMER_PROF, deadline_s)
         try:
-            answer = work(model, *args, **kwargs)
+            answer = work(classifier, *args, **kwargs)
         except DistriageError as error:
             answer = error
         except Exception as error:
