@@ -83,6 +83,13 @@ def log(level: int, event: str, exception: BaseException | None = None, **fields
     LOGGER.log(level, event, exc_info=exception, extra={_FIELDS: fields})
 
 
+def without_message(error: BaseException) -> str:
+    """An error by type and place, `KeyError at worker.py:12`: its message may quote a report."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
+
+
 def configure_logging(level: str) -> None:
     """Send all logging of this process through `JsonFormatter`."""
     handler = logging.StreamHandler(sys.stdout)

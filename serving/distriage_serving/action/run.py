@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,12 +23,14 @@ from distriage.past.answer import likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import PastIndex, load_index
 from distriage.references import REPOSITORY, IssueReference
+from distriage.terminal import counted
 from distriage.types import IssueReport, Mode
 from distriage.verdict import Verdict
 from distriage_serving.action import workflow_commands
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import read_issue, under_new_names
+from distriage_serving.logs import without_message
 from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.planning.judging import doubt, judge, required
 from distriage_serving.planning.markdown import code
@@ -94,11 +95,8 @@ def run_action(inputs: Inputs, *, strict: str) -> int:
         warnings.append(" ".join(str(error).split()))
     except Exception as error:
         # Neither message nor source line: they may hold the report's text, and with it workflow commands.
-        place = traceback.extract_tb(error.__traceback__)[-1]
         exit_code = 1
-        warnings.append(
-            f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; please report it"
-        )
+        warnings.append(f"unexpected {without_message(error)}; please report it")
     for message in warnings:
         say(message)
     return (exit_code or 2) if is_strict and warnings else 0
@@ -149,7 +147,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )
     count = len(plan.labels if plan.dry_run else done.labels_added)
-    labels = f"{count} label" if count == 1 else f"{count} labels"
+    labels = counted(count, "label")
     added = f"would add {labels} (dry run)" if plan.dry_run else f"{labels} added"
     workflow_commands.notice(f"{added}; see the step summary")
     if failure is not None:

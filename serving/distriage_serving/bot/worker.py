@@ -12,12 +12,10 @@ import os
 import random
 import socket
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from distriage.errors import (
@@ -40,7 +38,7 @@ from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
-from distriage_serving.logs import log
+from distriage_serving.logs import log, without_message
 from distriage_serving.planning.judging import Judge
 from distriage_serving.store import (
     CheckArgument,
@@ -151,7 +149,7 @@ class Worker:
             raise
         except Exception as error:
             log(logging.ERROR, "delivery_failed", error, delivery=delivery.id, hook_event=delivery.event)
-            self._try_again(delivery, _place(error))
+            self._try_again(delivery, without_message(error))
 
     # ---------------------------------------------------------------- outbox
 
@@ -183,7 +181,7 @@ class Worker:
             self._try_again(job, str(error))
         except Exception as error:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
-            self._try_again(job, _place(error))
+            self._try_again(job, without_message(error))
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
@@ -290,10 +288,3 @@ def _leased(item: Delivery | Job) -> Iterator[None]:
         yield
     except LeaseLostError:
         log(logging.WARNING, "lease_lost", table=item.__tablename__, item=item.id)
-
-
-def _place(error: BaseException) -> str:
-    """An error without its message, which may quote a report."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"

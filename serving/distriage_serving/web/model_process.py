@@ -11,7 +11,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,7 +21,7 @@ from distriage.classifier import Classifier
 from distriage.errors import BundleError, DistriageError, InputError
 from distriage.own.shelf import OwnShelf
 from distriage.similar import Similar
-from distriage_serving.logs import configure_logging, log
+from distriage_serving.logs import configure_logging, log, without_message
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -157,7 +156,7 @@ def _serve(connection: Connection, load: Callable[[], Classifier], deadline_s: f
         if Similar.available(classifier.bundle):
             _ = classifier.similar  # loaded now, not by the first report that asks for it
     except Exception as error:
-        connection.send(error if isinstance(error, DistriageError) else BundleError(_place(error)))
+        connection.send(error if isinstance(error, DistriageError) else BundleError(without_message(error)))
         return
     connection.send(classifier.bundle)
     while True:
@@ -171,15 +170,9 @@ def _serve(connection: Connection, load: Callable[[], Classifier], deadline_s: f
         except DistriageError as error:
             answer = error
         except Exception as error:
-            answer = ModelError(_place(error))
+            answer = ModelError(without_message(error))
         signal.setitimer(signal.ITIMER_PROF, 0)
         try:
             connection.send(answer)
         except OSError:  # the parent is gone
             os._exit(1)
-
-
-def _place(error: Exception) -> str:
-    """An error without its message, which may quote a report."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
