@@ -10,6 +10,7 @@ import typer
 
 from distriage.errors import InputError
 from distriage.extras import needs_extra
+from distriage.terminal import printable
 from distriage_serving.commands.options import DatabaseOption, ModelOption, open_store
 
 if TYPE_CHECKING:
@@ -109,4 +110,4 @@ def _line(identifier: str, what: str, item: Delivery | Job) -> None:
     place = f"{item.repository}#{item.issue}" if item.issue is not None else item.repository
     parts = (identifier, what, place, item.state, f"attempts {item.attempts}", due, item.last_error or "")
     # Parts of an error may be others' words: nothing of them may steer the terminal.
-    typer.echo("  ".join("".join(char if char.isprintable() else " " for char in part) for part in parts if part))
+    typer.echo(printable("  ".join(filter(None, parts))))
