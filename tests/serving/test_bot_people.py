@@ -25,7 +25,7 @@ from distriage_serving.bot.people import (
     with_backfilled,
     with_decisions,
 )
-from distriage_serving.github.issue import History, LabelEvent, ReadIssue, with_label_history
+from distriage_serving.github.issue import LabelEvent, ReadIssue, Timeline, with_label_history
 from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.types import IssueState
@@ -152,14 +152,14 @@ def test_only_the_first_act_that_was_noted_and_soon_after_is_the_backfill_s() ->
 
 @pytest.mark.parametrize("then", [(), ("other",)])
 def test_what_the_backfill_alone_took_off_nobody_took_off(then: tuple[str, ...]) -> None:
-    history = History("mara")
+    timeline = Timeline("mara")
     for kind, label in [("labeled", "Triage"), ("unlabeled", "Triage"), *(("labeled", name) for name in then)]:
         by_mara = {"login": "mara", "type": "User"}
-        history.read({"event": kind, "label": {"name": label}, "actor": by_mara, "created_at": "1970-01-01T00:01:40Z"})
+        timeline.read({"event": kind, "label": {"name": label}, "actor": by_mara, "created_at": "1970-01-01T00:01:40Z"})
     state = IssueState(issue=IssueReference("owner/repo", 1), title="", author="a")
-    issue = ReadIssue(IssueReport("", ""), state, "", 0.0, 0.0, tuple(history.label_events))
+    issue = ReadIssue(IssueReport("", ""), state, "", 0.0, 0.0, tuple(timeline.label_events))
     issue = replace(issue, state=with_label_history(state, issue.label_events))
-    assert issue.state.removed == {"Triage"}  # by hand, as far as the history tells
+    assert issue.state.removed == {"Triage"}  # by hand, as far as the timeline tells
     noted = [Backfilled("triage", added, "mara", at=100.0) for added in (True, False)]
     found = with_backfilled(issue, noted, "mara").state
     assert found.removed == set() and found.touched == set(then)

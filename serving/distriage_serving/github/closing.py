@@ -11,7 +11,7 @@ from distriage.errors import RefusedError
 from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.github.executor import raise_if_moved, write_comment
-from distriage_serving.github.issue import find_own_comment, read_history, set_by_us
+from distriage_serving.github.issue import find_own_comment, read_timeline, set_by_us
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
 
@@ -60,14 +60,14 @@ def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> Non
         RefusedError: GitHub refuses.
         GitHubError: GitHub cannot be reached.
     """
-    history = read_history(client, issue, DUPLICATE)
+    timeline = read_timeline(client, issue, DUPLICATE)
     try:
-        if history.closed_by_us:
+        if timeline.closed_by_us:
             client.write("PATCH", _path(issue), {"state": "open"}, repeatable=True)
-        if was_duplicate and DUPLICATE in set_by_us(history.label_events):
+        if was_duplicate and DUPLICATE in set_by_us(timeline.label_events):
             _delete(client, f"{_path(issue)}/labels/{quote(DUPLICATE)}")
-        if was_duplicate and history.comment is not None:
-            _delete(client, f"/repos/{issue.repository}/issues/comments/{history.comment.id}")
+        if was_duplicate and timeline.comment is not None:
+            _delete(client, f"/repos/{issue.repository}/issues/comments/{timeline.comment.id}")
     except RefusedError as error:
         raise_if_moved(error)
         raise

@@ -133,7 +133,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         InputError: more happened on it than is read.
     """
     issue = _read(client, reference)
-    history = read_history(client, reference)
+    timeline = read_timeline(client, reference)
     there = read_labels(client, reference.repository)
     labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
     user = issue.get("user") or {}
@@ -148,19 +148,19 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         locked=bool(issue.get("locked")),
         labels=labels,
         repository_labels=frozenset(there),
-        own_comment=history.comment,
-        comment_deleted=history.comment_deleted,
-        converted=history.converted,
+        own_comment=timeline.comment,
+        comment_deleted=timeline.comment_deleted,
+        converted=timeline.converted,
         issue_type=issue_type(issue),
-        type_touched=history.type_touched,
+        type_touched=timeline.type_touched,
     )
     return ReadIssue(
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
-        state=with_label_history(state, history.label_events),
+        state=with_label_history(state, timeline.label_events),
         url=str(issue.get("html_url") or ""),
         created_at=epoch_s(issue.get("created_at")),
         updated_at=epoch_s(issue.get("updated_at")),
-        label_events=tuple(history.label_events),
+        label_events=tuple(timeline.label_events),
         labels_there=there,
     )
 
@@ -195,13 +195,13 @@ def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnCo
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    history = History(own_login(client), kind)
+    timeline = Timeline(own_login(client), kind)
     for comment in client.items(f"{_path(issue)}/comments"):
-        history.read({**comment, "event": "commented"})
-    return history.comment
+        timeline.read({**comment, "event": "commented"})
+    return timeline.comment
 
 
-def read_history(client: Client, issue: IssueReference, kind: Kind = "v1") -> History:
+def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> Timeline:
     """Read an issue's timeline.
 
     Args:
@@ -211,13 +211,13 @@ def read_history(client: Client, issue: IssueReference, kind: Kind = "v1") -> Hi
         GitHubError: GitHub cannot be reached or refuses.
         InputError: more happened on it than is read.
     """
-    history = History(own_login(client), kind)
+    timeline = Timeline(own_login(client), kind)
     for event in client.items(f"{_path(issue)}/timeline"):
-        history.read(event)
-    return history
+        timeline.read(event)
+    return timeline
 
 
-class History:
+class Timeline:
     """Reads an issue's timeline, oldest event first.
 
     Attributes:
