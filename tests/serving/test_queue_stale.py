@@ -12,7 +12,7 @@ import pytest
 from distriage.classifier import Classifier
 from distriage.references import IssueReference
 from distriage_serving.administrators import make_entry
-from distriage_serving.queue.decisions import Decision, Decisions
+from distriage_serving.queue.decisions import Decisions, IssueDecision
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile
 from distriage_serving.store import Review
 
@@ -140,7 +140,7 @@ def test_a_verdict_that_comes_while_a_form_is_read_is_not_the_one_decided_on(
     reclassify(site)
     decide = Decisions.decide
 
-    def decide_late(decisions: Decisions, made: Sequence[Decision]) -> list[Decision]:
+    def decide_late(decisions: Decisions, made: Sequence[IssueDecision]) -> list[IssueDecision]:
         happens(site)
         return decide(decisions, made)
 

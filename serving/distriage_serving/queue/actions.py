@@ -13,7 +13,7 @@ from distriage.references import IssueReference
 from distriage_serving.queue.closing import undo_last
 from distriage_serving.queue.decisions import (
     MAX_BULK,
-    Decision,
+    IssueDecision,
     Target,
     accepted,
     dismissed,
@@ -57,7 +57,7 @@ def _decide_many(request: Request, fields: Fields) -> Response:
         standing = standing_of(reviews.get((stored.repository, stored.number), ()))
         return accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored, standing)
 
-    decisions = [Decision(stored, target.decided, said) for target, stored in current if (said := choices(stored))]
+    decisions = [IssueDecision(stored, target.decided, said) for target, stored in current if (said := choices(stored))]
     left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
     return go_to(list_href(_query(visit, fields), {"left": left} if left else {}))
 
@@ -108,7 +108,7 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
     issue, _ = visit.issue(repository, number)
     filters, _ = visit.filters(QueryParams(query))
     _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
-    if visit.decisions.decide([Decision(stored, target.decided, choices)]):
+    if visit.decisions.decide([IssueDecision(stored, target.decided, choices)]):
         reviews = visit.store.reviews(issue=IssueReference(repository, number), undone=True)
         if decided_so_far(reviews) == target.decided:
             raise StaleError(_ANEW, again)

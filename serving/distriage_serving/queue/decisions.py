@@ -50,7 +50,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class IssueDecision:
     """What a person says of an issue.
 
     Attributes:
@@ -186,7 +186,7 @@ class Decisions:
         stored = self._store.latest_verdict(target.repository, target.number)
         return stored if stored is not None and stored.id == target.verdict_id else None
 
-    def decide(self, decisions: Sequence[Decision]) -> list[Decision]:
+    def decide(self, decisions: Sequence[IssueDecision]) -> list[IssueDecision]:
         """Store decisions, all of one moment, so that one undo takes all of them back, and have them written back.
 
         A transaction holds `PIECE` issues, so that deliveries get in between.
@@ -196,7 +196,7 @@ class Decisions:
             classified anew, or is gone.
         """
         now = self._store.clock()
-        left: list[Decision] = []
+        left: list[IssueDecision] = []
         in_order = sorted(decisions, key=lambda decision: (decision.stored.repository, decision.stored.number))
         for piece in _pieces(in_order):  # each waits for locks in the same order, so that no two wait for each other
             with self._store.transaction():
@@ -215,7 +215,7 @@ class Decisions:
                 self._write_back({(row.repository, row.number) for row in rows})
         return left
 
-    def _reviews(self, decision: Decision, now: float) -> list[Review]:
+    def _reviews(self, decision: IssueDecision, now: float) -> list[Review]:
         stored = decision.stored
         return [
             Review(
