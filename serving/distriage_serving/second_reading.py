@@ -19,7 +19,7 @@ from distriage.verdict import LikelyDuplicate, Verdict
 from distriage_serving.planning.configuration import RepositoryConfig
 from distriage_serving.planning.judging import Judge, required
 from distriage_serving.settings import Settings
-from distriage_serving.store import SecondReading, Store, report_digest
+from distriage_serving.store import ReaderAnswer, Store, report_digest
 
 if TYPE_CHECKING:
     from distriage.second_reader.answer import Shares
@@ -101,7 +101,7 @@ class TwoReaders:
             return "nothing is in doubt"
         answer = self._reader.ask(question, self.bundle.taxonomy)
         given = {} if isinstance(answer, Unanswered) else answer
-        reading = SecondReading(
+        kept = ReaderAnswer(
             digest=report_digest(report.title, report.body),
             model=self.bundle.manifest.name,
             reader=self._reader.name,
@@ -109,12 +109,12 @@ class TwoReaders:
             note=answer.why if isinstance(answer, Unanswered) else None,
             made_at=self._store.clock(),
         )
-        self._store.save_reading(reading)
-        return reading.note
+        self._store.save_reader_answer(kept)
+        return kept.note
 
-    def _known(self, report: IssueReport) -> SecondReading | None:
+    def _known(self, report: IssueReport) -> ReaderAnswer | None:
         digest = report_digest(report.title, report.body)
-        known = self._store.get_reading(digest, self.bundle.manifest.name, self._reader.name)
+        known = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.name)
         if known is not None and known.note is not None and known.made_at < self._store.clock() - FAILURE_COUNTS_S:
             return None
         return known
@@ -150,5 +150,5 @@ def open_reader(settings: Settings, store: Store) -> SecondReader:
     return SecondReader(endpoint, fitted, check_axes(settings.second_reader_axes, bundle.taxonomy))
 
 
-def _shares(reading: SecondReading) -> Mapping[str, Shares]:
-    return {axis: dict(pairs) for axis, pairs in reading.shares.items()}
+def _shares(kept: ReaderAnswer) -> Mapping[str, Shares]:
+    return {axis: dict(pairs) for axis, pairs in kept.shares.items()}

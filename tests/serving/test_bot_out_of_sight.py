@@ -96,7 +96,7 @@ def test_a_comparison_reads_the_store_as_often_however_many_issues_it_does_not_k
     bot.issue("opened")
     client = App(APP_ID, app_key(), bot.github.url).installation_client(INSTALLATION)
     statements: list[int] = []
-    event.listen(bot.store._reading, "before_cursor_execute", lambda *_: statements.append(1))
+    event.listen(bot.store._read_engine, "before_cursor_execute", lambda *_: statements.append(1))
     counts = []
     for numbers in (range(2, 3), range(3, 40)):
         for number in numbers:

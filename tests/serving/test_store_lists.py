@@ -211,10 +211,10 @@ def explain(store: Store, wanted: IssueFilter, sort: Sort, after: str | None) ->
     def note(_c: object, _d: object, statement: str, parameters: object, *_: object) -> None:
         statements.append((statement, parameters))
 
-    event.listen(store._reading, "before_cursor_execute", note)
+    event.listen(store._read_engine, "before_cursor_execute", note)
     try:
         store.list_issues(wanted, sort, after, 50)
-        event.remove(store._reading, "before_cursor_execute", note)
+        event.remove(store._read_engine, "before_cursor_execute", note)
         [(statement, parameters)] = [given for given in statements if given[0].startswith("SELECT")]
         prefix = "EXPLAIN QUERY PLAN" if store._engine.dialect.name == "sqlite" else "EXPLAIN"
         with store._session(writes=False) as session:
@@ -222,8 +222,8 @@ def explain(store: Store, wanted: IssueFilter, sort: Sort, after: str | None) ->
                 str(row) for row in session.connection().exec_driver_sql(f"{prefix} {statement}", parameters)
             )
     finally:
-        if event.contains(store._reading, "before_cursor_execute", note):
-            event.remove(store._reading, "before_cursor_execute", note)
+        if event.contains(store._read_engine, "before_cursor_execute", note):
+            event.remove(store._read_engine, "before_cursor_execute", note)
 
 
 @pytest.mark.parametrize(

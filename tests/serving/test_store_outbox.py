@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import select
 
-from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, SecondReading, Store, report_digest
+from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, ReaderAnswer, Store, report_digest
 from distriage_serving.store.schema import Write
 
 from support import store_worker
@@ -212,15 +212,17 @@ def test_pace_looks_at_one_installation_s_writes_alone(store: Store, clock: Cloc
         assert list(session.scalars(select(Write.installation_id))) == [1]
 
 
-def test_purge_keeps_second_readings_of_reports_that_are_there(store: Store, clock: Clock) -> None:
+def test_purge_keeps_a_second_reader_s_answers_about_reports_that_are_there(store: Store, clock: Clock) -> None:
     store.save_issue(issue())
     there = report_digest("A hang", "It hangs")
     for digest in (there, "gone"):
-        store.save_reading(SecondReading(digest=digest, model="m", reader="r", shares={}, note=None, made_at=clock()))
+        store.save_reader_answer(
+            ReaderAnswer(digest=digest, model="m", reader="r", shares={}, note=None, made_at=clock())
+        )
     assert store.purge(50) == 0
     clock.now += 100
     assert store.purge(50) == 1
-    assert store.get_reading(there, "m", "r") is not None and store.get_reading("gone", "m", "r") is None
+    assert store.get_reader_answer(there, "m", "r") is not None and store.get_reader_answer("gone", "m", "r") is None
 
 
 def test_a_list_of_deliveries_comes_without_their_payloads(store: Store) -> None:

@@ -172,8 +172,8 @@ def _wanted(store: Store, case: Case) -> list[str]:
         return case.labels
     repository, _, number = case.reference.partition("#")
     issue = store.get_issue(repository, int(number))
-    reading = store.get_reading(issue.digest, "toy", "m") if issue is not None else None
-    return case.labels if reading is not None and reading.note is None else []
+    answer = store.get_reader_answer(issue.digest, "toy", "m") if issue is not None else None
+    return case.labels if answer is not None and answer.note is None else []
 
 
 def _drain(store: Store) -> None:

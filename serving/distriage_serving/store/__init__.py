@@ -28,7 +28,7 @@ from distriage_serving.store.jobs import (
 from distriage_serving.store.pace import Pace
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
-from distriage_serving.store.readings import Readings, SecondReading
+from distriage_serving.store.reader import ReaderAnswer, ReaderAnswers
 from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews
 from distriage_serving.store.schema import (
@@ -75,9 +75,9 @@ __all__ = [
     "Page",
     "PastRow",
     "PastState",
+    "ReaderAnswer",
     "Repository",
     "Review",
-    "SecondReading",
     "Sort",
     "Store",
     "StoredVerdict",
@@ -100,5 +100,5 @@ __all__ = [
 ]
 
 
-class Store(WorkStore, Issues, Verdicts, Reviews, Acts, Repositories, LoginSessions, Pace, Readings, PastIssues):
+class Store(WorkStore, Issues, Verdicts, Reviews, Acts, Repositories, LoginSessions, Pace, ReaderAnswers, PastIssues):
     """All of it; `Store.open` makes one. Any thread may use it."""

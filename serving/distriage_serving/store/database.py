@@ -45,7 +45,7 @@ class Database:
     def __init__(self, make_engine: Callable[[], Engine], clock: Callable[[], float]) -> None:
         self.clock = clock
         self._engine = make_engine()
-        self._reading = make_engine()
+        self._read_engine = make_engine()
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
 
@@ -83,7 +83,7 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
-        self._reading.dispose()
+        self._read_engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -136,7 +136,7 @@ class Database:
             yield outer
             outer.flush()
             return
-        engine = self._engine if writes else self._reading
+        engine = self._engine if writes else self._read_engine
         try:
             with (
                 Session(engine.execution_options(**{_WRITES: writes}), expire_on_commit=False) as session,

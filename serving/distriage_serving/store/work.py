@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, defer
 from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.jobs import Item, NewJob, due_items
 from distriage_serving.store.pace import COUNTED_S
-from distriage_serving.store.readings import SecondReading
+from distriage_serving.store.reader import ReaderAnswer
 from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState, Write
 
 MAX_ATTEMPTS: Final = 10
@@ -253,9 +253,9 @@ class WorkStore(Database):
             .returning(Issue.number)
         )
         unneeded = (
-            delete(SecondReading)
-            .where(SecondReading.made_at < end, SecondReading.digest.not_in(select(Issue.digest)))
-            .returning(SecondReading.digest)
+            delete(ReaderAnswer)
+            .where(ReaderAnswer.made_at < end, ReaderAnswer.digest.not_in(select(Issue.digest)))
+            .returning(ReaderAnswer.digest)
             .execution_options(synchronize_session=False)
         )
         with self._session(writes=True) as session:

@@ -11,7 +11,7 @@ from distriage_serving.store.schema import Base, JsonValue
 DAY_S = 86400
 
 
-class SecondReading(Base):
+class ReaderAnswer(Base):
     """What a second reader answered about a report, or why it did not. Holds nothing of the report, nor of the
     answer's text.
 
@@ -57,23 +57,23 @@ class ReaderResult(Base):
     requests: Mapped[int]
 
 
-class Readings(Database):
+class ReaderAnswers(Database):
     """The store's part for the second reader."""
 
-    def get_reading(self, digest: str, model: str, reader: str) -> SecondReading | None:
+    def get_reader_answer(self, digest: str, model: str, reader: str) -> ReaderAnswer | None:
         """What this second reader said of a report."""
-        wanted = select(SecondReading).where(
-            SecondReading.digest == digest, SecondReading.model == model, SecondReading.reader == reader
+        wanted = select(ReaderAnswer).where(
+            ReaderAnswer.digest == digest, ReaderAnswer.model == model, ReaderAnswer.reader == reader
         )
         with self._session(writes=False) as session:
             return session.scalar(wanted)
 
-    def save_reading(self, reading: SecondReading) -> None:
+    def save_reader_answer(self, answer: ReaderAnswer) -> None:
         """Keep what it said, in place of what it said before."""
-        values = values_of(reading)
+        values = values_of(answer)
         with self._session(writes=True) as session:
-            new = insert(session, SecondReading).values(values)
-            key = [SecondReading.digest, SecondReading.model, SecondReading.reader]
+            new = insert(session, ReaderAnswer).values(values)
+            key = [ReaderAnswer.digest, ReaderAnswer.model, ReaderAnswer.reader]
             session.execute(new.on_conflict_do_update(index_elements=key, set_=values))
 
     def take_reader_budget(self, tokens: int, limits: tuple[int | None, int | None]) -> bool:
