@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from sqlalchemy import URL, Engine, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import URL, ColumnElement, Engine, Table, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
@@ -112,9 +112,7 @@ class Database:
         if self.is_sqlite and shutil.disk_usage(Path(str(self._engine.url.database)).parent).free < MIN_FREE_BYTES:
             raise UnavailableError("the disk is full")
         with self._session(writes=True) as session:
-            probe = insert(session, SharedValue).values(name="probe", value=str(self.clock()))
-            now = {"value": probe.excluded.value}
-            session.execute(probe.on_conflict_do_update(index_elements=[SharedValue.name], set_=now))
+            share(session, "probe", str(self.clock()))
         self._probed_s = time.monotonic()
 
     @contextmanager
@@ -220,6 +218,13 @@ def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:
 def plain_insert(session: Session, table: type[Base]) -> postgresql.Insert:
     """The same past the ORM: with the values beside the statement it takes a quarter of the time."""
     return insert(session, cast(Table, table.__table__))
+
+
+def share(session: Session, name: str, value: str, where: ColumnElement[bool] | None = None) -> None:
+    """Keep a shared value, in place of what it was; where it was, only if that meets a condition."""
+    new = insert(session, SharedValue).values(name=name, value=value)
+    new = new.on_conflict_do_update(index_elements=[SharedValue.name], set_={"value": value}, where=where)
+    session.execute(new)
 
 
 def values_of(row: Base) -> dict[str, Any]:

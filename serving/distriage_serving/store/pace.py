@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Double, cast, delete, func, select
 
 from distriage.github_limits import Unstated, stated_end
-from distriage_serving.store.database import Database, insert
+from distriage_serving.store.database import Database, share
 from distriage_serving.store.schema import SharedValue, Write
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
@@ -41,15 +41,10 @@ class SharedLimits:
                 last = session.scalar(select(SharedValue.value).where(SharedValue.name == self._unstated))
                 unstated = Unstated.after(Unstated(*map(float, last.split())) if last else None, now)
                 until = unstated.until
-                kept = insert(session, SharedValue).values(name=self._unstated, value=f"{until!r} {unstated.wait_s!r}")
-                values = {"value": kept.excluded.value}
-                session.execute(kept.on_conflict_do_update(index_elements=[SharedValue.name], set_=values))
+                share(session, self._unstated, f"{until!r} {unstated.wait_s!r}")
             else:
                 until = stated_end(stated, now)
-            new = insert(session, SharedValue).values(name=self._name, value=repr(until))
-            is_later = cast(SharedValue.value, Double) < until
-            values = {"value": new.excluded.value}
-            session.execute(new.on_conflict_do_update(index_elements=[SharedValue.name], set_=values, where=is_later))
+            share(session, self._name, repr(until), where=cast(SharedValue.value, Double) < until)
         return until
 
     @property
