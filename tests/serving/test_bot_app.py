@@ -105,7 +105,7 @@ def test_a_token_that_was_asked_for_before_a_grant_does_not_take_the_place_of_a_
         before = threads.submit(app.token, INSTALLATION)
         try:
             assert asked.wait(30)
-            newer = app._another(INSTALLATION, old, WORK)
+            newer = app.renew(INSTALLATION, old, WORK)
         finally:
             answered.set()
         assert before.result(30) != newer

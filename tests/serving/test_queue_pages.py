@@ -12,7 +12,7 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.feedback import own_axis
-from distriage_serving.queue.pages import STATIC, _said
+from distriage_serving.queue.pages import STATIC, said
 from distriage_serving.store import Review
 
 from support.checkout import REPOSITORY
@@ -186,7 +186,7 @@ def test_each_axis_says_who_decided_it(site: Queue, admin: httpx.Client) -> None
     [("apply", 0.95, "Sure"), ("apply", 0.6, "Likely"), ("apply", 0.24, "Best guess"), ("suggest", 0.42, "Perhaps")],
 )
 def test_words_and_figures_agree(outcome: str, probability: float, word: str) -> None:
-    assert _said(outcome, probability) == word
+    assert said(outcome, probability) == word
 
 
 def test_browsers_are_led_to_the_queue_and_shown_pages(admin: httpx.Client) -> None:

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from distriage_serving.app import create_app
-from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, _fenced, render
+from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, fenced, render
 from distriage_serving.settings import load_settings
 
 from support.linear_time import in_time
@@ -54,7 +54,7 @@ def test_what_a_template_left_before_a_report_is_shown_as_code_and_not_as_a_head
     ],
 )
 def test_what_is_no_front_matter_stays_as_github_shows_it(body: str) -> None:
-    assert _fenced(body) == body
+    assert fenced(body) == body
 
 
 def test_a_report_of_front_matter_is_rendered_in_linear_time() -> None:

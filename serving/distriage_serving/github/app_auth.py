@@ -127,7 +127,7 @@ class App:
             **asdict(patience),
             login=self.login(patience),
             before_write=before_write,
-            renew=partial(self._another, installation_id, token, patience),
+            renew=partial(self.renew, installation_id, token, patience),
             limits=limits,
         )
 
@@ -163,7 +163,7 @@ class App:
                     self._tokens[installation_id] = known
         return known.text
 
-    def _another(self, installation_id: int, old: str, patience: Patience) -> str | None:
+    def renew(self, installation_id: int, old: str, patience: Patience) -> str | None:
         """A token in place of one that GitHub refused; None: that one is as new as can be.
 
         An installation's new permissions are in no token from before them, and of their grant one process hears.

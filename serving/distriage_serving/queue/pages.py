@@ -47,7 +47,7 @@ _SAID: Final[Mapping[str, str]] = {
 }
 
 
-def _said(outcome: str, probability: float = 1.0) -> str:
+def said(outcome: str, probability: float = 1.0) -> str:
     """An outcome in words that no figure beside them contradicts: in the mode `best` any label is applied."""
     if outcome != "apply":
         return _SAID[outcome]
@@ -88,7 +88,7 @@ _TEMPLATES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters.update(visible=visible, with_code=with_code, plain=plain, said=_said)
+_TEMPLATES.filters.update(visible=visible, with_code=with_code, plain=plain, said=said)
 _TEMPLATES.globals.update(static=_static_url, page="", notice=None, warnings=(), query="", swap=False)
 
 

@@ -87,7 +87,7 @@ _MARKDOWN.inline.ruler.at("linkify", _linkify)
 _MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """What a template left at the beginning, YAML between two lines of hyphens, as code, line for line: Markdown takes
     it for a rule and a heading.
     """
@@ -110,7 +110,7 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     Returns:
         The HTML, and how many pictures it shows or links to.
     """
-    tokens = _MARKDOWN.parse(_fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
+    tokens = _MARKDOWN.parse(fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
     if _expanded(tokens) > MAX_EXPANDED:
         return Markup('<p class="plain">{}</p>').format(Markup(visible(body))), 0
     names = [", ".join(axes) for axes in marked.values()]
