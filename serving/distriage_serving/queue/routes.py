@@ -239,19 +239,9 @@ def _issue_page(
             )
             for act in visit.store.acts(IssueReference(*place))
         ],
-        facts=[(name.replace("_", " "), str(value)) for name, value in verdict.environment.items()]
-        if verdict is not None
-        else [],
-        outside=verdict.why_silent if verdict is not None else "",
-        second=verdict.second_reading.said if verdict is not None and verdict.second_reading is not None else "",
-        checks=verdict.checks if verdict is not None else [],
+        verdict=verdict,
         differential=view_differential(verdict, visit.taxonomy),
-        known_problems=verdict.known_problems if verdict is not None else [],
-        missing=[item.question for item in verdict.missing] if verdict is not None else [],
         history=view_history(reviews, visit.taxonomy, now),
-        model=verdict.model if verdict is not None else "",
-        taxonomy_version=verdict.taxonomy_version if verdict is not None else "",
-        mode=verdict.mode if verdict is not None else "",
         **_report(visit, issue, stored, explained, filters.query, pictures=pictures),
     )
     if pictures:
