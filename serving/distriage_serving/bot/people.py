@@ -31,7 +31,7 @@ class Observed:
         meant: What the label may say: labels of the axis; None among them: a family.
         sure: The name means one label of one axis and nothing else.
         at: Unix time in seconds. GitHub's are whole ones; fractions tell apart what one person did with one axis in one
-            second, for at one time she has one verdict on it.
+            second, for at one time she has one review of it.
         undone: It was taken back later.
     """
 

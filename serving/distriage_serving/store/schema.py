@@ -260,7 +260,7 @@ class Review(Base):
         predicted_label, probability, model: What the model had said; None where nothing was.
         who: Login.
         how: `queue`, `command` (`/triage`), `label` or `unlabel` (set or took off a label on GitHub).
-        at: One person has one verdict on an axis at one time: a second one is the same event, seen twice.
+        at: One person has one review of an axis at one time: a second one is the same event, seen twice.
         undone_at: None: it stands.
     """
 
