@@ -17,6 +17,7 @@ from distriage.types import Mode
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_PERIODS = 24
+POINTS = 120  # of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +205,12 @@ def _point(tally: Tally) -> CurvePoint | None:
     return CurvePoint(tally.coverage, tally.precision, *tally.interval)
 
 
-def _curve(axis: str, labelled: Sequence[Replayed], points: int = 120) -> tuple[CurvePoint, ...]:
+def _curve(axis: str, labelled: Sequence[Replayed]) -> tuple[CurvePoint, ...]:
     """As the threshold falls; only issues that people labelled."""
     ranked = sorted(
         (item for item in labelled if item.said[axis].applies), key=lambda item: -item.said[axis].probability
     )
-    step = max(1, len(ranked) // points)
+    step = max(1, len(ranked) // POINTS)
     right = 0
     result = []
     for count, item in enumerate(ranked, 1):

@@ -47,7 +47,7 @@ _SAID: Final[Mapping[str, str]] = {
 }
 
 
-def said(outcome: str, probability: float = 1.0) -> str:
+def said(outcome: str, probability: float) -> str:
     """An outcome in words that no figure beside them contradicts: in the mode `best` any label is applied."""
     if outcome != "apply":
         return _SAID[outcome]
