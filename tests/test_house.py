@@ -6,6 +6,7 @@ CONTRIBUTING.md draws the floors.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -162,6 +163,14 @@ def test_no_folder_has_too_many_modules(package: str) -> None:
     assert {
         folder: count for folder, count in counts.items() if count > MAX_MODULES and "/versions" not in folder
     } == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_holds_one_module(package: str) -> None:
+    """Which would be there only to count elsewhere."""
+    files = (path for path in PACKAGES[package].rglob("*.py") if path.parent != PACKAGES[package])
+    counts = Counter(str(path.parent.relative_to(REPOSITORY)) for path in files)
+    assert [folder for folder, count in counts.items() if count == 1] == []
 
 
 def test_no_module_is_too_long() -> None:

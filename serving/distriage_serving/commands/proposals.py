@@ -9,7 +9,7 @@ from typing import Final
 
 from distriage.pages import page_environment
 from distriage_serving.bot.backfill import BackfillReport, Proposal
-from distriage_serving.store.pace import LIMITS
+from distriage_serving.store.work.pace import LIMITS
 
 WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through
 COLUMNS: Final = ("number", "title", "label", "probability", "url")

@@ -10,22 +10,6 @@ from __future__ import annotations
 from distriage_serving.store.acts import SNOOZE, Act, Acts
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
-from distriage_serving.store.jobs import (
-    CheckArgument,
-    CommandArgument,
-    NewJob,
-    access_job,
-    check_job,
-    close_job,
-    command_job,
-    configure_job,
-    moved_job,
-    reconcile_job,
-    second_read_job,
-    sweep_job,
-    triage_job,
-)
-from distriage_serving.store.pace import Pace
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer, ReaderAnswers
@@ -49,7 +33,23 @@ from distriage_serving.store.schema import (
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
-from distriage_serving.store.work import MAX_ATTEMPTS, LeaseLostError, WorkStore
+from distriage_serving.store.work.jobs import (
+    CheckArgument,
+    CommandArgument,
+    NewJob,
+    access_job,
+    check_job,
+    close_job,
+    command_job,
+    configure_job,
+    moved_job,
+    reconcile_job,
+    second_read_job,
+    sweep_job,
+    triage_job,
+)
+from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError, WorkStore
+from distriage_serving.store.work.pace import Pace
 
 __all__ = [
     "MAX_ATTEMPTS",
