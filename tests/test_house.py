@@ -49,6 +49,7 @@ FLOORS = {
         {"second_reading"},
         {"web", "github"},
         {"past"},
+        {"judging"},
         {"planning", "store"},
         {"settings", "logs"},
         {"administrators", "http_settings"},

@@ -16,8 +16,8 @@ from distriage.past.index import Known
 from distriage.shipped import find_bundle
 from distriage.types import IssueReport
 from distriage.verdict import LikelyDuplicate, Verdict
+from distriage_serving.judging import Judge, required
 from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.judging import Judge, required
 from distriage_serving.settings import Settings
 from distriage_serving.store import ReaderAnswer, Store, report_digest
 

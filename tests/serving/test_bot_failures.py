@@ -15,8 +15,8 @@ from distriage_serving.bot import worker as worker_module
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App, Patience
+from distriage_serving.judging import LocalJudge
 from distriage_serving.logs import JsonFormatter
-from distriage_serving.planning.judging import LocalJudge
 from distriage_serving.store import Job, pace
 
 from support import faults

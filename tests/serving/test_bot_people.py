@@ -26,7 +26,7 @@ from distriage_serving.bot.people import (
     with_decisions,
 )
 from distriage_serving.github.issue import LabelEvent, ReadIssue, Timeline, with_label_history
-from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job

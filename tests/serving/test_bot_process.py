@@ -15,8 +15,8 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.types import IssueReport
+from distriage_serving.judging import judge
 from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.judging import judge
 from distriage_serving.store import Store
 
 from support import local_http

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage_serving.judging import required
 from distriage_serving.planning.config_file import dump_config, merge_configs, parse_document
 from distriage_serving.planning.config_problems import RepositoryConfigError
 from distriage_serving.planning.configuration import (
@@ -16,7 +17,6 @@ from distriage_serving.planning.configuration import (
     RepositoryConfig,
     render_template,
 )
-from distriage_serving.planning.judging import required
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
 

@@ -21,7 +21,7 @@ from distriage.classifier import Classifier
 from distriage.references import IssueReference
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.judging import LocalJudge
 from distriage_serving.store import CommandArgument, Delivery, Job, Store, command_job
 
 from support import crash, crash_worker

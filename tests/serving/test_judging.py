@@ -6,8 +6,8 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.types import IssueReport
+from distriage_serving.judging import judge
 from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.judging import judge
 
 WORDS = "Seen on rank 3 of our training job since we upgraded the framework yesterday evening."
 REPORT = IssueReport("segfault timeout", WORDS)  # a crash at .81

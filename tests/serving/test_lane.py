@@ -11,9 +11,9 @@ import pytest
 from distriage.classifier import Classifier
 from distriage.errors import BundleError, ConfigError, InputError
 from distriage.types import IssueReport
+from distriage_serving.judging import judge
 from distriage_serving.past.indexes import PastIndexes
 from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.judging import judge
 from distriage_serving.web.engine import LaneJudge
 from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
 from distriage_serving.web.metrics import Metrics

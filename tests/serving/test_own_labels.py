@@ -25,7 +25,7 @@ from distriage.references import IssueReference
 from distriage.taxonomy import default_taxonomy
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.planning.judging import LocalJudge
+from distriage_serving.judging import LocalJudge
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan

@@ -30,9 +30,9 @@ from distriage_serving.action import workflow_commands
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import read_issue, under_new_names
+from distriage_serving.judging import doubt, judge, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED, RepositoryConfig
-from distriage_serving.planning.judging import doubt, judge, required
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan

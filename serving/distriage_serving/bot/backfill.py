@@ -24,9 +24,9 @@ from distriage.times import epoch_s
 from distriage_serving.bot.triage import triage
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import own_login, read_labels
+from distriage_serving.judging import Judge
 from distriage_serving.planning.config_file import config_digest
 from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
-from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
 from distriage_serving.store import Store, report_digest
 

@@ -12,9 +12,9 @@ from distriage.http_client import connections
 from distriage.shipped import find_bundle
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import open_app
+from distriage_serving.judging import Judge
 from distriage_serving.logs import configure_logging
 from distriage_serving.past.indexes import PastIndexes
-from distriage_serving.planning.judging import Judge
 from distriage_serving.second_reading import TwoReaders, open_reader
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store

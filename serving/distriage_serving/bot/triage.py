@@ -18,10 +18,10 @@ from distriage_serving.bot.people import is_decided, observe, with_backfilled, w
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.judging import Judge
 from distriage_serving.past.keeping import keep_issue
 from distriage_serving.planning.config_file import config_digest
 from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.judging import Judge
 from distriage_serving.planning.names import Names, resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan

@@ -38,8 +38,8 @@ from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
+from distriage_serving.judging import Judge
 from distriage_serving.logs import log, without_message
-from distriage_serving.planning.judging import Judge
 from distriage_serving.store import (
     CheckArgument,
     Delivery,

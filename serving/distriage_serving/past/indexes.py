@@ -20,8 +20,8 @@ from distriage.past.update import updated
 from distriage.past.words import Features, Floats
 from distriage.types import IssueReport
 from distriage.verdict import LikelyDuplicate
+from distriage_serving.judging import Judge
 from distriage_serving.logs import log
-from distriage_serving.planning.judging import Judge
 from distriage_serving.store import PastRow, Store
 
 ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed

@@ -19,8 +19,8 @@ from distriage.references import IssueReference
 from distriage.times import epoch_s
 from distriage.types import IssueReport
 from distriage.verdict import LikelyDuplicate
+from distriage_serving.judging import Judge, LocalJudge
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
-from distriage_serving.planning.judging import Judge, LocalJudge
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
 
 CHUNK: Final = 1000  # issues that are read, and then stored, together

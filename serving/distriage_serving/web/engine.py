@@ -22,10 +22,10 @@ from distriage.past.index import Known, PastIndex
 from distriage.similar import Similar
 from distriage.types import IssueReport, Mode
 from distriage.verdict import FailedRecord, LikelyDuplicate, Verdict
+from distriage_serving.judging import doubt, judge
 from distriage_serving.logs import log
 from distriage_serving.past.indexes import PastIndexes, find_duplicates
 from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.judging import doubt, judge
 from distriage_serving.settings import Settings
 from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
 from distriage_serving.web.metrics import Metrics

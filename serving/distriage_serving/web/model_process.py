@@ -30,7 +30,7 @@ WALL_FACTOR: Final = 12  # a process that neither computes nor answers is ended 
 # Imported once by the process that all others are forked from: a new one is there in the time that the model takes to
 # load.
 _CONTEXT: Final = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["distriage_serving.planning.judging", "distriage.similar"])
+_CONTEXT.set_forkserver_preload(["distriage_serving.judging", "distriage.similar"])
 
 
 def load_classifier(model: str | None, threads: int | None, own: str | None, log_level: str) -> Classifier:
