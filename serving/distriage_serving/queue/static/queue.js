@@ -3,7 +3,7 @@
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const one = (selector, root = document) => root.querySelector(selector);
-  const help = one("#help");
+  const help = () => one("#help"); // htmx puts in another on the way back
   let leaving = false; // a second key press or click must not decide twice
   document.documentElement.classList.add("js");
   addEventListener("pageshow", () => { leaving = false; });
@@ -124,18 +124,19 @@
     "/": () => one("[data-search]").select() };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
     e: correct, Escape: () => follow("[data-list]") };
-  const onBoth = { u: () => one("#undo").requestSubmit(), "?": () => help.showModal() };
+  const onBoth = { u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
-  const keysOn = one("#keys-on");
-  if (keysOn) {
-    keysOn.checked = localStorage.getItem("distriage-keys") !== "off";
-    keysOn.addEventListener("change", () => localStorage.setItem("distriage-keys", keysOn.checked ? "on" : "off"));
+  const keysAct = () => localStorage.getItem("distriage-keys") !== "off";
+
+  function showHelp() {
+    one("#keys-on").checked = keysAct();
+    help().showModal();
   }
 
   document.addEventListener("keydown", (event) => {
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
-    if (!help || help.open || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!keysOn.checked && event.key !== "?" && event.key !== "Escape") return;
+    if (help()?.open !== false || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!keysAct() && event.key !== "?" && event.key !== "Escape") return;
     const act = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : Object.hasOwn(keys, event.key) && keys[event.key];
     if (!act) return;
     event.preventDefault();
@@ -143,7 +144,7 @@
   });
 
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-help]")) help.showModal();
+    if (event.target.closest("[data-help]")) showHelp();
     if (event.target.closest("[data-edit]")) correct();
     const axis = event.target.closest("[data-axis] input[type=radio]")?.closest("[data-axis]");
     if (!axis) return;
@@ -153,6 +154,7 @@
 
   document.addEventListener("change", (event) => {
     const target = event.target;
+    if (target.id === "keys-on") localStorage.setItem("distriage-keys", target.checked ? "on" : "off");
     if (target.matches("[data-all]")) all("[data-row] input").forEach((box) => { box.checked = target.checked; });
     if (target.matches(".other select")) one("[data-other]", target.closest(".other")).checked = true;
     if (target.closest("[data-submit-on-change]")) target.form.requestSubmit();
