@@ -13,6 +13,7 @@ from distriage.github import Client
 from distriage.references import IssueReference
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.github.closing import close, reopen
+from distriage_serving.queue.listing import moment
 from distriage_serving.store import Act, Issue, IssueFilter, Job, Store
 
 from support.databases import Clock
@@ -70,6 +71,9 @@ def test_a_snoozed_issue_is_out_of_the_list_and_found_where_one_looks_for_it(sit
     site.add(2, "sleeper hangs")
     act(admin, 2, what="snooze", days="7")
     assert "sleeper" not in admin.get("/queue").text and state(site, 2) == "open"
+    (snooze,) = site.store.acts(IssueReference("owner/repo", 2))
+    assert snooze.until == pytest.approx(site.store.clock() + 7 * 86400, abs=600)
+    assert f"Snoozed until {moment(snooze.until)}</span>" in admin.get("/queue/owner/repo/2").text
     for query in ("status=snoozed", "status=any"):
         assert "sleeper" in admin.get(f"/queue?{query}").text
     admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})

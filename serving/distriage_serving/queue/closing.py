@@ -14,7 +14,7 @@ from starlette.responses import Response
 from distriage.references import IssueReference
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
 from distriage_serving.queue.duplicates import check_other, read_other
-from distriage_serving.queue.listing import issue_href, list_href
+from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
@@ -104,7 +104,7 @@ def newest_act(visit: Visit, at: float | None = None) -> Act | None:
 def describe(act: Act) -> str:
     """An act for people."""
     if act.what == SNOOZE:
-        return "Snoozed"
+        return "Snoozed" if act.until is None else f"Snoozed until {moment(act.until)}"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
     return f"{CLOSES.get(act.what, act.what)}{of}"
 
