@@ -12,6 +12,9 @@ import pytest
 
 from distriage.classifier import Classifier
 from distriage.feedback import own_axis
+from distriage.types import IssueReport
+from distriage.verdict import MissingFact
+from distriage_serving.queue.listing import read_search
 from distriage_serving.queue.pages import STATIC, said
 from distriage_serving.store import Review
 
@@ -65,12 +68,15 @@ def test_words_and_phrases_are_searched_in_title_and_text(site: Queue, admin: ht
     assert found('"all_reduce the"') == [] == found("search", status="accepted") and found("100% of") == ["hangs"]
     assert found("all%reduce") == [] == found("'; drop table issues; --")
     page = admin.get("/queue", params={"search": '"><script>'}).text
+    assert found("“the reduce_all” segfault") == ["segfault"]
+    assert read_search('"all “of” us" “none” “of ＮＣＣＬ').words == ["all “of” us", "none", "“of", "ＮＣＣＬ"]
     assert "<script>" not in page and 'value="&#34;&gt;&lt;script&gt;"' in page and "No issue matches" in page
 
 
 def test_a_number_leads_to_its_issue_in_any_state(site: Queue, admin: httpx.Client) -> None:
     site.add(26, "hangs", state="closed")
-    for text in ("#26", " 26 ", "Owner/Repo#26", "https://github.com/owner/repo/issues/26"):
+    full_width = ("＃26", "２６", "owner/repo＃２６")
+    for text in ("#26", " 26 ", "Owner/Repo#26", "https://github.com/owner/repo/issues/26", *full_width):
         found = admin.get("/queue", params={"search": text, "symptom": "crash"})
         assert found.headers["location"] == "/queue/owner/repo/26?symptom=crash", text
     part = admin.get("/queue?search=26", headers={"HX-Request": "true"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +34,7 @@ ANY: Final = "any"
 SNOOZED: Final = "snoozed"
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)
 _NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
-_WORD: Final = re.compile(r'"([^"]+)"|(\S+)')
+_WORD: Final = re.compile(r'"([^"]+)"|“([^”]+)”|(\S+)')
 _UNITS: Final = ((365 * 86400, "year"), (30 * 86400, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -51,14 +52,19 @@ class Search:
 
 
 def read_search(text: str) -> Search:
-    """Read what was typed: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes."""
+    """Read what was typed: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes.
+
+    Chinese keyboards write “ ” and full-width digits. Words are looked for as they were typed, since reports stand in
+    the database as they were filed.
+    """
     text = text.strip()[:MAX_SEARCH_CHARS]
-    if (number := read_number(text)) is not None:
+    name = unicodedata.normalize("NFKC", text)
+    if (number := read_number(name)) is not None:
         return Search(number=number)
     try:
-        reference = parse_reference(text)
+        reference = parse_reference(name)
     except InputError:
-        return Search(words=[phrase or word for phrase, word in _WORD.findall(text)[:MAX_WORDS]])
+        return Search(words=["".join(groups) for groups in _WORD.findall(text)[:MAX_WORDS]])
     return Search(reference.repository.lower(), reference.number)
 
 
