@@ -19,6 +19,7 @@ from distriage_serving.queue.pages import STATIC, said
 from distriage_serving.store import Review
 
 from support.checkout import REPOSITORY
+from support.queue_demo import add_issue
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.queue_site import admin, site, stranger
 
@@ -157,6 +158,14 @@ def test_htmx_is_the_released_file() -> None:
 
 def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: httpx.Client) -> None:
     site.add(31, "exhausted")
+def test_what_is_missing_shows_its_commands_as_code(site: Queue, admin: httpx.Client) -> None:
+    asked = MissingFact(fact="nccl", question="Which NCCL version? (`grep -c <b>`)")
+    verdict = site.classifier.classify(IssueReport(title="hangs", body="")).model_copy(update={"missing": [asked]})
+    add_issue(site.store, "owner/repo", 32, "hangs", "", verdict, site.store.clock())
+    page = admin.get("/queue/owner/repo/32").text
+    assert "<li>Which NCCL version? (<code>grep -c &lt;b&gt;</code>)</li>" in page
+
+
     fault = ".github/distriage.yml:3: mode: 'precize' <b>; expected best, balanced or precise"
     site.store.save_repository("owner/repo", config_error=fault)
     try:
