@@ -16,7 +16,7 @@ from distriage.types import IssueReport
 from distriage.verdict import MissingFact
 from distriage_serving.queue.listing import read_search
 from distriage_serving.queue.pages import STATIC, said
-from distriage_serving.store import Review
+from distriage_serving.store import Issue, Review
 
 from support.checkout import REPOSITORY
 from support.queue_demo import add_issue
@@ -68,9 +68,9 @@ def test_words_and_phrases_are_searched_in_title_and_text(site: Queue, admin: ht
     assert found("search all_reduce") == ["hangs"] and found('"the reduce_all" segfault') == ["segfault"]
     assert found('"all_reduce the"') == [] == found("search", status="accepted") and found("100% of") == ["hangs"]
     assert found("all%reduce") == [] == found("'; drop table issues; --")
-    page = admin.get("/queue", params={"search": '"><script>'}).text
     assert found("“the reduce_all” segfault") == ["segfault"]
     assert read_search('"all “of” us" “none” “of ＮＣＣＬ').words == ["all “of” us", "none", "“of", "ＮＣＣＬ"]
+    page = admin.get("/queue", params={"search": '"><script>'}).text
     assert "<script>" not in page and 'value="&#34;&gt;&lt;script&gt;"' in page and "No issue matches" in page
 
 
@@ -117,6 +117,13 @@ def test_similar_issues_are_shown_with_what_fixed_them_where_the_model_knows_any
         log_in(client)
         assert "Looking" in client.get("/queue/owner/repo/1").text
         part = client.get("/queue/owner/repo/1/evidence").text
+        when = {"created_at": 1.0, "updated_at": 1.0}
+        opened.store.save_issue(
+            Issue(repository="owner/repo", number=2, title="It hangs", body="", author="", url="", **when)
+        )
+        waits = client.get("/queue/owner/repo/2").text
+        assert "No verdict yet" in waits and "Looking" not in waits
+        assert "Similar known issues" in client.get("/queue/owner/repo/2?evidence=1").text
         assert 'id="similar"' in part and "Fixed by <strong>" in part and 'rel="noreferrer noopener external"' in part
 
 
@@ -151,13 +158,6 @@ def test_an_issue_without_prediction_and_one_that_is_gone_from_github_have_a_pag
     assert "closed on GitHub" in page and "&lt;b&gt;bold" in page and "javascript:" not in page
 
 
-def test_htmx_is_the_released_file() -> None:
-    notes = (REPOSITORY / "serving/distriage_serving/queue/static/htmx.LICENSE.txt").read_text(encoding="utf-8")
-    assert hashlib.sha256(STATIC["htmx.min.js"].content).hexdigest() in notes
-
-
-def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: httpx.Client) -> None:
-    site.add(31, "exhausted")
 def test_what_is_missing_shows_its_commands_as_code(site: Queue, admin: httpx.Client) -> None:
     asked = MissingFact(fact="nccl", question="Which NCCL version? (`grep -c <b>`)")
     verdict = site.classifier.classify(IssueReport(title="hangs", body="")).model_copy(update={"missing": [asked]})
@@ -166,6 +166,13 @@ def test_what_is_missing_shows_its_commands_as_code(site: Queue, admin: httpx.Cl
     assert "<li>Which NCCL version? (<code>grep -c &lt;b&gt;</code>)</li>" in page
 
 
+def test_htmx_is_the_released_file() -> None:
+    notes = (REPOSITORY / "serving/distriage_serving/queue/static/htmx.LICENSE.txt").read_text(encoding="utf-8")
+    assert hashlib.sha256(STATIC["htmx.min.js"].content).hexdigest() in notes
+
+
+def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: httpx.Client) -> None:
+    site.add(31, "exhausted")
     fault = ".github/distriage.yml:3: mode: 'precize' <b>; expected best, balanced or precise"
     site.store.save_repository("owner/repo", config_error=fault)
     try:

@@ -269,7 +269,7 @@ def _report(
         "evidence_href": f"{href}/evidence?{shown[1:]}" if explained is None and stored is not None else None,
         "evidence_page": f"{begun}evidence=1{shown}",
         "pictures_page": None if pictures else f"{begun}pictures=1",
-        "similar_possible": _similar_possible(visit),
+        "similar_possible": (stored or explained) is not None and _similar_possible(visit),
         "similar": view_similar(explained.similar, visit.taxonomy)
         if explained is not None and explained.similar is not None
         else None,
