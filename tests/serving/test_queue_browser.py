@@ -236,6 +236,20 @@ def test_a_phone_needs_no_sideways_scrolling(site: Queue, open_page: OpenPage, p
     assert page.evaluate("document.documentElement.scrollWidth") == 375
 
 
+def test_long_words_of_a_label_stay_whole_on_a_phone(site: Queue, open_page: OpenPage) -> None:
+    site.add(73, "exhausted", LOG)
+    page = open_page("/queue/owner/repo/73", width=360)
+    rows = """(label, word) => {
+        label.textContent = word;
+        const text = document.createRange();
+        text.selectNodeContents(label);
+        return new Set([...text.getClientRects()].map((part) => part.top)).size;
+    }"""
+    shown = page.locator("[data-axis]", has=page.locator("input[name='axis.symptom']")).locator("[data-chosen]")
+    words = ("Hyperparameter", "misconfiguration", "desynchronization")
+    assert [shown.evaluate(rows, word) for word in words] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_to_complain_of(site: Queue, open_page: OpenPage, scheme: str) -> None:
     axe_module = pytest.importorskip(
