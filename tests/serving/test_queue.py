@@ -43,16 +43,26 @@ def test_metrics_count_the_questions_to_a_second_reader(site: Queue) -> None:
     assert 'distriage_second_reader_requests_total{result="answered"} 1.0' in text
 
 
-@pytest.mark.parametrize("path", ["/queue/bulk", "/queue/undo", "/queue/owner/repo/2", "/logout"])
+@pytest.mark.parametrize(
+    ("path", "page"),
+    [
+        ("/queue/bulk", "/queue?symptom=oom"),
+        ("/queue/undo", "/queue?symptom=oom"),
+        ("/queue/owner/repo/2", "/queue/owner/repo/2?symptom=oom"),
+        ("/queue/owner/repo/2/act", "/queue/owner/repo/2?symptom=oom"),
+        ("/logout", None),
+    ],
+)
 @pytest.mark.parametrize("token", [None, "", "wrong"])
-def test_a_form_without_the_sessions_token_changes_nothing(
-    site: Queue, admin: httpx.Client, path: str, token: str | None
+def test_a_form_without_the_sessions_token_changes_nothing_and_leads_back_to_its_page(
+    site: Queue, admin: httpx.Client, path: str, page: str | None, token: str | None
 ) -> None:
     verdict_id = site.add(2, "exhausted timeout")
     data = {
         "action": "accept",
         "issue": f"owner/repo#2@{verdict_id}",
         "verdict": str(verdict_id),
+        "query": "symptom=oom",
         **({} if token is None else {"csrf": token}),
     }
     refused = admin.post(path, data=data)
@@ -61,6 +71,7 @@ def test_a_form_without_the_sessions_token_changes_nothing(
         and "load the page again" in refused.text
         and refused.headers["content-type"].startswith("text/html")
     )
+    assert (f'href="{page}"' in refused.text) == ("Nothing of yours was saved." in refused.text) == (page is not None)
     assert admin.post(path, content=b"{}", headers={"Content-Type": "application/json"}).status_code == 415
     assert site.status(2) == "open" and admin.get("/queue").status_code == 200
 

@@ -20,7 +20,7 @@ from distriage_serving.queue.login.sessions import Session, read_form
 from distriage_serving.queue.visible import plain, visible, with_code
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.context import request_id_of
-from distriage_serving.web.problem import TITLES, ProblemError, unavailable
+from distriage_serving.web.problem import TITLES, Code, ProblemError, unavailable
 
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": (
@@ -124,14 +124,14 @@ register_url_convertor("issue", IssueNumber())
 
 
 class StaleError(ProblemError):
-    """The issue is no longer what the person's page showed, so nothing was stored (409).
+    """The person's page is too old, so nothing was stored: the issue is no longer what it showed (409), say.
 
     Attributes:
         again: The address of the page as it is now.
     """
 
-    def __init__(self, happened: str, again: str) -> None:
-        super().__init__(409, "conflict", f"{happened} Nothing of yours was saved.")
+    def __init__(self, happened: str, again: str, status: int = 409, code: Code = "conflict") -> None:
+        super().__init__(status, code, f"{happened} Nothing of yours was saved.")
         self.again = again
 
 
@@ -164,6 +164,17 @@ class PageRoute(APIRoute):
         return handle_for_people
 
 
+def page_of(request: Request, query: str) -> str:
+    """The address of the page that a form stands on: its issue's, or the list's.
+
+    Args:
+        query: Of the filters that the form was sent with.
+    """
+    path = request.path_params
+    owner, name, number = path.get("owner"), path.get("name"), path.get("number")
+    return issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)
+
+
 async def _to_login(request: Request) -> Response:
     """To the login, and from there back to the page: for a form, which is not stored, the one that it stands on."""
     if request.method != "GET":
@@ -173,10 +184,7 @@ async def _to_login(request: Request) -> Response:
             query = (await read_form(request)).get("query", [""])[0]
         except ProblemError:
             query = ""
-        path = request.path_params
-        owner, name, number = path.get("owner"), path.get("name"), path.get("number")
-        back = issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)
-        return go_to(f"/login?{urlencode({'then': back, 'ended': 1})}")
+        return go_to(f"/login?{urlencode({'then': page_of(request, query), 'ended': 1})}")
     asked = urlsplit(request.headers.get("hx-current-url", "")) if "hx-request" in request.headers else request.url
     back = asked.path + (f"?{asked.query}" if asked.query else "")
     return lead(request, f"/login?{urlencode({'then': back})}")

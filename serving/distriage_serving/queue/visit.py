@@ -10,6 +10,7 @@ from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, read_filters, read_number
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
+from distriage_serving.queue.pages import StaleError, page_of
 from distriage_serving.store import Issue, Store, StoredVerdict
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError
@@ -25,7 +26,12 @@ class Visit:
     def __init__(self, request: Request, fields: Fields | None = None) -> None:
         self.session: Session = session_of(request)
         if fields is not None:
-            check_form(fields, self.session.csrf)
+            try:
+                check_form(fields, self.session.csrf)
+            except ProblemError as error:  # the person logged in again in another tab, say
+                again = page_of(request, fields.get("query", [""])[0][:2000])
+                happened = "The form is older than your login or was not sent from this page; load the page again."
+                raise StaleError(happened, again, error.status, error.code) from None
         self.store: Store = request.app.state.store
         self.engine: Engine = request.app.state.engine
         self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
