@@ -59,6 +59,28 @@ def test_an_undo_says_what_was_undone_and_not_what_was_done_before(site: Queue, 
     assert banner(admin.get("/queue")).startswith("Accepted: Owner/Repo#6")
 
 
+def test_what_was_done_today_can_be_undone_by_click_after_its_banner_too(site: Queue, admin: httpx.Client) -> None:
+    def offered() -> tuple[str, bool]:
+        """What the banner says, and whether the page's head has the button."""
+        page = admin.get("/queue")
+        return banner(page), 'form="undo"' in page.text.partition("<main")[0]
+
+    assert offered() == ("", False)
+    keys = [f"owner/repo#{number}@{site.add(number, 'exhausted timeout')}" for number in (1, 2)]
+    for key in keys:
+        admin.post("/queue/bulk", data={"csrf": csrf(admin.get("/queue")), "action": "accept", "issue": key})
+    assert offered() == ("Accepted: Owner/Repo#2 Undo u", False)
+    assert undo(admin) == "Undone: the decision on Owner/Repo#2"
+    assert offered() == ("Undone: the decision on Owner/Repo#2", True)
+    begun = site.store.clock()
+    site.store.clock = lambda: begun + 130
+    assert offered() == ("", True)
+    page = admin.get("/queue/owner/repo/1").text
+    assert 'form="undo"' in page.partition("<main")[0] and 'name="at"' not in page
+    assert undo(admin) == "Undone: the decision on Owner/Repo#1"
+    assert offered() == ("Undone: the decision on Owner/Repo#1", False)
+
+
 def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock) -> None:
     first = store.add_reviews(person(), person("stage", None))
     second = store.add_reviews(person(at=NOW + 1), person(at=NOW + 1, repository="other/repo"))

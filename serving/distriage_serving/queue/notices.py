@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
 
-NOTICE_S: Final = 120  # so long a page offers to undo the last decision
+NOTICE_S: Final = 120  # so long a page says what was done last
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
 
 
@@ -19,13 +19,16 @@ class Notice:
     """What a person did just now.
 
     Attributes:
+        text: Empty: nothing just now.
         at: When; names it to whoever takes it back.
         undoable: False: it was an undo, or nothing.
+        earlier: Something done before can be taken back; of what is undoable itself it is not asked.
     """
 
     text: str
     at: float
     undoable: bool = True
+    earlier: bool = False
 
 
 def notice(visit: Visit, query: QueryParams) -> Notice | None:
@@ -37,19 +40,24 @@ def notice(visit: Visit, query: QueryParams) -> Notice | None:
     if NOTHING_UNDONE.items() <= dict(query).items():
         return Notice("Nothing to undo.", 0.0, undoable=False)
     done, undone = _done(visit), _undone(visit)
-    return undone if undone is not None and (done is None or undone.at > done.at) else done
+    if undone is not None and (done is None or undone.at > done.at):
+        return replace(undone, earlier=done is not None)
+    if done is not None and done.at < visit.store.clock() - NOTICE_S:
+        return Notice("", done.at, undoable=False, earlier=True)
+    return done
 
 
 def _done(visit: Visit) -> Notice | None:
+    """What an undo would take back."""
     act = closing.newest_act(visit)
-    if act is None or act.at < visit.store.clock() - NOTICE_S:
+    if act is None:
         return _decided(visit)
     return Notice(f"{closing.describe(act)}: {visit.spelled(act.repository, act.number)}", act.at)
 
 
 def _decided(visit: Visit) -> Notice | None:
     rows = visit.decisions.last()
-    if not rows or rows[0].at < visit.store.clock() - NOTICE_S:
+    if not rows:
         return None
     issues = sorted({(row.repository, row.number) for row in rows})
     if len(issues) > 1:
