@@ -59,7 +59,10 @@ def _decide_many(request: Request, fields: Fields) -> Response:
 
     decisions = [IssueDecision(stored, target.decided, said) for target, stored in current if (said := choices(stored))]
     left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
-    return go_to(list_href(_query(visit, fields), {"left": left} if left else {}))
+    query = _query(visit, fields)
+    if left or not targets:  # the top of the list says what was left
+        return go_to(list_href(query, {"left": left} if left else {}))
+    return go_to(list_href(query, {"at": f"{targets[-1].repository}#{targets[-1].number}"}))
 
 
 @router.post("/undo")
