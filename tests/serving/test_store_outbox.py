@@ -168,6 +168,7 @@ def test_two_processes_never_take_the_same_item(store_url: str) -> None:
             ours, theirs = forkserver().Pipe()
             workers.append((forkserver().Process(target=store_worker.drain, args=(store_url, theirs)), ours))
             workers[-1][0].start()
+            theirs.close()  # else we would wait for ever for one that died
         assert [ours.recv() for _, ours in workers] == ["open", "open"]
         for _, ours in workers:
             ours.send("begin")
