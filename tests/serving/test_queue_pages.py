@@ -16,12 +16,13 @@ from distriage.types import IssueReport
 from distriage.verdict import MissingFact
 from distriage_serving.queue.listing import read_search
 from distriage_serving.queue.pages import STATIC, said
-from distriage_serving.store import Issue, Review
+from distriage_serving.store import Review
 
 from support.checkout import REPOSITORY
 from support.queue_demo import add_issue
 from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.queue_site import admin, site, stranger
+from support.stored_issues import issue
 
 
 def test_filters_narrow_the_list_and_refuse_what_is_not_to_be_chosen(site: Queue, admin: httpx.Client) -> None:
@@ -117,10 +118,7 @@ def test_similar_issues_are_shown_with_what_fixed_them_where_the_model_knows_any
         log_in(client)
         assert "Looking" in client.get("/queue/owner/repo/1").text
         part = client.get("/queue/owner/repo/1/evidence").text
-        when = {"created_at": 1.0, "updated_at": 1.0}
-        opened.store.save_issue(
-            Issue(repository="owner/repo", number=2, title="It hangs", body="", author="", url="", **when)
-        )
+        opened.store.save_issue(issue(2))
         waits = client.get("/queue/owner/repo/2").text
         assert "No verdict yet" in waits and "Looking" not in waits
         assert "Similar known issues" in client.get("/queue/owner/repo/2?evidence=1").text
