@@ -59,7 +59,7 @@ _TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 
 _COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
 _COUNTED_BEFORE_CHARS = 16  # at most
 _NODES_AFTER = re.compile(r"\s?nodes?\b")
-_NODES_BEHIND = re.compile(r"\s(?:nodes|machines|servers|hosts)\b")
+_NODES_BEHIND = re.compile(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = re.compile(
     r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|910[A-C]\d?|Gaudi\s?\d|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z", re.I
 )
@@ -93,8 +93,10 @@ _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
     *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
 )
-_OPTION = re.compile(  # but not what an error of Accelerate's recommends, nor what an actor of Ray's asks for
-    rf"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?:{'|'.join(_OPTIONS)}){_VALUE}"
+# But not what an error of Accelerate's recommends, an actor of Ray's asks for, or a checkpoint was saved with.
+_OPTION = re.compile(
+    r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
+    rf"(?:{'|'.join(_OPTIONS)}){_VALUE}"
 )
 _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
@@ -133,8 +135,10 @@ _PER_NODE_BEHIND = re.compile(
     re.I,
 )
 _PER_NODE_BEFORE = re.compile(
-    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\bnodes?\seach\s(?:have|has|with)\s|\beach\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s|\bnodes\sof\s"
-    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\swith\s)|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
+    r"(?:(?:\bnodes?|[台机]|节点)\s?[x×*]\s?|\bnodes?\seach\s(?:have|has|with)\s|\bnodes\sof\s"
+    r"|\b(?:each|every)\s(?:(?:node|machine|server|host)\s)?(?:with|has|having|of)\s"
+    r"|(?P<with>\b(?:nodes|machines|servers|hosts)\s(?:with|have)\s)"
+    r"|每(?:个|台|节点|个节点|机|台机器|台服务器)[有上是：:]?\s?)\Z",
     re.I,
 )
 _PER_NODE_BEFORE_CHARS = 24  # at most

@@ -1,4 +1,7 @@
-"""How many nodes a report speaks of, in figures, options and words of several languages; the largest counts. Pure."""
+"""How many nodes a report speaks of, in figures, options and words of several languages. Pure.
+
+The largest number counts, but not one that is said to hold no longer.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,12 @@ from distriage.facts.counts import (
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
 from distriage.facts.scanning import any_of, first_at, matches_at, places
 
-# "2 compute nodes", "16 A800 nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and "8 GPU node" count GPUs.
+# "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
+# "8 GPU node" count GPUs.
 _KIND = (
     r"(?:(?i:compute|worker|DGX|HGX|[a-z]\d\w{0,3}\.\d{0,2}x?large)\s"
-    rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s(?=[a-z]{{4,7}}s\b))?"
+    rf"|(?:\d{{1,2}}[x-])?(?:(?i:[CG]PU)|(?i:DGX\s|HGX\s|nvidia\s)?{GPU_NAME}(?:\s?[x×*]\s?\d{{1,2}})?)\s"
+    r"(?:(?i:compute|worker)\s)?(?=[a-z]{4,7}s\b))?"
 )
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = re.compile(
@@ -40,6 +45,13 @@ _IN_OTHER_SCRIPTS = (
     re.compile(rf"(?P<v>\d(?<!\w\d)\d{{0,2}})\s{_NODE_WORD}"),
     re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
 )
+# A number that no longer holds: "2 nodes, was 4 nodes", "saved on 4 nodes", "resuming on 2 nodes instead of 4 nodes".
+# But who says that it works "on 1 node instead of 2 nodes" reports on two.
+_FORMER = re.compile(
+    r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|originally|saved))(?:\s(?:on|with|by))?"
+    r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
+)
+_FORMER_CHARS = 72  # at most
 _OPTIONS = ("nnodes", "num_nodes", "num-nodes", "num_machines", "--nodes")
 _OPTION = re.compile(  # the most of `--nnodes=1:4` and `--nodes=2-4`
     rf"(?:{'|'.join(_OPTIONS)})[\"']?\s?[=: ]\s?(?:\d{{1,4}}[:-])?(?P<v>\d{{1,4}})\b"
@@ -61,19 +73,22 @@ _NODE_WORDS = ("node", "machine", "server", "host")
 
 
 def count_nodes(text: str, words: str) -> int | None:
-    """The most nodes that a text speaks of; None: it speaks of no number.
+    """The most nodes that a text speaks of; None: it speaks of no number. A former number counts where no other stands.
 
     Args:
         words: The same text in lower case.
     """
     counts: list[int] = []
+    former: list[int] = []
     if any_of(_NODE_WORDS, words):
-        counts += [
-            number_of(match)
+        figures = (
+            match
             for match in _NODES.finditer(text)
             if not is_no_count(text, match.start("v")) and not _is_example(words, match.start())
-        ]
-        counts += numbers_at(_IN_WORDS, words, NUMBER_WORDS) + numbers_at(_OPTION, words, _OPTIONS)
+        )
+        for match in (*figures, *matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))):
+            (former if _is_former(words, match.start()) else counts).append(number_of(match))
+        counts += numbers_at(_OPTION, words, _OPTIONS)
     counts += [number_of(match) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
     counts += [match["hosts"].count(",") + 1 for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
@@ -83,12 +98,16 @@ def count_nodes(text: str, words: str) -> int | None:
         counts += [number_of(match) for match in found if not is_no_count(words, match.start("v"))]
     if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
         return 1
-    return most(counts, 10_000)
+    return most(counts or former, 10_000)
 
 
 def _is_example(words: str, start: int) -> bool:
     """Whether a number is that of "for example, if a cluster of 10 nodes is busy", as Ray's configurations say."""
     return words.find("for example", max(0, start - 40), start) >= 0
+
+
+def _is_former(words: str, start: int) -> bool:
+    return bool(_FORMER.search(words, max(0, start - _FORMER_CHARS), start))
 
 
 def speaks_of_several_nodes(words: str) -> bool:
