@@ -129,7 +129,7 @@ def missing_facts(
     stated = facts.stated().keys() | situation.stated
     version, known = _version(facts, situation, stated, tracker)
     missing = [] if known else [version]
-    explained = "explained" in situation.traits and not thin  # what decides is told
+    explained = not (thin or situation.traits.isdisjoint(("explained", "unscheduled")))  # what decides is told
     missing += [
         fact
         for fact, labels in DECIDES.items()

@@ -204,3 +204,14 @@ def test_a_likely_symptom_tells_what_happens() -> None:
     error = asked("Please help", HOROVOD, thin=True, symptom="native-crash")["error"]
     assert error == "What is the complete error message or traceback?"
     assert "reproduction" not in asked("pip install fails", HOROVOD, thin=True, symptom="install-failure")
+
+
+@pytest.mark.parametrize("symptom", ["setup-hang", "runtime-hang", "launch-failure"])
+def test_who_waits_for_a_place_in_the_cluster_is_not_asked_what_its_processes_do(symptom: str) -> None:
+    waits = "Warning FailedScheduling default-scheduler 0/6 nodes are available: 6 Insufficient nvidia.com/gpu."
+    placed = f"{waits}\nNormal Scheduled Successfully assigned ml/worker-0 to gpu-3"
+    assert asked(waits, "kubeflow/training-operator#1", symptom=symptom).keys() == {"framework_version"}
+    advised = checks(waits, "", symptom=symptom)
+    assert "`kubectl describe pod POD`" in advised and "py-spy" not in advised and "NCCL" not in advised
+    assert "kubectl" not in checks(placed, "", symptom=symptom)
+    assert len(asked(placed, "kubeflow/training-operator#1", symptom=symptom)) > 1

@@ -65,6 +65,9 @@ _EXPLAINED = (
         r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
     ),
 )
+# A pod that waits for a place; what stands in the events of one that got it, or in its log.
+_UNSCHEDULED = ("failedscheduling", "in gang unschedulable", "insufficient nvidia.com/", "insufficient amd.com/")
+_SCHEDULED = ("successfully assigned", "started container", "nccl info", *_TRACEBACK)
 _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node"),
@@ -108,6 +111,7 @@ def traits_of(
         "pickling": any_of(_PICKLING, words),
         "pytorch": framework == PYTORCH,
         "ray": ray_alone,
+        "unscheduled": any_of(_UNSCHEDULED, words) and not any_of(_SCHEDULED, words),
         "without-cuda": without_cuda,
         "without-nccl": without_cuda or "nccl" in facts.absent or ("gloo" in own and "nccl" not in subjects),
         "without-pip": is_without_pip(words, own),
