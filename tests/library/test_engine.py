@@ -25,7 +25,7 @@ from distriage.errors import BundleError, DistriageError, InputError
 from distriage.records import RawRecord, read_records
 from distriage.types import IssueReport, Mode
 
-from support.batches import batch, leave_unfinished, lines
+from support.batches import batch, die, leave_unfinished, lines
 from support.command_line import Command, assert_one_line
 from support.waiting import until
 
@@ -193,13 +193,9 @@ def test_a_part_that_ends_in_no_answer_is_named(tmp_path: Path, last: str) -> No
         output.check_continues("a/b#2")
 
 
-def _die(_: list[int]) -> list[int]:
-    os._exit(1)
-
-
 def test_a_worker_that_dies_ends_the_work_with_a_reason() -> None:
     with pytest.raises(DistriageError, match="a worker process died, perhaps for want of memory; fewer workers"):
-        list(in_processes(_die, range(8), 2, 1))
+        list(in_processes(die, range(8), 2, 1))
 
 
 def test_a_killed_run_leaves_no_workers(tmp_path: Path, keyword_bundle: Path) -> None:
