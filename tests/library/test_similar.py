@@ -200,7 +200,7 @@ def test_a_sealed_index_that_cannot_be_read_is_named(copy: Path, damage: Callabl
 
 
 def test_a_link_that_is_no_web_page_is_left_out(copy: Path) -> None:
-    records = [[record.id, "javascript:alert(1)", ""] for record in ISSUES]
+    records = [[record.id, "javascript:alert(1)", "", ""] for record in ISSUES]
     _change(records=np.asarray(json.dumps(records)))(copy / INDEX)
     seal(copy, extra=[INDEX])
     assert {item.url for item in nearest(Classifier(copy, threads=1), "ring")} == {""}

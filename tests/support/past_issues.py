@@ -49,14 +49,14 @@ def learned_folder(folder: Path, bundle: Path, items: Sequence[Mapping[str, Any]
     from distriage.classifier import Classifier
     from distriage.history import load_history
     from distriage_training.learn.examples import Wishes, usable
-    from distriage_training.learn.read import readings_of
+    from distriage_training.learn.features import features_of
     from distriage_training.learn.run import learn_and_measure, write
     from distriage_training.learn.thresholds import Promise
 
     folder.mkdir(parents=True, exist_ok=True)
     _, history = load_history(write_history(folder / "history.jsonl", plain_history() if items is None else items))
     classifier, past, promise = Classifier(bundle, threads=1), usable(history.issues), Promise(0.8, 0.9)
-    readings = readings_of(classifier, past.kept, lambda *_: None)
-    result = learn_and_measure(past, Wishes(), readings, promise, lambda *_: None)
+    rows = features_of(classifier, past.kept, lambda *_: None)
+    result = learn_and_measure(past, Wishes(), rows, promise, lambda *_: None)
     write(folder / "own", REPOSITORY, classifier, result, promise)
     return folder / "own"
