@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from distriage.recipe.text import (
+    MAX_TEXT_CHARS,
     MAX_TITLE_CHARS,
     prepare,
 )
@@ -182,3 +183,18 @@ def test_a_report_without_content_gives_nothing(title: str, body: str) -> None:
 def test_a_title_is_one_line() -> None:
     assert prepare("  two\nlines <!-- c -->\there ", "").title == "two lines here"
     assert prepare("word " * 200, "").title == "word " * (MAX_TITLE_CHARS // 5)
+
+
+def test_a_long_log_is_read_at_both_ends() -> None:
+    """A job's log begins with its settings and ends with what went wrong."""
+    steps = "\n".join(f"step {number} loss 2.31" for number in range(5_000))
+    report = prepare("", f"world size 64\n{steps}\nOSError: [Errno 122] Disk quota exceeded")
+    assert report.errors == ("OSError: [Errno 122] Disk quota exceeded",)
+    assert report.filed.startswith("\nworld size 64\nstep 0 ") and report.filed.endswith("Disk quota exceeded")
+    assert "step 2500 " not in report.filed
+    assert len(report.filed) <= MAX_TEXT_CHARS
+
+
+def test_a_body_of_ordinary_length_is_kept_as_filed() -> None:
+    body = "a line of a report\n" * 1_000
+    assert prepare("title", body).filed == f"title\n{body}"

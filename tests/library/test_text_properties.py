@@ -90,6 +90,7 @@ def test_prepare_never_raises_and_its_output_is_bounded_and_clean(title: str, bo
     assert len(report.errors) <= MAX_ERROR_LINES
     assert sum(map(len, report.errors)) <= MAX_ERROR_CHARS
     assert len(report.text) <= MAX_TEXT_CHARS
+    assert len(report.filed) <= MAX_TEXT_CHARS
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\ufeff]", report.text)
     report.text.encode("utf-8")
 
@@ -175,7 +176,7 @@ def test_a_hostile_megabyte_comes_out_bounded(piece: str) -> None:
     report = prepare(text, text)
     assert len(report.title) <= MAX_TITLE_CHARS
     assert sum(map(len, report.errors)) <= MAX_ERROR_CHARS
-    assert len(report.text) <= MAX_TEXT_CHARS
+    assert max(len(report.text), len(report.filed)) <= MAX_TEXT_CHARS
 
 
 def test_a_megabyte_of_random_markup_comes_out_bounded() -> None:
@@ -193,8 +194,9 @@ SAMPLES = [
     ("red \x1b[31mtitle", "".join(FRAGMENTS)),
     ("log", "\n".join(f"node{i}:12:34 [{i}] NCCL WARN socket {i} connection refused" for i in range(30))),
     ("fences", "```pip install x```\n    ~~~~^^^\nRuntimeError: " + "long " * 60 + "\n<!-- a page\n" + "prose\n" * 30),
+    ("long", "a line of a log\n" * 3_000 + "the end"),
 ]
-DIGESTS = {5: "675b8e0168710c6e"}
+DIGESTS = {6: "31762be1e4074df8"}
 
 
 def test_the_recipe_gives_what_its_version_gave() -> None:

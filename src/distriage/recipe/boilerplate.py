@@ -108,7 +108,8 @@ _KEYS = (
     r"|numa node\(s\)|on-line cpu\(s\) list|cpu\(s\)|cpu max mhz|cpu min mhz|cpu mhz"
     r"|frequency boost|cuda[_ ]home|packages|system|processor|hardware|machine|interactions"
     r"|pytorch_debug|pytorch_version|how you installed pytorch.{0,40}|build command you used.{0,40}|how installed"
-    r"|installed from|framework|framework version|mobile device.{0,80}|tensorflow installed from.{0,30}"
+    r"|installed from|ray installed from|horovod installed from|framework|framework version|mobile device.{0,80}"
+    r"|tensorflow installed from.{0,30}"
     r"|any other relevant information|vllm version|vllm build flags|neuron sdk version|gpu topology|release"
     r"|aws-ofi-nccl.{0,20}|xformers|torchvision|torchaudio|release date|wandb|using .{0,60}in script\??"
 )

@@ -26,10 +26,11 @@ from distriage.recipe.folding import fold
 from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 from distriage.recipe.normalize import normalize
 
-RECIPE_VERSION = 5
+RECIPE_VERSION = 6
 
 MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
+END_CHARS = 8_000  # of them, the last ones of a longer body: a job's log says at its end why it failed
 MAX_ERROR_CHARS = 600
 MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
@@ -47,8 +48,8 @@ class ModelInput:
         title: Cleaned title, one line.
         errors: Decisive error lines, in the order of the report.
         prose: The rest of the cleaned body, folded.
-        filed: Title and body as filed, cut to length. The sparse features read it beside the cleaned parts, since
-            template and environment tell apart what a product is used for.
+        filed: Title and body as filed, the middle of a long body cut out. The sparse features read it beside the cleaned
+            parts, since template and environment tell apart what a product is used for.
     """
 
     title: str
@@ -74,7 +75,7 @@ def prepare(title: str, body: str) -> ModelInput:
         The cleaned parts. Never raises; time is linear in the input, `ModelInput.text` at most `MAX_TEXT_CHARS`
         characters.
     """
-    filed = f"{title[:MAX_TITLE_CHARS]}\n{body[:MAX_TEXT_CHARS]}"[:MAX_TEXT_CHARS]
+    filed = f"{title[:MAX_TITLE_CHARS]}\n{_both_ends(body, MAX_TEXT_CHARS - MAX_TITLE_CHARS - 1)}"
     title, body = in_english(title[: MAX_TITLE_CHARS * 4]), in_english(body)
     title = " ".join(normalize(title).split())[:MAX_TITLE_CHARS]
     prose: list[str] = []
@@ -91,6 +92,11 @@ def prepare(title: str, body: str) -> ModelInput:
     once = (line[MAX_ERROR_LINE_CHARS:] if line[:MAX_ERROR_LINE_CHARS] in shown else line for line in prose)
     rest = "\n".join(line for line in once if line)
     return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=filed)
+
+
+def _both_ends(text: str, most: int) -> str:
+    """At most so many characters of a text: its beginning, and its last `END_CHARS`."""
+    return text if len(text) <= most else f"{text[: most - END_CHARS - 1]}\n{text[-END_CHARS:]}"
 
 
 def _sorted_lines(lines: Iterable[str]) -> Iterator[tuple[bool, str]]:
