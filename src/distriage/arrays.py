@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from distriage.errors import DistriageError
 
-MAX_BYTES = 512 << 20  # unpacked: zeros are packed a thousandfold; 300,000 past issues, or 1,000 own labels, need less
+MAX_BYTES = 1 << 30  # unpacked: zeros are packed a thousandfold; 500,000 past issues, or 2,000 own labels, need less
 # What numpy and zip files raise of bytes that are not theirs or claim too much, and we of arrays that do not fit.
 _DAMAGED = (
     OSError,

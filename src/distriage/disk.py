@@ -28,7 +28,7 @@ def writing(place: Path) -> Iterator[None]:
         if error.errno is None:  # a library's, about something else
             raise
         file = Path(str(error.filename2 or error.filename or place))
-        if file.parent == place.parent and place.name in file.name:  # what was to replace it
+        if file == _part(place):
             file = place
         what = "cannot be written: " if file.is_relative_to(place) or place.is_relative_to(file) else ""
         raise InputError(f"{file}: {what}{error.strerror}") from None

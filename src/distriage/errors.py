@@ -6,6 +6,7 @@ DistriageError                 anything a user can mend; the command line prints
 ├── BundleError                a model bundle that is missing, truncated, swapped or mislabelled
 ├── ConfigError                a configuration file with an unknown key or a value out of range
 ├── CorpusError                annotations or texts that break the schema, or leak between splits
+├── WorkerError                a process of a pool died
 ├── MissingExtraError          a command whose extra (`train`, `serve`) is not installed
 └── GitHubError                GitHub could not be reached or refused
     ├── RefusedError           GitHub refused for good; carries the status
@@ -29,6 +30,10 @@ class DistriageError(Exception):
 
 class InputError(DistriageError):
     """A report that cannot be classified as given."""
+
+
+class WorkerError(DistriageError):
+    """A process of a pool died, so that its answers are missing; the work can be done again."""
 
 
 class TaxonomyError(DistriageError):

@@ -6,13 +6,18 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from distriage.engine import local
+from distriage.errors import WorkerError
+
 from support import faults
-from support.batches import leave_unfinished
+from support.batches import batch, leave_unfinished
 from support.cli_reports import classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line
 from support.faults import Fault, Trouble
@@ -248,6 +253,25 @@ def test_an_issue_of_several_that_cannot_be_read_keeps_its_place(
     assert [answer["id"] for answer in answers] == [f"owner/repo#{number}" for number in (11, 12, 13)]
     assert [why in answer.get("error", "") for answer in answers] == [False, True, False]
     assert (done.code, why in done.err) == ((0, False) if to_file else (2, True))
+
+
+def test_where_a_worker_dies_the_command_says_how_to_go_on(
+    classify: Command, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "answers.jsonl"
+    answer = local.answer
+
+    def dying(*args: Any) -> Iterator[object]:
+        yield from islice(answer(*args), 2)
+        raise WorkerError("a worker process died")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(local, "answer", dying)
+        done = classify(batch, "--output", output)
+    assert done.code == 2
+    assert f"{output}.part holds 2 answers: --resume goes on" in done.err
+    assert classify(batch, "--output", output, "--resume").code == 0
+    assert len(output.read_text(encoding="utf-8").splitlines()) == 200
 
 
 @pytest.mark.parametrize("form", ["--json", "--jsonl", "--output"])

@@ -17,7 +17,8 @@ from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App, Patience
 from distriage_serving.judging import LocalJudge
 from distriage_serving.logs import JsonFormatter
-from distriage_serving.store import Job, pace
+from distriage_serving.store import Job
+from distriage_serving.store.work import pace
 
 from support import faults
 from support.app_key import APP_ID, app_key

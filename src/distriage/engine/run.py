@@ -20,7 +20,7 @@ from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, id_of, run_options
 from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete, is_error
-from distriage.errors import GitHubError, InputError
+from distriage.errors import DistriageError, GitHubError, InputError, WorkerError
 from distriage.records import (
     COLUMNS,
     check_any_read,
@@ -115,7 +115,7 @@ def run_local(
 
 @contextmanager
 def _interrupted(target: Output | None) -> Iterator[None]:
-    """Says what is left of the run on Ctrl-C or SIGTERM, and where GitHub ended it."""
+    """Says what is left of the run on Ctrl-C or SIGTERM, and where GitHub or a worker ended it."""
 
     def end(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)  # once is enough
@@ -124,8 +124,8 @@ def _interrupted(target: Output | None) -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, GitHubError) as error:
-        said = [] if isinstance(error, GitHubError) else ["interrupted"]
+    except (KeyboardInterrupt, SystemExit, GitHubError, WorkerError) as error:
+        said = [] if isinstance(error, DistriageError) else ["interrupted"]
         if target is not None and target.count:
             said.append(f"{target.part} holds {counted(target.count, 'answer')}: --resume goes on")
         if said:

@@ -20,7 +20,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
-from distriage.errors import DistriageError
+from distriage.errors import WorkerError
 from distriage.records import size_of
 
 FEW = 64  # fewer items are done here before other processes have started
@@ -62,7 +62,7 @@ def in_processes(
         chunk: Items that go to a worker together.
 
     Raises:
-        DistriageError: a worker died.
+        WorkerError: a worker died.
     """
     stream = iter(items)
     pending: deque[tuple[list[T], Future[list[R]]]] = deque()
@@ -77,7 +77,7 @@ def in_processes(
             some, results = pending.popleft()
             yield from zip(some, results.result(), strict=True)
     except BrokenProcessPool:
-        raise DistriageError("a worker process died, perhaps for want of memory; fewer workers need less") from None
+        raise WorkerError("a worker process died, perhaps for want of memory; fewer workers need less") from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

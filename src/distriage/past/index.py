@@ -9,7 +9,7 @@ those of a conditional logit over the candidates of 108 pairs, rounded; see trai
 
 FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
-          issues   []             JSON: a list of [id, title, url, state, closed_by, filed_at]
+          issues   [bytes]        uint8, JSON in UTF-8: a list of [id, title, url, state, closed_by, filed_at]
           idf      [BUCKETS]      float32, inverse document frequency; of both views, as `all_features` numbers them
           starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
           rows     [postings]     uint32, issues that have the bucket
@@ -39,7 +39,7 @@ from distriage.past.words import Features, Floats, Postings, postings, unit, wei
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.weights import cosines
 
-FORMAT = 1
+FORMAT = 2
 BUCKETS = VIEWS * HASH_BUCKETS
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 
@@ -161,7 +161,7 @@ class PastIndex:
                 stream,
                 format=np.asarray(FORMAT),
                 model=np.asarray(self.model),
-                issues=np.asarray(json.dumps([astuple(issue) for issue in self.issues])),
+                issues=np.frombuffer(json.dumps([astuple(issue) for issue in self.issues]).encode(), np.uint8),
                 idf=self.idf,
                 starts=self.starts.astype(np.uint32),
                 rows=self.rows,
@@ -188,7 +188,7 @@ def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
         raise ValueError(f"it is of format {found}")
     issues = [
         PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at))
-        for id_, title, url, state, closed_by, at in json.loads(str(arrays["issues"]))
+        for id_, title, url, state, closed_by, at in json.loads(arrays["issues"].tobytes())
     ]
     scales = np.asarray(arrays["scales"], np.float32)
     vectors = np.asarray(arrays["vectors"], np.float32)
