@@ -184,16 +184,6 @@ def test_a_broken_configuration_is_announced_with_its_place(site: Queue, admin: 
     assert "cannot be read" not in admin.get("/queue").text
 
 
-def test_an_issue_says_what_was_left_out_on_github_and_why(site: Queue, admin: httpx.Client) -> None:
-    verdict_id = site.add(33, "exhausted")
-    assert "Left out on GitHub" not in admin.get("/queue/owner/repo/33").text
-    left_out = [{"what": "<b>\u202egnp", "why": "somebody took it off this issue"}]
-    site.store.set_plan(verdict_id, {"labels": [], "left_out": left_out})
-    page = admin.get("/queue/owner/repo/33").text
-    assert "Left out on GitHub" in page and ": somebody took it off this issue</li>" in page
-    assert "&lt;b&gt;" in page and "\u202e" not in page
-
-
 def test_a_label_of_the_repository_hides_nothing_among_the_decisions(site: Queue, admin: httpx.Client) -> None:
     site.add(95, "exhausted")
     said = {"repository": "owner/repo", "number": 95, "who": "mara", "how": "queue", "at": site.store.clock()}

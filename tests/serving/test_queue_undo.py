@@ -75,10 +75,22 @@ def test_what_was_done_today_can_be_undone_by_click_after_its_banner_too(site: Q
     begun = site.store.clock()
     site.store.clock = lambda: begun + 130
     assert offered() == ("", True)
-    page = admin.get("/queue/owner/repo/1").text
-    assert 'form="undo"' in page.partition("<main")[0] and 'name="at"' not in page
+    assert 'form="undo"' in admin.get("/queue/owner/repo/1").text.partition("<main")[0]
     assert undo(admin) == "Undone: the decision on Owner/Repo#1"
     assert offered() == ("Undone: the decision on Owner/Repo#1", False)
+
+
+def test_an_old_page_takes_back_what_was_the_newest_for_it(site: Queue, admin: httpx.Client) -> None:
+    keys = [f"owner/repo#{number}@{site.add(number, 'exhausted timeout')}" for number in (1, 2)]
+    admin.post("/queue/bulk", data={"csrf": csrf(admin.get("/queue")), "action": "accept", "issue": keys[0]})
+    begun = site.store.clock()
+    site.store.clock = lambda: begun + 130
+    page = admin.get("/queue")  # its head has the button; then another tab decides
+    at = re.search(r'name="at" value="([^"]*)"', page.text)
+    assert at is not None
+    admin.post("/queue/bulk", data={"csrf": csrf(page), "action": "accept", "issue": keys[1]})
+    admin.post("/queue/undo", data={"csrf": csrf(page), "at": at[1]})
+    assert [site.status(number) for number in (1, 2)] == ["open", "accepted"]
 
 
 def test_the_last_undo_is_a_persons_own_in_the_queue(store: Store, clock: Clock) -> None:

@@ -190,7 +190,6 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
     noted = _noted(plan, account, store.clock())
     kept = {
         "labels": list(plan.labels),
-        "left_out": [{"what": item.what, "why": item.why} for item in plan.left_out],
         "dry_run": plan.dry_run,
         "configuration": config_digest(names.config),
     }

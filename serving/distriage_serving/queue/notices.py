@@ -20,15 +20,20 @@ class Notice:
 
     Attributes:
         text: Empty: nothing just now.
-        at: When; names it to whoever takes it back.
+        at: When.
         undoable: False: it was an undo, or nothing.
-        earlier: Something done before can be taken back; of what is undoable itself it is not asked.
+        earlier: When something was done before that can be taken back; of what is undoable itself it is not asked.
     """
 
     text: str
     at: float
     undoable: bool = True
-    earlier: bool = False
+    earlier: float | None = None
+
+    @property
+    def takes_back(self) -> float | None:
+        """When that was done which an undo from this page takes back; None: nothing."""
+        return self.at if self.undoable else self.earlier
 
 
 def notice(visit: Visit, query: QueryParams) -> Notice | None:
@@ -41,9 +46,9 @@ def notice(visit: Visit, query: QueryParams) -> Notice | None:
         return Notice("Nothing to undo.", 0.0, undoable=False)
     done, undone = _done(visit), _undone(visit)
     if undone is not None and (done is None or undone.at > done.at):
-        return replace(undone, earlier=done is not None)
+        return replace(undone, earlier=done.at if done is not None else None)
     if done is not None and done.at < visit.store.clock() - NOTICE_S:
-        return Notice("", done.at, undoable=False, earlier=True)
+        return Notice("", done.at, undoable=False, earlier=done.at)
     return done
 
 

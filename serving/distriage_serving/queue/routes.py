@@ -240,7 +240,6 @@ def _issue_page(
             for act in visit.store.acts(IssueReference(*place))
         ],
         verdict=verdict,
-        left_out=(stored.plan or {}).get("left_out", []) if stored is not None else [],
         differential=view_differential(verdict, visit.taxonomy),
         history=view_history(reviews, visit.taxonomy, now),
         **_report(visit, issue, stored, explained, filters.query, pictures=pictures),

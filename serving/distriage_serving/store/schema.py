@@ -201,7 +201,7 @@ class StoredVerdict(Base):
     Attributes:
         digest: `report_digest` of the title and body that the model read.
         verdict: Schema in `schemas/verdict.schema.json`.
-        plan: A JSON object: `labels`, `left_out`, `dry_run`, `configuration`, and `backfilled`, fields of `Backfilled`.
+        plan: A JSON object: `labels`, `dry_run`, `configuration`, and `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
         carried_out_at: When the plan was; None: not yet.
     """

@@ -27,7 +27,7 @@ from distriage_serving.web.threads import write
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # A search has up to 200 characters, in Chinese 9 each in an address. A cookie holds it too, of at most 4096 bytes.
-_OWN_PAGE: Final = re.compile(r"/queue(?:[/?][\w./?=&%+:~-]{0,2500})?", re.ASCII)
+_OWN_PAGE: Final = re.compile(r"/queue(?:[/?][\w./?=&%+:*~-]{0,2500})?", re.ASCII)
 _CODE: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
 
 
