@@ -113,3 +113,8 @@ def test_a_command_of_the_readme_runs(
     done = command(*arguments, stdin=b'{"title": "NCCL timeout", "body": "It hangs."}')
     summary = "2 answers\n" if "issues.jsonl" in arguments and "classify" in arguments else ""
     assert (done.code, done.err) == (0, summary)
+
+
+def test_the_picture_of_a_verdict_is_the_released_model_s() -> None:
+    model = (REPOSITORY / "models" / "DEFAULT").read_text(encoding="utf-8").strip()
+    assert f"{model}," in (REPOSITORY / "docs" / "images" / "verdict.svg").read_text(encoding="utf-8")
