@@ -2,7 +2,7 @@
 
 The bot asks in a job of its own. The answer is kept under the report's digest, and every later triage joins it to the
 first reader's scores anew: a changed configuration needs no further question, and a worker that dies loses nothing.
-Nothing of `distriage.second_reader` is imported where none is set.
+No module of `distriage.second_reader` is imported where none is set.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ def writing(place: Path) -> Iterator[None]:
         if error.errno is None:  # a library's, about something else
             raise
         file = Path(str(error.filename2 or error.filename or place))
-        if file == _part(place):
-            file = place
+        if file.parent == place.parent and file.name.startswith(".") and place.name in file.name:
+            file = place  # what was to replace it
         what = "cannot be written: " if file.is_relative_to(place) or place.is_relative_to(file) else ""
         raise InputError(f"{file}: {what}{error.strerror}") from None
     except Exception as error:

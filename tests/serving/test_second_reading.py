@@ -266,6 +266,6 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
 def test_without_a_second_reader_the_server_imports_nothing_of_it() -> None:
     program = (
         "import sys, distriage_serving.app, distriage_serving.action.run, distriage_serving.bot.service; "
-        "assert not [name for name in sys.modules if name.startswith('distriage.second_reader')]"
+        "assert not [name for name in sys.modules if name.startswith('distriage.second_reader.')]"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
