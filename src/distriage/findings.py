@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from distriage.bundle import Bundle
 from distriage.differential import checks_of, differential
 from distriage.facts.known_bad import known_bad
-from distriage.facts.situation import Situation
+from distriage.facts.scanning import stands_before
+from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.own.answer import OwnLabel
 from distriage.policy import decide, given_labels, likely_labels
 from distriage.questions import HANGS, missing_facts
 from distriage.reading import ReadReport
-from distriage.recipe.lines import names_exception, quotes_exception
+from distriage.recipe.lines import folded, names_exception, quotes_exception
 from distriage.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
 from distriage.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.verdict import (
@@ -27,12 +28,13 @@ from distriage.verdict import (
     Verdict,
 )
 
-# A log, of which GitHub's page shows the link alone.
+# A log, of which GitHub's page shows the link alone; and what says that there is one.
+_ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
-    r"github\.com/[\w./-]{1,100}/files/\d|attach(?:ed|ing)(?: \w{1,20}){0,4} (?:log|trace|stack|output)"
-    r"|(?:log|trace|output)s?(?: is| are)? attached",
-    re.I,
+    r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
+    r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
 )
+_NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,19 @@ class Findings:
 
     def _has_error(self, *, hangs: bool) -> bool:
         known = self.known
-        if hangs and "py-spy" in known.report.body:
+        if (hangs and "py-spy" in known.report.body) or _attaches(known):
             return True
         # Of a hang the line "it hangs" says nothing.
         errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
-        if _ATTACHED.search(known.report.body):
-            return True
         return any(errors) or quotes_exception(known.input.title)
+
+
+def _attaches(known: ReadReport) -> bool:
+    """Whether a log is attached."""
+    if _ATTACHMENT.search(known.report.body):
+        return True
+    own = folded(known.input.text)
+    return any(not stands_before(_NOT_ATTACHED, own, said.start(), (".", ",", "(")) for said in _ATTACHED.finditer(own))
 
 
 def _applies(decisions: Mapping[str, Decision]) -> bool:

@@ -79,6 +79,9 @@ def test_no_cuda_and_no_nccl_where_there_is_none(text: str, identifier: str) -> 
         ("A task on my GPU ends.", RAY),
         ("Without a GPU it works. RuntimeError: CUDA error: an illegal memory access", TORCH),
         ("It ends.", TORCH),
+        ("On 2.1.0+cpu all is well. With 2.1.0+cu121 it segfaults.", TORCH),
+        ("On 2.1.0+cpu all is well. On the A100 it segfaults.", TORCH),
+        ("It ends in ncclAllReduce.", HOROVOD),
     ],
 )
 def test_cuda_is_spoken_of_where_it_may_be(text: str, identifier: str) -> None:
@@ -98,10 +101,14 @@ def test_cuda_is_spoken_of_where_it_may_be(text: str, identifier: str) -> None:
         ("python setup.py install fails.", TORCH, "install-failure", "the step that fails", "pip install"),
         ("pip install fails.", LIGHTNING, "install-failure", "in a fresh environment with `pip install -v`", "alone"),
         ("pip install in a fresh conda env fails.", LIGHTNING, "install-failure", "`pip install -v`", "in a fresh"),
+        ("pip install, not in a fresh env, fails.", LIGHTNING, "install-failure", "in a fresh environment", "alone"),
+        ("pip install fails. Need I a clean env?", LIGHTNING, "install-failure", "in a fresh environment", "alone"),
+        ("The new environment variable X breaks pip install", LIGHTNING, "install-failure", "in a fresh", "alone"),
         ("The libtorch binary in C++ waits.", TORCH, "runtime-hang", "`gdb -p PID", "py-spy"),
         ("train.py waits, and so does libtorch.", TORCH, "runtime-hang", "py-spy", "gdb"),
         ("libc10.so waits below libtorch.so.", TORCH, "runtime-hang", "py-spy", "gdb"),
         ("On the latest main branch.", "sgl-project/sglang#1", "framework-patch", "Search merged", "Reproduce"),
+        ("On main it does not work.", "sgl-project/sglang#1", "framework-patch", "Search merged", "Reproduce"),
         ("It fails in the main function.", "sgl-project/sglang#1", "framework-patch", "Reproduce on the", "Search m"),
         (
             "A gradient is None. " + NO_CUDA,
@@ -131,6 +138,25 @@ def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
     assert "without parsers" in checks("", VLLM, title="finish_reason is always null", **wrong)
     assert "without parsers" in checks("", VLLM, title="Streaming tool calls are cut off", distributed="false", **wrong)
     assert "quantization" in checks('{"finish_reason": "stop"}', VLLM, title="Garbage from a 70B model", **wrong)
+    for title in ("Upstream merge gives wrong tokens", "A race on the second CUDA stream", "Wrong with num_streams"):
+        assert "quantization" in checks("", VLLM, title=title, **wrong), title
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("It fails", "[circular import](https://example.org/x)"),
+        ("[CIFAR10] It fails", ""),
+        ("It fails", "I did not try the main branch; 0.16.2"),
+        ("It fails", "We run the job nightly; deepspeed 0.16.2"),
+        ("It fails", "0.8.4 with PyTorch 2.9 nightly"),
+        ("It fails", "- [ ] I tried the latest main branch"),
+        ("It fails", "Not tried on main."),
+    ],
+)
+def test_who_has_not_tried_the_main_branch_is_told_to(title: str, text: str) -> None:
+    assert "Reproduce on the main branch" in checks(text, DEEPSPEED, title=title, fix="framework-patch")
+    assert "Reproduce" not in checks(text, DEEPSPEED, title="[CI] It fails", fix="framework-patch")
 
 
 @pytest.mark.parametrize("platform", [Platform.WINDOWS, Platform.MACOS])
@@ -171,6 +197,18 @@ def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb(
             "extension-build-failure",
             "-",
         ),
+        (
+            "[envoy-proxy.log](https://github.com/user-attachments/files/3/envoy-proxy.log) GPU",
+            VLLM,
+            "extension-build-failure",
+            "gpu_model os",
+        ),
+        (
+            "[environment.png](https://github.com/user-attachments/files/3/environment.png) GPU",
+            VLLM,
+            "extension-build-failure",
+            "gpu_model os",
+        ),
     ],
 )
 def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: str, symptom: str, facts: str) -> None:
@@ -184,6 +222,7 @@ def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: st
         "With 4 GPUs over NCCL the manager blocks. We should fix this by skipping such requests.",
         "With 4 GPUs over NCCL it blocks: the parentheses should be removed.",
         "With 4 GPUs over NCCL it blocks. The culprit is the last change of the sampler.",
+        "With 4 GPUs over NCCL it blocks. It is not the network. The root cause is `step` without a lock.",
         "With 4 GPUs over NCCL `wait` blocks. It probably needs to release its CPU.",
     ],
 )
@@ -193,10 +232,33 @@ def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> Non
     assert {"error", "torch", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It would be great if somebody could fix this.",
+        "I do not know what the root cause is",
+        "The root cause is open.",
+        "The root cause is still unknown to us.",
+        "See the trace above for the root cause issue.",
+        "Any idea what might fix it?",
+        "I don't think that the culprit is NCCL.",
+        "No fix is known.",
+        "Please tell me which version should fix it.",
+        "Nothing I tried would fix this.",
+        "Is NCCL the culprit?",
+    ],
+)
+def test_who_hopes_for_a_fix_or_asks_for_one_explains_nothing(text: str) -> None:
+    waits = f"With 4 GPUs over NCCL `wait` blocks. {text}"
+    assert {"error", "torch", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+
+
 def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
     crash = {"symptom": "native-crash", "has_error": True}
     assert asked("CUDA error on the card", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
     assert asked("cuda stops", VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
+    of_amd = "With the AMD card it crashes, with Nvidia not. cuda stops"
+    assert asked(of_amd, VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
 
 
 def test_a_likely_symptom_tells_what_happens() -> None:
@@ -215,3 +277,5 @@ def test_who_waits_for_a_place_in_the_cluster_is_not_asked_what_its_processes_do
     assert "`kubectl describe pod POD`" in advised and "py-spy" not in advised and "NCCL" not in advised
     assert "kubectl" not in checks(placed, "", symptom=symptom)
     assert len(asked(placed, "kubeflow/training-operator#1", symptom=symptom)) > 1
+    later = "FailedScheduling\nthen it ran and printed all_reduce hang on rank 3"
+    assert len(asked(later, "kubeflow/training-operator#1", symptom=symptom)) > 1

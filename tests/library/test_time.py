@@ -93,6 +93,9 @@ UNITS = [
         "\x1b[",
     ),
     "[0m",
+    "attached a ",
+    "log attached ",
+    "github.com/a/files/1",
     *(
         "|",
         "-",

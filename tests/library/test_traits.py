@@ -87,6 +87,7 @@ def test_what_a_report_says_is_read(text: str, identifier: str, traits: set[str]
     [
         *('file "', ".py:1: a", ".py:1: in" + "a" * 60, "\n\tat", "#1 ", "can not be "),
         *("should probably ", "on main ", "c++ ", "libtorch.", "parallel ", "n = ", "fresh python a", "fix "),
+        *("root cause is n", "on main branch not ", "[ci", "version: ", "new env ", "version a: "),
     ],
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:

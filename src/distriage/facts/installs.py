@@ -12,8 +12,8 @@ _OTHERWISE = (
     *("apt-get install", "git checkout", "conda install", "ninja: "),
 )
 _FRESH = re.compile(
-    r"(?:fresh|clean|new|empty|create) (?:conda |virtual |python |docker |-n |--name ){0,2}"
-    r"(?:env|venv|virtualenv|container|\w{1,40} python)|-m venv|virtualenv "
+    r"(?<!not in a )(?<!\bno )(?:fresh|clean|new|empty|create) (?:conda |virtual |python |docker |-n |--name ){0,2}"
+    r"(?:v?env(?!(?:ironment)?s? var)|virtualenv|container|\w{1,40} python)(?![^.\n]{0,80}\?)|-m venv|virtualenv "
 )
 _FRESH_STARTS = ("fresh ", "clean ", "new ", "empty ", "create ", "-m venv", "virtualenv ")
 _TORCH = re.compile(
@@ -23,18 +23,8 @@ _TORCH = re.compile(
 _TORCH_STARTS = ("torch", "pytorch", "cuda", "undefined symbol", ".so")
 _COMPILER = (
     *("compil", "gcc", "g++", "clang", "cmake", "ninja", "nvcc", "ld: ", "building wheel", ".whl", "manylinux"),
-    *(
-        "from source",
-        "include ",
-        "make: ",
-        "make[",
-        "undefined reference",
-        "not declared",
-        ".h:",
-        ".hpp:",
-        ".cc:",
-        ".cpp:",
-    ),
+    *("from source", "include ", "make: ", "make[", "undefined reference", "not declared", ".h:", ".hpp:", ".cc:"),
+    ".cpp:",
     *("no matching distribution", "could not find a version"),
 )
 

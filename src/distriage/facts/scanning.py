@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 _MARKS = " \t>*-#`|.0123456789"  # of lists, before a line's label
 _MARKS_CHARS = 12  # at most
+_SENTENCE_CHARS = 40  # read before a place
 
 
 def any_of(words: Iterable[str], text: str) -> bool:
@@ -37,6 +38,17 @@ def first_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> re.M
         if match := pattern.match(text, place):
             return match
     return None
+
+
+def stands_before(pattern: re.Pattern[str], text: str, place: int, ends: Iterable[str] = (". ", "! ", "? ")) -> bool:
+    """Whether a pattern matches shortly before a place, in the same sentence.
+
+    Args:
+        ends: What ends a sentence, beside a line break.
+    """
+    begin = max(0, place - _SENTENCE_CHARS)
+    end = max(text.rfind(mark, begin, place) for mark in ("\n", *ends))
+    return pattern.search(text, max(begin, end), place) is not None
 
 
 def before_on_line(text: str, place: int) -> str | None:

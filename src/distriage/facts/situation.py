@@ -44,8 +44,13 @@ _WORDS: Mapping[Platform, tuple[str, ...]] = {
     Platform.HPU: ("habana", "gaudi", "synapseai", "hl-smi"),
     Platform.XPU: ("xpu-smi", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "ponte vecchio"),
 }
-_ATTACHED_LISTING = re.compile(r"\[[\w.-]{0,60}env[\w.-]{0,60}\]\(https://github\.com/[\w./-]{0,100}files/\d")
+ATTACHMENT: Final = r"github\.com/(?:user-attachments|[\w.-]{1,40}/[\w.-]{1,100})/files/\d{1,20}/"
+_ATTACHED_LISTING = re.compile(
+    r"\[[\w.-]{0,60}(?<![a-z])(?:collect)?env(?:ironment)?(?![a-z])[\w.-]{0,60}\.(?:txt|log|md|json|ya?ml)\]"
+    rf"\(https://{ATTACHMENT}"
+)
 _NVIDIA = ("cuda error", "nvidia")
+_AMD = ("rocm", "amd ", "radeon")
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -136,7 +141,7 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
         no_device = True
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
-    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and "rocm" not in own)):
+    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not any_of(_AMD, own))):
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
         stated |= {"framework_version", "torch", "cuda", "nccl", "gpu_model", "gpu_count", "os"}

@@ -9,7 +9,7 @@ from typing import Final
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH
 from distriage.facts.installs import is_without_pip, names_fresh_environment
-from distriage.facts.scanning import any_of, first_at, places
+from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
 
 SERVERS: Final = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
 _SERVER_NAMES = ("vllm", "sglang")
@@ -25,12 +25,15 @@ _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (  # to search the changes, and no more, is right for who compares with that branch, too
-    ("main", "master", "nightly", "ci fail", "[ci"),
+    ("main", "master", "ci fail", "[ci"),
     re.compile(
         r"(?:(?<=\bon )|(?<=\btried )|(?<=\blatest )|(?<=\bcurrent ))(?:main|master)"
-        r"(?![\w/-]| (?:node|port|rank|process|thread))|(?:main|master)[\"'`]? branch|nightly|ci fail|\[ci"
+        r"(?![\w/-]| (?:node|port|rank|process|thread))|(?<!\w)(?:main|master)[\"'`]? branch"
+        r"|(?<!\w)ci fail|\[ci\b(?![^\]\n]{0,60}\]\()"
     ),
 )
+_MAIN_IN_FORM = (("version",), re.compile(r"version[^\n:]{0,40}:[ *`]{1,4}(?:latest )?(?:main|master)(?![\w/-])"))
+_UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
 _NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
     re.compile(
@@ -48,26 +51,32 @@ _SIZES = (  # that must divide one another; a script's `batch` and `DataParallel
 )
 # In a title: a server's answer is wrong, and perhaps not its tokens.
 _ANSWER = re.compile(
-    r"(?:tool|function)[ _-]?call|finish_?reason|reasoning[ _-](?:content|parser)|stream|response_format|\bjson\b"
-    r"|logprob|\bn ?[=>] ?\d|\bchunks\b"
+    r"(?:tool|function)[ _-]?call|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
+    r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<![\w-])(?<!cuda )stream(?:ing|ed)?\b"
 )
 _TITLE_CHARS = 256  # GitHub allows no more
-# Who says how the code should be needs no more questions.
+# A reporter who says how to mend the code is asked nothing more.
 _EXPLAINED = (
     (
-        *("should", "would fix", "could fix", "might fix", "fix ", "culprit", "root cause", "introduced "),
+        *("should", "fix ", "culprit", "root cause", "introduced "),
         *("causing it to", "probably needs to", "like it needs to"),
     ),
     re.compile(
         r"should (?:probably |gracefully |explicitly |also )?"
         r"(?:fix|handle|skip|throw|raise|allow|state|check|be (?:removed|replaced|changed|renamed))(?![\w?])"
-        r"|(?:would|could|might) fix (?:it|this|the)|fix (?:is|would be|should be) |culprit|root cause is"
+        r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
+        r"(?! (?:still |yet )?(?:not\b|un|open\b|hard\b)|\s?[.,;?!]|\s?\Z)"
         r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
     ),
 )
+# It is denied, hoped or asked.
+_DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|know|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
 # A pod that waits for a place; what stands in the events of one that got it, or in its log.
 _UNSCHEDULED = ("failedscheduling", "in gang unschedulable", "insufficient nvidia.com/", "insufficient amd.com/")
-_SCHEDULED = ("successfully assigned", "started container", "nccl info", *_TRACEBACK)
+_SCHEDULED = (
+    *("successfully assigned", "pulled", "started container", "running", "nccl info", "rank "),
+    *_TRACEBACK,
+)
 _SEVERAL_NODES = (
     *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
     *("head node", "head_node", "worker node"),
@@ -98,15 +107,18 @@ def traits_of(
     ray_alone = framework == "Ray" and not any_of(_COLLECTIVES, words)
     without_group = ray_alone or framework == "Horovod"
     # Workers of these have a device only where the report speaks of one.
-    unspoken = without_group and "device" not in subjects and facts.cuda is None and facts.nccl is None
-    without_cuda = (no_device or unspoken or "+cpu" in words) and not any_of(_CUDA_ERRORS, words)
+    unspoken = without_group and subjects.isdisjoint(("device", "nccl")) and facts.cuda is None and facts.nccl is None
+    on_cpu = "+cpu" in words and "+cu1" not in words and "nccl" not in subjects and facts.gpu_model is None
+    without_cuda = (no_device or unspoken or on_cpu) and not any_of(_CUDA_ERRORS, words)
     traits = {
         "answer-format": _ANSWER.search(title[:_TITLE_CHARS]),
-        "explained": _stands(_EXPLAINED, own),
+        "explained": _says(_EXPLAINED, own, unless=_DOUBT),
         "fresh-environment": names_fresh_environment(own),
         "illegal-instruction": "illegal instruction" in words and _ILLEGAL_INSTRUCTION.search(words),
         "native": _stands(_NATIVE, own) and not any_of(_PYTHON, words),
-        "on-main": facts.framework_version in _NEWEST or _stands(_ON_MAIN, words),
+        "on-main": facts.framework_version in _NEWEST
+        or _says(_ON_MAIN, own, unless=_UNTRIED)
+        or _stands(_MAIN_IN_FORM, words),
         "one-node": facts.nodes == 1 or (ray_alone and facts.nodes is None and not any_of(_SEVERAL_NODES, words)),
         "pickling": any_of(_PICKLING, words),
         "pytorch": framework == PYTORCH,
@@ -131,3 +143,9 @@ def names_server(framework: str | None, words: str) -> bool:
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:
     starts, pattern = said
     return first_at(pattern, text, places(starts, text)) is not None
+
+
+def _says(said: tuple[tuple[str, ...], re.Pattern[str]], own: str, *, unless: re.Pattern[str]) -> bool:
+    starts, pattern = said
+    found = matches_at(pattern, own, places(starts, own))
+    return any(not stands_before(unless, own, match.start()) for match in found)
