@@ -277,6 +277,8 @@ def test_a_single_node_is_stated_in_words(statement: str) -> None:
         ("saved on 4 nodes, loading fails", 4),
         ("saved on 4 nodes, --nnodes=2", 2),
         ("previously 2 nodes, now 4 nodes", 4),
+        ("It works on 1 node; originally on 8 nodes it hangs", 8),
+        ("Training was originally on 8 nodes and hung; on 1 node it works", 8),
         ("it ran on 2 nodes, but was killed on 4 nodes", 4),
     ],
 )

@@ -86,6 +86,8 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
         ("horovod/horovod#12", "Horovod version: Tip of Master (b94d8b4)", "Horovod", "commit b94d8b4"),
         ("horovod/horovod#12", "Version: b94d8b4", "Horovod", "commit b94d8b4"),
         ("horovod/horovod#12", "the script's version b94d8b4", "Horovod", None),
+        ("horovod/horovod#12", "Config:\nversion: 2e5a1b7", "Horovod", None),
+        ("horovod/horovod#12", "### Environment\nVersion: b94d8b4", "Horovod", "commit b94d8b4"),
         ("horovod/horovod#12", "Horovod version: unknown", "Horovod", None),
         ("NVIDIA/NeMo#12", "Nemo Toolkit version 1.0.0b2", "NeMo", "1.0.0b2"),
         ("NVIDIA/NeMo#12", "Successfully installed nemo-toolkit-1.0.0b4", "NeMo", "1.0.0b4"),

@@ -34,7 +34,11 @@ _LAUNCHERS = tuple(
         ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
         ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
         ("horovodrun", ("horovodrun",), r"\bhorovodrun\b"),
-        ("mpirun", ("mpirun", "mpiexec"), r"(?<![\w./-])mpi(?:run|exec)\b|mpi(?:run|exec) {1,4}[\w\\-]"),
+        (
+            "mpirun",
+            ("mpirun", "mpiexec"),
+            r"(?<![\w./-])mpi(?:run|exec)\b|mpi(?:run|exec)(?:\.hydra)?(?: {1,4}[\w\\-]|`)",
+        ),
         ("srun", ("srun", "sbatch"), r"\bsrun\b|\bsbatch\b"),
         ("ray", ("ray ",), r"\bray (?:start|job submit|up)\b"),
         ("vllm", ("vllm",), r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),

@@ -247,10 +247,18 @@ def _commits(text: str, words: str, named: Mapping[str, Sequence[int]]) -> list[
         f"commit {match['v']}" for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)
     ]
     for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
-        before = words[max(words.rfind("\n", 0, match.start()) + 1, match.start() - 40) : match.start()]
-        if not before.strip(" -*#`") or any_of(named, before):
+        line = words.rfind("\n", 0, match.start()) + 1
+        before = words[max(line, match.start() - 40) : match.start()]
+        alone = not before.strip(" -*#`") and (match["v"] or _begins_section(words, line))
+        if alone or any_of(named, before):
             found.append(f"commit {match['v'] or match['bare']}")
     return found
+
+
+def _begins_section(words: str, line: int) -> bool:
+    """Whether nothing but a heading, or the title, stands above the line that begins at a place."""
+    above = words.rfind("\n", 0, max(0, line - 1)) + 1
+    return above == 0 or words.startswith("#", above) or not words[above:line].strip()
 
 
 @cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import islice
 
-from distriage.facts.scanning import any_of, matches_at, places
+from distriage.facts.scanning import any_of, first_at, matches_at, places
 
 # Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
@@ -21,7 +21,7 @@ GPU_NAME = (
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
 )
-# Those that a listing names beside the cards that compute; in prose they are the reporter's.
+# They drive a display where a report names a card that computes, too.
 _LESSER_NAME = (
     r"(?i:Quadro\s(?:[KMP]\d{3,4}M?|GV100)|Tesla\s[CM]\d{4}|GeForce\s(?:GT\s\d{3,4}M?|\d{3}MX?)"
     r"|(?:GeForce\s)?MX[1-5][3-57]0)"
@@ -42,7 +42,7 @@ _MEMORY = r"(?i:[ -](?:SXM\d?|PCIe|NVL|\d{2,3}\s?GB))*"
 _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
 _GPU = re.compile(rf"{_BEFORE}(?P<v>{GPU_NAME}{_MEMORY}){_BEHIND}")
-_GPU_OR_LESSER = re.compile(rf"{_BEFORE}(?P<v>(?:{GPU_NAME}|{_LESSER_NAME}){_MEMORY}){_BEHIND}")
+_LESSER = re.compile(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
 # A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
 CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = re.compile(
@@ -84,7 +84,7 @@ def gpu_places(words: str) -> list[int]:
     return places((*_HUNDREDS, *_STARTS) if "00" in words else _STARTS, words)
 
 
-def gpu_model(text: str, words: str, named: Iterable[int]) -> str | None:
+def gpu_model(text: str, words: str, named: Sequence[int]) -> str | None:
     """The accelerator of a listing, else the one that is named first, with the MIG slice if a text speaks of one.
 
     It is written as its maker does; one of a listing that is not known, as it stands there. The value of an option, as
@@ -112,13 +112,8 @@ def _listed(text: str, words: str) -> str | None:
     return " ".join(name[1].split()) if name else None
 
 
-def _first_named(text: str, begins: Iterable[int]) -> str | None:
-    first = None
-    for named in matches_at(_GPU_OR_LESSER, text, begins):
-        first = first or named
-        if not text.endswith("=", 0, named.start()):
-            first = named
-            break
+def _first_named(text: str, begins: Sequence[int]) -> str | None:
+    first = _first(_GPU, text, begins)
     for number in CARD_NUMBER.finditer(text):
         place = number.start()
         if first and first.start() < place:
@@ -127,7 +122,14 @@ def _first_named(text: str, begins: Iterable[int]) -> str | None:
         if card := (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place):
             first = card
             break
+    first = first or _first(_LESSER, text, begins) or first_at(_GPU, text, begins)
     return _as_written_by_its_maker(first["v"]) if first else None
+
+
+def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[str] | None:
+    """The first that is no value of an option."""
+    named = matches_at(name, text, begins)
+    return next((match for match in named if not text.endswith("=", 0, match.start())), None)
 
 
 def _as_written_by_its_maker(name: str) -> str:

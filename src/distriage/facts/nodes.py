@@ -73,7 +73,9 @@ _NODE_WORDS = ("node", "machine", "server", "host")
 
 
 def count_nodes(text: str, words: str) -> int | None:
-    """The most nodes that a text speaks of; None: it speaks of no number. A former number counts where no other stands.
+    """The most nodes that a text speaks of; None: it speaks of no number.
+
+    A former number counts where none but 1 stands beside it: then it works on one node, and fails on those.
 
     Args:
         words: The same text in lower case.
@@ -98,7 +100,7 @@ def count_nodes(text: str, words: str) -> int | None:
         counts += [number_of(match) for match in found if not is_no_count(words, match.start("v"))]
     if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
         return 1
-    return most(counts or former, 10_000)
+    return most(counts if max(counts, default=1) > 1 else [*counts, *former], 10_000)
 
 
 def _is_example(words: str, start: int) -> bool:
