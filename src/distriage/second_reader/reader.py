@@ -1,4 +1,4 @@
-"""The second reader as the command line uses it: one request for a report that is in doubt."""
+"""One report read by the second reader: a request where it is in doubt, for command line, server and Action."""
 
 from __future__ import annotations
 

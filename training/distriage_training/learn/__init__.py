@@ -1,1 +1,3 @@
-"""A repository's own labels from its past issues: `distriage learn`. Needs scikit-learn, no PyTorch."""
+"""A repository's own labels from its past issues: `distriage learn`. Needs scikit-learn; PyTorch only beside
+SetFit (`peers.py`).
+"""
