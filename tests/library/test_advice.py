@@ -81,6 +81,7 @@ def test_no_cuda_and_no_nccl_where_there_is_none(text: str, identifier: str) -> 
         ("It ends.", TORCH),
         ("On 2.1.0+cpu all is well. With 2.1.0+cu121 it segfaults.", TORCH),
         ("On 2.1.0+cpu all is well. On the A100 it segfaults.", TORCH),
+        ("On 2.1.0+cpu all is well. On the GPU it segfaults.", TORCH),
         ("It ends in ncclAllReduce.", HOROVOD),
     ],
 )
@@ -138,6 +139,8 @@ def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
     assert "without parsers" in checks("", VLLM, title="finish_reason is always null", **wrong)
     assert "without parsers" in checks("", VLLM, title="Streaming tool calls are cut off", distributed="false", **wrong)
     assert "quantization" in checks('{"finish_reason": "stop"}', VLLM, title="Garbage from a 70B model", **wrong)
+    for title in ("Non-streaming responses omit usage", "stream_options.include_usage is ignored"):
+        assert "without parsers" in checks("", VLLM, title=title, **wrong), title
     for title in ("Upstream merge gives wrong tokens", "A race on the second CUDA stream", "Wrong with num_streams"):
         assert "quantization" in checks("", VLLM, title=title, **wrong), title
 
@@ -224,6 +227,7 @@ def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: st
         "With 4 GPUs over NCCL it blocks. The culprit is the last change of the sampler.",
         "With 4 GPUs over NCCL it blocks. It is not the network. The root cause is `step` without a lock.",
         "With 4 GPUs over NCCL `wait` blocks. It probably needs to release its CPU.",
+        "With 4 GPUs over NCCL it hangs. The root cause is uninitialized memory in `step`.",
     ],
 )
 def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> None:
@@ -236,6 +240,9 @@ def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> Non
     "text",
     [
         "It would be great if somebody could fix this.",
+        "A fix would be great.",
+        "Any fix would be much appreciated.",
+        "A fix is needed urgently.",
         "I do not know what the root cause is",
         "The root cause is open.",
         "The root cause is still unknown to us.",
@@ -257,6 +264,7 @@ def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
     crash = {"symptom": "native-crash", "has_error": True}
     assert asked("CUDA error on the card", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
     assert asked("cuda stops", VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
+    assert asked("CUDA error on the card of an AMD EPYC host", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
     of_amd = "With the AMD card it crashes, with Nvidia not. cuda stops"
     assert asked(of_amd, VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
 
@@ -275,6 +283,8 @@ def test_who_waits_for_a_place_in_the_cluster_is_not_asked_what_its_processes_do
     assert asked(waits, "kubeflow/training-operator#1", symptom=symptom).keys() == {"framework_version"}
     advised = checks(waits, "", symptom=symptom)
     assert "`kubectl describe pod POD`" in advised and "py-spy" not in advised and "NCCL" not in advised
+    running = f"We are running the operator.\n{waits}"
+    assert asked(running, "kubeflow/training-operator#1", symptom=symptom).keys() == {"framework_version"}
     assert "kubectl" not in checks(placed, "", symptom=symptom)
     assert len(asked(placed, "kubeflow/training-operator#1", symptom=symptom)) > 1
     later = "FailedScheduling\nthen it ran and printed all_reduce hang on rank 3"

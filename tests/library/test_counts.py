@@ -276,6 +276,7 @@ def test_a_single_node_is_stated_in_words(statement: str) -> None:
         ("it works on 1 node instead of 2 nodes", 2),
         ("saved on 4 nodes, loading fails", 4),
         ("saved on 4 nodes, --nnodes=2", 2),
+        ("Checkpoint saved on 4 nodes, loading it on 1 node fails", 1),
         ("previously 2 nodes, now 4 nodes", 4),
         ("It works on 1 node; originally on 8 nodes it hangs", 8),
         ("Training was originally on 8 nodes and hung; on 1 node it works", 8),

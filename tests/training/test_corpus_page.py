@@ -198,7 +198,7 @@ def test_the_limits_count_the_frameworks_that_the_model_is_for(annotated: dict[s
 
 @pytest.mark.parametrize("axis", AXES)
 def test_the_majority_column_belongs_to_what_the_model_learned_from(annotated: dict[str, Row], axis: str) -> None:
-    """The README's; the corpus has grown since, and with it the commonest `distributed` became another one."""
+    """The README's, of the reports that minilm-v8 learned from."""
     learned = [row for row in annotated.values() if row["split"] == "train" and row["source"] not in UNSEEN]
     test = [row[axis] for row in annotated.values() if row["split"] == "test" and row[axis] is not None]
     answer, _ = Counter(row[axis] for row in learned if row[axis] is not None).most_common(1)[0]

@@ -12,8 +12,9 @@ _OTHERWISE = (
     *("apt-get install", "git checkout", "conda install", "ninja: "),
 )
 _FRESH = re.compile(
-    r"(?<!not in a )(?<!\bno )(?:fresh|clean|new|empty|create) (?:conda |virtual |python |docker |-n |--name ){0,2}"
-    r"(?:v?env(?!(?:ironment)?s? var)|virtualenv|container|\w{1,40} python)(?![^.\n]{0,80}\?)|-m venv|virtualenv "
+    r"(?<!not in a )(?<!need a )(?<!need i a )(?<!\bno )(?:fresh|clean|new|empty|create) "
+    r"(?:conda |virtual |python |docker |-n |--name ){0,2}"
+    r"(?:v?env(?!(?:ironment)?s? var)|virtualenv|container|\w{1,40} python)|-m venv|virtualenv "
 )
 _FRESH_STARTS = ("fresh ", "clean ", "new ", "empty ", "create ", "-m venv", "virtualenv ")
 _TORCH = re.compile(

@@ -48,7 +48,7 @@ _IN_OTHER_SCRIPTS = (
 # A number that no longer holds: "2 nodes, was 4 nodes", "saved on 4 nodes", "resuming on 2 nodes instead of 4 nodes".
 # But who says that it works "on 1 node instead of 2 nodes" reports on two.
 _FORMER = re.compile(
-    r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|originally|saved))(?:\s(?:on|with|by))?"
+    r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|saved))(?:\s(?:on|with|by))?"
     r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
 )
 _FORMER_CHARS = 72  # at most
@@ -75,7 +75,7 @@ _NODE_WORDS = ("node", "machine", "server", "host")
 def count_nodes(text: str, words: str) -> int | None:
     """The most nodes that a text speaks of; None: it speaks of no number.
 
-    A former number counts where none but 1 stands beside it: then it works on one node, and fails on those.
+    A former number counts where no other stands beside it.
 
     Args:
         words: The same text in lower case.
@@ -100,7 +100,7 @@ def count_nodes(text: str, words: str) -> int | None:
         counts += [number_of(match) for match in found if not is_no_count(words, match.start("v"))]
     if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
         return 1
-    return most(counts if max(counts, default=1) > 1 else [*counts, *former], 10_000)
+    return most(counts or former, 10_000)
 
 
 def _is_example(words: str, start: int) -> bool:

@@ -50,7 +50,7 @@ _ATTACHED_LISTING = re.compile(
     rf"\(https://{ATTACHMENT}"
 )
 _NVIDIA = ("cuda error", "nvidia")
-_AMD = ("rocm", "amd ", "radeon")
+_AMD = re.compile(r"rocm|radeon|(?<!\w)amd (?!epyc|ryzen|threadripper|opteron|cpu)")
 _MODELS: Mapping[Platform, tuple[str, ...]] = {  # beginnings of their names
     Platform.ROCM: ("MI", "RADEON", "RX "),
     Platform.NPU: ("ASCEND", "910"),
@@ -141,7 +141,7 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
         no_device = True
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
-    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not any_of(_AMD, own))):
+    if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
         stated |= {"framework_version", "torch", "cuda", "nccl", "gpu_model", "gpu_count", "os"}

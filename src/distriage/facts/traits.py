@@ -23,6 +23,7 @@ _PICKLING = (
 _ILLEGAL_INSTRUCTION = re.compile(r"(?<!an )illegal instruction")  # CUDA's error has the article
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
+_CUDA_BUILD = re.compile(r"\+cu\d")
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (  # to search the changes, and no more, is right for who compares with that branch, too
     ("main", "master", "ci fail", "[ci"),
@@ -32,7 +33,12 @@ _ON_MAIN = (  # to search the changes, and no more, is right for who compares wi
         r"|(?<!\w)ci fail|\[ci\b(?![^\]\n]{0,60}\]\()"
     ),
 )
-_MAIN_IN_FORM = (("version",), re.compile(r"version[^\n:]{0,40}:[ *`]{1,4}(?:latest )?(?:main|master)(?![\w/-])"))
+_MAIN_IN_FORM = (
+    ("version",),
+    re.compile(
+        r"version(?! mismatch)[^\n:]{0,40}:[ *`]{1,4}(?:latest )?(?:main|master)(?![\w/-]| (?:node|rank|thread))"
+    ),
+)
 _UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
 _NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
@@ -52,10 +58,10 @@ _SIZES = (  # that must divide one another; a script's `batch` and `DataParallel
 # In a title: a server's answer is wrong, and perhaps not its tokens.
 _ANSWER = re.compile(
     r"(?:tool|function)[ _-]?call|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
-    r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<![\w-])(?<!cuda )stream(?:ing|ed)?\b"
+    r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
 _TITLE_CHARS = 256  # GitHub allows no more
-# A reporter who says how to mend the code is asked nothing more.
+# A reporter who says how to mend the code is asked for the version alone.
 _EXPLAINED = (
     (
         *("should", "fix ", "culprit", "root cause", "introduced "),
@@ -65,16 +71,18 @@ _EXPLAINED = (
         r"should (?:probably |gracefully |explicitly |also )?"
         r"(?:fix|handle|skip|throw|raise|allow|state|check|be (?:removed|replaced|changed|renamed))(?![\w?])"
         r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
-        r"(?! (?:still |yet )?(?:not\b|un|open\b|hard\b)|\s?[.,;?!]|\s?\Z)"
+        r"(?! (?:still |yet |much |very |highly |really )?"
+        r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
+        r"|\s?[.,;?!]|\s?\Z)"
         r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
     ),
 )
 # It is denied, hoped or asked.
-_DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|know|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
+_DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
 # A pod that waits for a place; what stands in the events of one that got it, or in its log.
 _UNSCHEDULED = ("failedscheduling", "in gang unschedulable", "insufficient nvidia.com/", "insufficient amd.com/")
 _SCHEDULED = (
-    *("successfully assigned", "pulled", "started container", "running", "nccl info", "rank "),
+    *("successfully assigned", "started container", "then it ran", "nccl info", "on rank "),
     *_TRACEBACK,
 )
 _SEVERAL_NODES = (
@@ -108,7 +116,8 @@ def traits_of(
     without_group = ray_alone or framework == "Horovod"
     # Workers of these have a device only where the report speaks of one.
     unspoken = without_group and subjects.isdisjoint(("device", "nccl")) and facts.cuda is None and facts.nccl is None
-    on_cpu = "+cpu" in words and "+cu1" not in words and "nccl" not in subjects and facts.gpu_model is None
+    undecided = subjects.isdisjoint(("device", "nccl")) and facts.gpu_model is None
+    on_cpu = "+cpu" in words and undecided and not _CUDA_BUILD.search(words)
     without_cuda = (no_device or unspoken or on_cpu) and not any_of(_CUDA_ERRORS, words)
     traits = {
         "answer-format": _ANSWER.search(title[:_TITLE_CHARS]),
