@@ -40,7 +40,7 @@ DECIDES: Final[Mapping[str, frozenset[str]]] = {
         "gpu_model": "extension-build-failure environment-check-failure native-crash device-out-of-memory"
         " numerical-anomaly low-throughput collective-communication-error",
         "gpu_count": "communication-setup process-group-init-failure setup-hang runtime-hang device-out-of-memory"
-        " collective-communication-error model-partition-failure data-partition-error cross-rank-inconsistency"
+        " collective-communication-error model-partition-failure cross-rank-inconsistency"
         " poor-convergence low-throughput",
         "nodes": "communication-setup process-group-init-failure setup-hang runtime-hang"
         " network-connection-failure collective-communication-error worker-loss",

@@ -100,6 +100,7 @@ def test_cuda_is_spoken_of_where_it_may_be(text: str, identifier: str) -> None:
         ("train_batch_size is refused.", DEEPSPEED, "config-rejected", "world = TP", "after defaults"),
         ("apt-get fails in docker build.", HOROVOD, "install-failure", "the step that fails", "pip install"),
         ("python setup.py install fails.", TORCH, "install-failure", "the step that fails", "pip install"),
+        ("The backend is missing.", VLLM, "backend-unavailable", "`torch.version.cuda`", "horovodrun"),
         ("pip install fails.", LIGHTNING, "install-failure", "in a fresh environment with `pip install -v`", "alone"),
         ("pip install in a fresh conda env fails.", LIGHTNING, "install-failure", "`pip install -v`", "in a fresh"),
         ("pip install, not in a fresh env, fails.", LIGHTNING, "install-failure", "in a fresh environment", "alone"),

@@ -95,6 +95,7 @@ def test_nothing_is_said_of_a_release_that_may_be_the_one_that_works(text: str, 
     ("text", "found"),
     [
         ("torch 2.7.0 is slow", []),
+        ("vLLM 0.9.1 with torch 2.7.0 hangs", []),
         ("torch 2.7.0: the second all_reduce hangs", ["153960"]),
         ("Python 3.12, torch 2.3.1: DDP is slow", []),
         ("Python 3.12, torch 2.3.1: torch.compile fails", ["120233"]),

@@ -22,7 +22,14 @@ TAXONOMY = default_taxonomy()
 FILES = resources.files("distriage.playbooks")
 TABLES = tomllib.loads((FILES / "elsewhere.toml").read_text("utf-8"))
 ONE_PROCESS = Situation(one_process=True)
-UNSAID = {"without-pip", "without-sizes", "without-cuda", "without-nccl", "one-node"}  # `test_advice` has these
+UNSAID = {
+    "without-pip",
+    "without-sizes",
+    "without-cuda",
+    "without-nccl",
+    "without-horovod",
+    "one-node",
+}  # `test_advice` has these
 
 
 def situation(text: str, identifier: str = "") -> Situation:

@@ -55,6 +55,7 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
 @pytest.mark.parametrize(
     ("identifier", "text", "framework", "version"),
     [
+        ("sgl-project/sglang#1", "It hangs with sglang v.0.4.6", "SGLang", "0.4.6"),
         ("vllm-project/vllm#12", "Ray 2.9 and Ray again, vllm 0.8.5", "vLLM", "0.8.5"),
         ("Microsoft/DeepSpeed#12", "It hangs with accelerate 0.33", "DeepSpeed", None),
         ("uber/horovod#12", "It hangs with ray 2.9", "Horovod", None),

@@ -61,7 +61,9 @@ _COUNTED_BEFORE_CHARS = 16  # at most
 _NODES_AFTER = re.compile(r"\s?nodes?\b")
 _NODES_BEHIND = re.compile(r"\s(?:(?:compute|worker)\s)?(?:nodes|machines|servers|hosts)\b")
 _TIMES_BEHIND = re.compile(
-    r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|910[A-C]\d?|Gaudi\s?\d|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z", re.I
+    r"(?:[ABHLV](?:\d00S?|20|40S?)|MI\d{3}X?|\bT4|RTX\s?A?[4568]000|910[A-C]\d?|Gaudi\s?\d"
+    r"|\d0[5-9]0(?:D|\s?Ti)?|\dGB?\)?)\s?\Z",
+    re.I,
 )
 _TIMES_BEHIND_CHARS = 10  # at most
 _TIMES_BEFORE = re.compile(rf" (?i:{_MAKER}){{0,2}}{_NAMED}")

@@ -33,7 +33,7 @@ _LAUNCHERS = tuple(
         ("torchrun", ("torchrun", "torch.dis"), r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
         ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
         ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
-        ("horovodrun", ("horovodrun",), r"\bhorovodrun\b"),
+        ("horovodrun", ("horovodrun",), r"\bhorovodrun\b(?!\s?=)"),
         (
             "mpirun",
             ("mpirun", "mpiexec"),
@@ -41,7 +41,11 @@ _LAUNCHERS = tuple(
         ),
         ("srun", ("srun", "sbatch"), r"\bsrun\b|\bsbatch\b"),
         ("ray", ("ray ",), r"\bray (?:start|job submit|up)\b"),
-        ("vllm", ("vllm",), r"\bvllm serve\b|vllm\.entrypoints\S*api_server"),
+        (
+            "vllm",
+            ("vllm",),
+            r"\bvllm serve\b|vllm\.entrypoints\S*api_server|vllm/vllm-openai:[\w.-]{1,60}(?:\s|\\\n){1,8}--\w",
+        ),
         ("sglang", ("sglang",), r"sglang\.launch_server"),
     )
 )

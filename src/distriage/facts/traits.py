@@ -134,6 +134,7 @@ def traits_of(
         "ray": ray_alone,
         "unscheduled": any_of(_UNSCHEDULED, words) and not any_of(_SCHEDULED, words),
         "without-cuda": without_cuda,
+        "without-horovod": framework != "Horovod" and "horovod" not in words,
         "without-nccl": without_cuda or "nccl" in facts.absent or ("gloo" in own and "nccl" not in subjects),
         "without-pip": is_without_pip(words, own),
         "without-process-group": without_group,

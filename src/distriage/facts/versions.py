@@ -16,7 +16,7 @@ NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version,
 _IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
 _BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v|\.{{3,}}+"""
+    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
     rf"""|out\[\d{{1,4}}\]:|{_IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
