@@ -112,6 +112,7 @@ def test_the_largest_count_is_taken() -> None:
         ("2x 3090", 2),
         ("4x A5000", 4),
         ("Gaudi2 x 8", 8),
+        ("RTX8000 * 2", 2),
         ("4090D x 4", 4),
         ("8 HPUs", 8),
         ("x8 MI300X", 8),
