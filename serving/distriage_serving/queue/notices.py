@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
 
-NOTICE_S: Final = 120  # so long a page says what was done last
+NOTICE_S: Final = 120  # for this long a page says what was done last
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
 
 
@@ -22,7 +22,7 @@ class Notice:
         text: Empty: nothing just now.
         at: When.
         undoable: False: it was an undo, or nothing.
-        earlier: When something was done before that can be taken back; of what is undoable itself it is not asked.
+        earlier: When the last thing that can still be taken back was done; None where `undoable`, or there is none.
     """
 
     text: str

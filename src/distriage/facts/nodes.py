@@ -46,7 +46,7 @@ _IN_OTHER_SCRIPTS = (
     re.compile(rf"(?P<v>дв(?:а|е|ух))\s{_NODE_WORD}"),
 )
 # A number that no longer holds: "2 nodes, was 4 nodes", "saved on 4 nodes", "resuming on 2 nodes instead of 4 nodes".
-# But who says that it works "on 1 node instead of 2 nodes" reports on two.
+# But a report that it works "on 1 node instead of 2 nodes" is about two.
 _FORMER = re.compile(
     r"(?:(?:[,;(]\s?(?:was|were)|\b(?:previously|formerly|saved))(?:\s(?:on|with|by))?"
     r"|\b(?:resum|restor|restart|continu|load)[^.\n]{1,50}\sinstead\sof)\s\Z"
