@@ -27,8 +27,8 @@ from hypothesis import HealthCheck, settings
 os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 
 from distriage.classifier import Classifier
-from distriage.cli import main
-from distriage.shipped import MANIFEST, default_model
+from distriage.commands.main import main
+from distriage.model.shipped import MANIFEST, default_model
 
 from support import keyword_model
 from support.checkout import REPOSITORY

@@ -10,8 +10,8 @@ from functools import cache
 
 from copies import ROOT
 
-from distriage.playbooks import Playbook, playbook_of
-from distriage.taxonomy import Axis, Label, default_taxonomy
+from distriage.answer.playbooks import Playbook, playbook_of
+from distriage.model.taxonomy import Axis, Label, default_taxonomy
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "kinds-and-stages": ("kind", "distributed", "stage"),

@@ -29,7 +29,7 @@ def _command_line() -> str:
     import typer
     from typer.cli import get_docs_for_click
 
-    from distriage.cli import build_app
+    from distriage.commands.main import build_app
 
     command = typer.main.get_command(build_app())
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="distriage", title="Command line")
@@ -46,7 +46,7 @@ def _training_configuration() -> str:
 
 
 def _verdict() -> str:
-    from distriage.verdict import FailedRecord, Verdict
+    from distriage.answer.verdict import FailedRecord, Verdict
 
     return (
         "# Verdict\n\nWhat `distriage classify --json` prints, and `/v1/classify` answers for each report. Schema: "
@@ -220,20 +220,20 @@ A `Prediction` holds what the model says, a `Verdict` what Distriage says about 
         f"## {module}\n\n::: {module}\n    options:\n      show_root_heading: false\n      members: [{members}]"
         for module, members in {
             "distriage": "classify",
-            "distriage.types": "IssueReport, Mode, Outcome, Prediction, AxisScores, Decision",
+            "distriage.base.types": "IssueReport, Mode, Outcome, Prediction, AxisScores, Decision",
             "distriage.classifier": "Classifier",
-            "distriage.policy": "decide",
-            "distriage.verdict": "Verdict, AxisVerdict, EvidenceLine, KnownProblem, MissingFact, SimilarIssue",
-            "distriage.findings": "Findings",
+            "distriage.answer.policy": "decide",
+            "distriage.answer.verdict": "Verdict, AxisVerdict, EvidenceLine, KnownProblem, MissingFact, SimilarIssue",
+            "distriage.answer.findings": "Findings",
             "distriage.facts.situation": "Situation, Platform",
             "distriage.facts.environment": "EnvironmentFacts, find_facts",
-            "distriage.questions": "missing_facts",
-            "distriage.playbooks": "Playbook, playbook_of, checks_for",
+            "distriage.answer.questions": "missing_facts",
+            "distriage.answer.playbooks": "Playbook, playbook_of, checks_for",
             "distriage.facts.known_bad": "Combination, known_bad",
-            "distriage.taxonomy": "Taxonomy, Axis, Label, default_taxonomy, load_taxonomy",
-            "distriage.explain": "explain",
-            "distriage.similar": "Similar",
-            "distriage.errors": "",
+            "distriage.model.taxonomy": "Taxonomy, Axis, Label, default_taxonomy, load_taxonomy",
+            "distriage.answer.explain": "explain",
+            "distriage.answer.similar": "Similar",
+            "distriage.base.errors": "",
         }.items()
     ).replace("      members: []\n", "")
     + "\n"

@@ -19,7 +19,8 @@ import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
 from distriage_serving.bot.webhook import webhook_router
-from distriage_serving.past.indexes import PastIndexes
+from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.metrics import Metrics
 from distriage_serving.queue.pages import error_page, go_to, is_browser
 from distriage_serving.queue.routes import add_queue
 from distriage_serving.settings import Settings
@@ -28,7 +29,6 @@ from distriage_serving.web.context import RequestContext, request_id_of
 from distriage_serving.web.docs import SECURITY_POLICY, docs_page
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.guard import PROTECTED, WEBHOOK, Guard
-from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.openapi import build_openapi
 from distriage_serving.web.problem import ProblemError, of_status
 from distriage_serving.web.routes import classify, health, model

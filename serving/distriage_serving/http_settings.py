@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from distriage.reading import MAX_REPORT_BYTES
+from distriage.reading.report import MAX_REPORT_BYTES
 
 PREFIX: Final = "DISTRIAGE_"
 MIN_KEY_CHARS: Final = 16

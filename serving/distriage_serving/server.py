@@ -8,8 +8,8 @@ from contextlib import ExitStack, nullcontext
 
 import uvicorn
 
-from distriage.errors import BundleError, ConfigError
-from distriage.shipped import find_bundle
+from distriage.base.errors import BundleError, ConfigError
+from distriage.model.shipped import find_bundle
 from distriage_serving.app import create_app
 from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
+from distriage.base.validation import suggestion
 from distriage.second_reader import AXES
-from distriage.validation import suggestion
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
 

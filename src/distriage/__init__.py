@@ -17,15 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from distriage.answer.verdict import AxisVerdict as AxisVerdict
+    from distriage.answer.verdict import Verdict as Verdict
+    from distriage.base.errors import BundleError as BundleError
+    from distriage.base.errors import DistriageError as DistriageError
+    from distriage.base.errors import InputError as InputError
+    from distriage.base.types import IssueReport as IssueReport
+    from distriage.base.types import Mode as Mode
+    from distriage.base.types import Outcome as Outcome
     from distriage.classifier import Classifier as Classifier
-    from distriage.errors import BundleError as BundleError
-    from distriage.errors import DistriageError as DistriageError
-    from distriage.errors import InputError as InputError
-    from distriage.types import IssueReport as IssueReport
-    from distriage.types import Mode as Mode
-    from distriage.types import Outcome as Outcome
-    from distriage.verdict import AxisVerdict as AxisVerdict
-    from distriage.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
 
@@ -34,15 +34,15 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 # Imported at first use (PEP 562): the model's libraries take a third of a second, which `--help` need not wait for.
 _HOMES = {
-    "AxisVerdict": "verdict",
-    "BundleError": "errors",
+    "AxisVerdict": "answer.verdict",
+    "BundleError": "base.errors",
     "Classifier": "classifier",
-    "DistriageError": "errors",
-    "InputError": "errors",
-    "IssueReport": "types",
-    "Mode": "types",
-    "Outcome": "types",
-    "Verdict": "verdict",
+    "DistriageError": "base.errors",
+    "InputError": "base.errors",
+    "IssueReport": "base.types",
+    "Mode": "base.types",
+    "Outcome": "base.types",
+    "Verdict": "answer.verdict",
 }
 __all__ = [
     "AxisVerdict",
@@ -79,7 +79,7 @@ def classify(
     Raises:
         InputError: the report is empty, too large or no text, or `mode` is none of the three.
     """
-    from distriage.types import IssueReport
+    from distriage.base.types import IssueReport
 
     return _default_classifier().classify(IssueReport(title, body or ""), mode, explain=explain, similar=similar)
 

@@ -1,5 +1,5 @@
 """`python -m distriage`, which torchrun needs."""
 
-from distriage.cli import main
+from distriage.commands.main import main
 
 main()

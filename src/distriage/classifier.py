@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from distriage.bundle import DOMAIN, Bundle
-from distriage.domain import DomainGate
-from distriage.errors import BundleError, InputError
-from distriage.explain import explain as evidence_of
-from distriage.findings import Findings
-from distriage.graph import LoadingGraph
-from distriage.reading import ReadReport, check_report, read
+from distriage.answer.explain import explain as evidence_of
+from distriage.answer.findings import Findings
+from distriage.answer.similar import Similar
+from distriage.answer.verdict import SimilarIssue, Verdict
+from distriage.base.errors import BundleError, InputError
+from distriage.base.types import AxisScores, IssueReport, Mode, Prediction
+from distriage.model.bundle import DOMAIN, Bundle
+from distriage.model.domain import DomainGate
+from distriage.model.graph import LoadingGraph
+from distriage.model.shipped import GRAPH, find_bundle
+from distriage.reading.report import ReadReport, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
-from distriage.shipped import GRAPH, find_bundle
-from distriage.similar import Similar
-from distriage.types import AxisScores, IssueReport, Mode, Prediction
-from distriage.verdict import SimilarIssue, Verdict
 
 if TYPE_CHECKING:
     from distriage.own.labels import OwnLabels

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from distriage.answer.playbooks import checks_for
+from distriage.answer.questions import missing_facts
+from distriage.base.types import IssueReport
 from distriage.facts.situation import Platform, Situation
-from distriage.playbooks import checks_for
-from distriage.questions import missing_facts
-from distriage.reading import read
-from distriage.taxonomy import default_taxonomy
-from distriage.types import IssueReport
+from distriage.model.taxonomy import default_taxonomy
+from distriage.reading.report import read
 
 TAXONOMY = default_taxonomy()
 NO_CUDA = "Framework: TensorFlow\nFramework version: 1.15.0\nCUDA version: N/A\nNCCL version: N/A\n"

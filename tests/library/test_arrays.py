@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distriage import arrays
-from distriage.arrays import arrays_of
-from distriage.errors import InputError
+from distriage.base import arrays
+from distriage.base.arrays import arrays_of
+from distriage.base.errors import InputError
 from distriage.past.index import load_index
 
 

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from distriage.answer.questions import missing_facts
+from distriage.base.types import IssueReport
 from distriage.facts.spoken import says_no_device, subjects_of
-from distriage.questions import missing_facts
-from distriage.reading import read
-from distriage.types import IssueReport
+from distriage.reading.report import read
 
 HOROVOD = "1. Framework: (TensorFlow, Keras, PyTorch, MXNet) {}\n2. Framework version: {}\n3. Horovod version: 0.18.2\n"
 RAY = "Ray version and other system information (Python version, TensorFlow version, OS): Ray 0.8.4\n"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
+from distriage.base.errors import BundleError
 from distriage.classifier import VECTORS, Classifier
-from distriage.errors import BundleError
+from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
+from distriage.model.shipped import MANIFEST, default_model, find_bundle
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import RECIPE_VERSION
-from distriage.shipped import MANIFEST, default_model, find_bundle
-from distriage.taxonomy import default_taxonomy
 
 from support.files import rewrite
 from support.keyword_model import WIDTHS, seal, write_graph

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode, Prediction
 from distriage.classifier import Classifier, encode, softmax, token_ids
-from distriage.errors import InputError
-from distriage.reading import MAX_REPORT_BYTES, check_report, read
+from distriage.reading.report import MAX_REPORT_BYTES, check_report, read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
-from distriage.types import IssueReport, Mode, Prediction
 from distriage_training.bench.inputs import machine
 
 from support.reports import make_report
@@ -159,8 +159,8 @@ def test_what_was_read_already_is_not_read_again(
 ) -> None:
     known = read(REPORTS[0])
     monkeypatch.setattr("distriage.classifier.prepare", None)
-    monkeypatch.setattr("distriage.reading.prepare", None)
-    monkeypatch.setattr("distriage.reading.find_facts", None)
+    monkeypatch.setattr("distriage.reading.report.prepare", None)
+    monkeypatch.setattr("distriage.reading.report.find_facts", None)
     assert keyword_classifier.classify(known, explain=True).id == REPORTS[0].id
 
 

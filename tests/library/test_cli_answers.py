@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import distriage
-from distriage.taxonomy import default_taxonomy
-from distriage.terminal import MAINTAIN, READ, TRAIN
+from distriage.base.terminal import MAINTAIN, READ, TRAIN
+from distriage.model.taxonomy import default_taxonomy
 
 from support.cli_reports import REPORT, classify, document, lines, report, schema
 from support.command_line import Command, Finished, assert_one_line

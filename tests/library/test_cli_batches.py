@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import WorkerError
 from distriage.engine import local
-from distriage.errors import WorkerError
 
 from support import faults
 from support.batches import batch, leave_unfinished

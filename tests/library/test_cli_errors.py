@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from distriage.cli import main
-from distriage.reading import MAX_REPORT_BYTES
+from distriage.commands.main import main
+from distriage.reading.report import MAX_REPORT_BYTES
 
 from support.cli_reports import classify, report
 from support.command_line import Command, Finished, assert_one_line

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import BundleError, DistriageError, InputError
+from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.engine import Settings, cluster, local
-from distriage.errors import BundleError, DistriageError, InputError
-from distriage.records import read_records
-from distriage.types import Mode
+from distriage.reports.records import read_records
 from distriage_training.bench import equal
 
 from support.reports import restated_reports

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.bundle import DOMAIN
+from distriage.answer.policy import WHY_SILENT
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import BundleError
+from distriage.base.types import IssueReport, Mode, Silence
 from distriage.classifier import Classifier
-from distriage.domain import DomainGate, shape_features
-from distriage.errors import BundleError
-from distriage.policy import WHY_SILENT
+from distriage.model.bundle import DOMAIN
+from distriage.model.domain import DomainGate, shape_features
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
 from distriage.recipe.weights import tfidf
-from distriage.types import IssueReport, Mode, Silence
-from distriage.verdict import Verdict
 
 from support import keyword_model
 from support.files import mark_encrypted, spoil

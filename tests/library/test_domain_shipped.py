@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.types import IssueReport, Mode
 
 from support.checkout import REPOSITORY
 

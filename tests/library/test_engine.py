@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.errors import BundleError, DistriageError, InputError
+from distriage.base.types import IssueReport, Mode
 from distriage.engine import Settings, local
 from distriage.engine.answers import CHUNK, Item, checked, id_of, run_options
 from distriage.engine.output import Output
 from distriage.engine.workers import AHEAD, in_processes
-from distriage.errors import BundleError, DistriageError, InputError
-from distriage.records import RawRecord, read_records
-from distriage.types import IssueReport, Mode
+from distriage.reports.records import RawRecord, read_records
 
 from support.batches import batch, die, leave_unfinished, lines
 from support.command_line import Command, assert_one_line

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from distriage.errors import InputError
-from distriage.records import COLUMNS, read_batch, read_records
+from distriage.base.errors import InputError
+from distriage.reports.records import COLUMNS, read_batch, read_records
 
 from support.batches import batch, lines
 from support.command_line import Command

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.answer.explain import MAX_LINES, explain, lines_of, marked, with_lines
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.explain import MAX_LINES, explain, lines_of, marked, with_lines
-from distriage.reading import read
+from distriage.reading.report import read
 from distriage.recipe.text import ModelInput
-from distriage.types import IssueReport
 
 from support.linear_time import in_time
 from support.reports import make_report
@@ -33,7 +33,7 @@ def test_lines_come_heaviest_first_and_at_most_so_many(keyword_classifier: Class
 def test_a_line_that_weighs_next_to_nothing_is_noise(
     keyword_classifier: Classifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("distriage.explain.MIN_WEIGHT", 2.0)
+    monkeypatch.setattr("distriage.answer.explain.MIN_WEIGHT", 2.0)
     report = read(IssueReport("Trouble", "a timeout\nit hangs\nnothing here"))
     assert [item.line for item in explain(keyword_classifier.predict_inputs, report)["symptom"]] == ["it hangs"]
 

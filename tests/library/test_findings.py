@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from distriage.bundle import Bundle
+from distriage.answer.findings import Findings
+from distriage.answer.playbooks import check_for
+from distriage.answer.verdict import SimilarIssue
+from distriage.base.types import AxisScores, IssueReport, Mode, Prediction
 from distriage.classifier import Classifier
-from distriage.findings import Findings
-from distriage.playbooks import check_for
-from distriage.reading import read
-from distriage.taxonomy import default_taxonomy, parse_taxonomy
-from distriage.types import AxisScores, IssueReport, Mode, Prediction
-from distriage.verdict import SimilarIssue
+from distriage.model.bundle import Bundle
+from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
+from distriage.reading.report import read
 
 from support.reports import make_report
 

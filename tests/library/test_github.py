@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from distriage.errors import GitHubError, NotFoundError, RateLimitError
-from distriage.github import MAX_REMEMBERED, Client, token_of_environment
-from distriage.github_limits import UNSTATED_WAIT_S
-from distriage.http_client import connections
-from distriage.references import IssueReference
-from distriage.types import IssueReport
+from distriage.base.errors import GitHubError, NotFoundError, RateLimitError
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
+from distriage.github.client import MAX_REMEMBERED, Client, token_of_environment
+from distriage.github.http_client import connections
+from distriage.github.limits import UNSTATED_WAIT_S
 
 from support import faults
 from support.faults import Fault
@@ -233,8 +233,8 @@ def test_threads_remember_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
         def request(self, *_: object, **__: object) -> httpx.Response:
             return httpx.Response(200, headers={"etag": "x"}, content=b"{}")
 
-    monkeypatch.setattr("distriage.github.connections", Answering)
-    monkeypatch.setattr("distriage.github._remembered", {})
+    monkeypatch.setattr("distriage.github.client.connections", Answering)
+    monkeypatch.setattr("distriage.github.client._remembered", {})
 
     def read_all(thread: int) -> None:
         client = Client(f"token{thread}")

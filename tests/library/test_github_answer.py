@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.github_answer import Answer, Broken, Gone, Ok, Refused, Unchanged, Wait, rate_limit_reset, read_answer
-from distriage.github_limits import Unstated
+from distriage.github.answer import Answer, Broken, Gone, Ok, Refused, Unchanged, Wait, rate_limit_reset, read_answer
+from distriage.github.limits import Unstated
 
 NOW = 1_000.0
 JSON = {"content-type": "application/json; charset=utf-8"}

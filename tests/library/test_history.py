@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import InputError
-from distriage.history import load_history, read_history
+from distriage.base.errors import InputError
+from distriage.github.history import load_history, read_history
 from distriage.past.issue import read_issues
 
 from support.past_issues import REPOSITORY, past_issue

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.intervals import wilson
+from distriage.base.intervals import wilson
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from pydantic import ValidationError
 
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.facts.environment import EnvironmentFacts, find_facts
 from distriage.facts.frameworks import FRAMEWORKS
 from distriage.facts.known_bad import Combination, combinations, known_bad
-from distriage.types import IssueReport, Mode
 
 EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distriage.bundle import Bundle
+from distriage.base.errors import BundleError
+from distriage.base.types import IssueReport, Prediction
 from distriage.classifier import Classifier
-from distriage.errors import BundleError
+from distriage.model.bundle import Bundle
+from distriage.model.shipped import sha256_of
 from distriage.own.features import (
     AXES_WEIGHT,
     OPENING,
@@ -25,8 +27,6 @@ from distriage.own.features import (
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, SHOWN, OwnLabels
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import prepare
-from distriage.shipped import sha256_of
-from distriage.types import IssueReport, Prediction
 
 from support.command_line import Command, assert_one_line
 from support.files import mark_encrypted, spoil

@@ -9,16 +9,16 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.errors import InputError
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import build_index, known
 from distriage.past.index import Known, PastIndex, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
-from distriage.reading import MAX_REPORT_BYTES
+from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.features import HASH_BUCKETS
-from distriage.types import IssueReport
 
 from support.command_line import Command, assert_one_line
 from support.files import mark_encrypted, spoil

@@ -6,9 +6,9 @@ from importlib import resources
 
 import pytest
 
+from distriage.answer.playbooks import AXES, MAX_CHECKS, Playbook, _tables, checks_for, commands_of, playbook_of
 from distriage.facts.situation import Platform, Situation
-from distriage.playbooks import AXES, MAX_CHECKS, Playbook, _tables, checks_for, commands_of, playbook_of
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 
 TAXONOMY = default_taxonomy()
 LABELS = [(axis, label) for axis in AXES for label in TAXONOMY.axes[axis].label_ids]
@@ -16,12 +16,12 @@ LABELS = [(axis, label) for axis in AXES for label in TAXONOMY.axes[axis].label_
 
 def book_of(axis: str, label: str) -> Playbook:
     book = playbook_of(TAXONOMY, axis, label)
-    assert book is not None, f"{axis} {label} has no playbook: add it to src/distriage/playbooks/{axis}.toml"
+    assert book is not None, f"{axis} {label} has no playbook: add it to src/distriage/answer/playbooks/{axis}.toml"
     return book
 
 
 def whole(name: str) -> dict[str, dict[str, str]]:
-    return tomllib.loads((resources.files("distriage.playbooks") / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads((resources.files("distriage.answer.playbooks") / f"{name}.toml").read_text("utf-8"))
 
 
 def texts(book: Playbook) -> list[str]:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.bundle import AxisCalibration
-from distriage.policy import FLOOR, WHY_SILENT, decide, family_scores
-from distriage.taxonomy import parse_taxonomy
-from distriage.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
+from distriage.answer.policy import FLOOR, WHY_SILENT, decide, family_scores
+from distriage.base.types import AxisScores, Decision, Mode, Outcome, Prediction, Silence
+from distriage.model.bundle import AxisCalibration
+from distriage.model.taxonomy import parse_taxonomy
 
 TAXONOMY = parse_taxonomy(
     """

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from distriage import cli
-from distriage.cli import main
+from distriage.commands import main as cli
+from distriage.commands.main import main
 
 from support.checkout import REPOSITORY
 from support.cli_reports import REPORT, document, schema
@@ -113,7 +113,7 @@ def test_a_reader_that_goes_away_gets_no_traceback(keyword_bundle: Path, tmp_pat
 def test_a_command_whose_extra_is_missing_says_what_to_type(tmp_path: Path) -> None:
     """Blocks the import of torch, as in an installation without the extra; `test_install.py` tries the real one."""
     code = (
-        "import sys; sys.modules['torch'] = None; from distriage.cli import main; sys.argv = "
+        "import sys; sys.modules['torch'] = None; from distriage.commands.main import main; sys.argv = "
         "['distriage', 'train', sys.argv[1]]; main()"
     )
     config = REPOSITORY / "configs" / "tiny.toml"
@@ -140,7 +140,7 @@ def test_every_command_of_the_server_says_which_extra_it_needs(tmp_path: Path) -
         "import json, sys\n"
         "for name in 'sqlalchemy alembic fastapi starlette uvicorn pydantic_settings jinja2 jwt'.split():\n"
         "    sys.modules[name] = None\n"
-        "from distriage.cli import main\n"
+        "from distriage.commands.main import main\n"
         "for call in json.loads(sys.argv[1]):\n"
         "    sys.argv = ['distriage', *call]\n"
         "    try:\n"
@@ -164,7 +164,13 @@ def test_imports_stay_light() -> None:
         "    heavy = {'torch', 'transformers', 'onnxruntime', 'numpy', 'fastapi', 'sklearn'} & set(sys.modules)\n"
         "    assert not heavy, (name, heavy)\n"
     )
-    modules = ("distriage", "distriage.taxonomy", "distriage.recipe.text", "distriage.github", "distriage.cli")
+    modules = (
+        "distriage",
+        "distriage.model.taxonomy",
+        "distriage.recipe.text",
+        "distriage.github.client",
+        "distriage.commands.main",
+    )
     done = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

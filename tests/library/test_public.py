@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import distriage
-from distriage.reading import read
+from distriage.reading.report import read
 
 from support.checkout import REPOSITORY
 from support.command_line import Command

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.answer.questions import DECIDES, HANGS, WITHOUT_ERROR, missing_facts
 from distriage.facts.environment import EnvironmentFacts, find_facts, find_versions
 from distriage.facts.situation import Situation
-from distriage.questions import DECIDES, HANGS, WITHOUT_ERROR, missing_facts
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 
 ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.errors import InputError
-from distriage.github import Client
-from distriage.reading import read
-from distriage.references import IssueReference, parse_reference, repository_of, web_link
-from distriage.types import IssueReport
+from distriage.base.errors import InputError
+from distriage.base.references import IssueReference, parse_reference, repository_of, web_link
+from distriage.base.types import IssueReport
+from distriage.github.client import Client
+from distriage.reading.report import read
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
+from distriage.answer.playbooks import checks_for
+from distriage.answer.render import print_verdict
+from distriage.answer.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.playbooks import checks_for
-from distriage.render import print_verdict
-from distriage.taxonomy import Taxonomy, default_taxonomy
-from distriage.types import IssueReport, Mode
-from distriage.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
+from distriage.model.taxonomy import Taxonomy, default_taxonomy
 
 from support.reports import make_report
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage.second_reader.reader import KEY, KEY_FILE, key_from_environment
 
 from support.command_line import Command, assert_one_line

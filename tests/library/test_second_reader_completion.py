@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from distriage.answer.playbooks import check_for, checks_for
+from distriage.answer.policy import reaches
+from distriage.answer.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
+from distriage.base.types import AxisScores, Mode, Prediction, Silence
 from distriage.facts.situation import Platform, Situation
-from distriage.playbooks import check_for, checks_for
-from distriage.policy import reaches
+from distriage.model.taxonomy import default_taxonomy
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
-from distriage.taxonomy import default_taxonomy
-from distriage.types import AxisScores, Mode, Prediction, Silence
-from distriage.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
 

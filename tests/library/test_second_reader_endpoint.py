@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage.second_reader.endpoint import DailyBudget, Endpoint, EndpointSettings, Unanswered
 from distriage.second_reader.request import ReaderRequest
 

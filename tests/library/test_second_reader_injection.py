@@ -11,13 +11,13 @@ from typing import Any
 
 from rich.console import Console
 
+from distriage.answer.render import print_verdict
+from distriage.answer.verdict import Verdict
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.render import print_verdict
 from distriage.second_reader.endpoint import Endpoint, EndpointSettings
 from distriage.second_reader.reader import SecondReader
 from distriage.second_reader.request import CODES
-from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import Verdict
 
 from support.reader import endpoint
 

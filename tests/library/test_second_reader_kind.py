@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import ConfigError
+from distriage.answer.verdict import Candidate, Differential, SimilarIssue, Verdict
+from distriage.base.errors import ConfigError
+from distriage.base.types import AxisScores, Prediction
 from distriage.facts.situation import ORDINARY
+from distriage.model.taxonomy import default_taxonomy
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, load_calibration
 from distriage.second_reader.completion import complete
 from distriage.second_reader.reader import question
-from distriage.taxonomy import default_taxonomy
-from distriage.types import AxisScores, Prediction
-from distriage.verdict import Candidate, Differential, SimilarIssue, Verdict
 
 from support.verdicts import axis_verdict, make_verdict
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage.answer.verdict import SimilarIssue
+from distriage.base.types import AxisScores, Prediction
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
 from distriage.second_reader.answer import mean_shares, read_answer
 from distriage.second_reader.batch import answer_to, batch_line, read_batch
 from distriage.second_reader.calibration import AxisFusion, fuse
 from distriage.second_reader.masking import mask
 from distriage.second_reader.request import CANDIDATES, CODES, ReaderRequest, candidates, make_request
-from distriage.taxonomy import default_taxonomy
-from distriage.types import AxisScores, Prediction
-from distriage.verdict import SimilarIssue
 
 from support.checkout import REPOSITORY
 
@@ -88,7 +88,9 @@ def test_a_report_cannot_close_its_own_fence() -> None:
 def test_rules_are_shown_for_near_candidates_only_and_are_those_of_the_guide() -> None:
     guide = (REPOSITORY / "training" / "corpus" / "ANNOTATION.md").read_text(encoding="utf-8")
     guide = " ".join(guide.replace("`", "").split())
-    rules = tomllib.loads(resources.files("distriage").joinpath("boundaries.toml").read_text(encoding="utf-8"))
+    rules = tomllib.loads(
+        resources.files("distriage.second_reader").joinpath("boundaries.toml").read_text(encoding="utf-8")
+    )
     shown = ask(axes=tuple(rules)).body["messages"][1]["content"]
     for axis, items in rules.items():
         likely = candidates(PREDICTION.scores[axis])

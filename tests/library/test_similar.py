@@ -13,15 +13,15 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 import numpy as np
 
-from distriage.bundle import INDEX, Bundle
+from distriage.answer.similar import INDEX_FORMAT, LABEL_WEIGHT, Similar
+from distriage.answer.verdict import SimilarIssue
+from distriage.base.errors import BundleError
+from distriage.base.references import RENAMED
+from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.classifier import Classifier
-from distriage.errors import BundleError
-from distriage.reading import read
+from distriage.model.bundle import INDEX, Bundle
+from distriage.reading.report import read
 from distriage.recipe.features import HASH_BUCKETS
-from distriage.references import RENAMED
-from distriage.similar import INDEX_FORMAT, LABEL_WEIGHT, Similar
-from distriage.types import AxisScores, IssueReport, Prediction
-from distriage.verdict import SimilarIssue
 from distriage_training.corpus.load import known_issues
 from distriage_training.release.index import MAX_POSTINGS, write_index
 

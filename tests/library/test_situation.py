@@ -6,13 +6,13 @@ import re
 
 import pytest
 
+from distriage.answer.playbooks import AXES, check_for, checks_for
+from distriage.answer.questions import missing_facts
+from distriage.base.types import IssueReport
 from distriage.facts.environment import find_facts
 from distriage.facts.situation import Platform, Situation
-from distriage.playbooks import AXES, check_for, checks_for
-from distriage.questions import missing_facts
-from distriage.reading import read
-from distriage.taxonomy import default_taxonomy
-from distriage.types import IssueReport
+from distriage.model.taxonomy import default_taxonomy
+from distriage.reading.report import read
 
 TAXONOMY = default_taxonomy()
 NVIDIA = r"nvidia|CUDA|nvcc|torch\.version\.cuda|Xid|compute-sanitizer"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from distriage.errors import InputError
-from distriage.reading import MAX_REPORT_BYTES
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
+from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
-from distriage.records import BadRecord, is_batch, read_batch
-from distriage.sources import read_report
-from distriage.types import IssueReport
+from distriage.reports.records import BadRecord, is_batch, read_batch
+from distriage.reports.sources import read_report
 
 from support.github import GitHub
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.base.types import IssueReport
 from distriage.facts.environment import find_facts
 from distriage.facts.known_bad import known_bad
-from distriage.types import IssueReport
 
 
 @pytest.mark.parametrize(

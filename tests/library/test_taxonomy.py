@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from distriage.errors import TaxonomyError
-from distriage.taxonomy import Taxonomy, default_taxonomy, default_taxonomy_text, load_taxonomy, parse_taxonomy
+from distriage.base.errors import TaxonomyError
+from distriage.model.taxonomy import Taxonomy, default_taxonomy, default_taxonomy_text, load_taxonomy, parse_taxonomy
 
 from support.checkout import REPOSITORY
 

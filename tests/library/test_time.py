@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distriage.bundle import Bundle
+from distriage.answer.findings import Findings
+from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.facts.environment import find_facts
-from distriage.findings import Findings
-from distriage.reading import read
+from distriage.model.bundle import Bundle
+from distriage.model.shipped import find_bundle
+from distriage.reading.report import read
 from distriage.recipe.boilerplate import is_environment_line, is_template_line
 from distriage.recipe.features import all_features
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.recipe.text import prepare
-from distriage.shipped import find_bundle
-from distriage.types import AxisScores, IssueReport, Prediction
 
 from support.linear_time import in_time
 

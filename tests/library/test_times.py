@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from distriage.history import read_history
+from distriage.base.times import epoch_s
+from distriage.github.history import read_history
 from distriage.past.issue import read_item
-from distriage.times import epoch_s
 
 from support.past_issues import REPOSITORY, past_issue
 

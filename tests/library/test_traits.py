@@ -9,17 +9,17 @@ from importlib import resources
 
 import pytest
 
+from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
+from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.installs import install_subjects
 from distriage.facts.situation import Platform, Situation
 from distriage.facts.traits import traits_of
-from distriage.playbooks import AXES, check_for, checks_for, playbook_of
-from distriage.reading import read
-from distriage.taxonomy import default_taxonomy
-from distriage.types import IssueReport
+from distriage.model.taxonomy import default_taxonomy
+from distriage.reading.report import read
 
 TAXONOMY = default_taxonomy()
-FILES = resources.files("distriage.playbooks")
+FILES = resources.files("distriage.answer.playbooks")
 TABLES = tomllib.loads((FILES / "elsewhere.toml").read_text("utf-8"))
 ONE_PROCESS = Situation(one_process=True)
 UNSAID = {

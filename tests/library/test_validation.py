@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from distriage.validation import first_fault, known_keys, suggestion
+from distriage.base.validation import first_fault, known_keys, suggestion
 
 
 class Label(BaseModel):

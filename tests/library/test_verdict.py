@@ -7,11 +7,11 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
+from distriage.answer.playbooks import checks_for
+from distriage.answer.policy import WHY_SILENT
+from distriage.answer.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
+from distriage.base.types import IssueReport, Mode, Silence
 from distriage.classifier import Classifier
-from distriage.playbooks import checks_for
-from distriage.policy import WHY_SILENT
-from distriage.types import IssueReport, Mode, Silence
-from distriage.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
 
 from support.checkout import REPOSITORY
 from support.reports import make_report
@@ -33,7 +33,7 @@ def schema() -> dict[str, Any]:
 
 def test_the_published_schema_is_the_generated_one(schema: dict[str, Any]) -> None:
     assert schema == verdict_schema(), (
-        "after a change of the models: python -m distriage.verdict > schemas/verdict.schema.json"
+        "after a change of the models: python -m distriage.answer.verdict > schemas/verdict.schema.json"
     )
     jsonschema.Draft202012Validator.check_schema(schema)
 

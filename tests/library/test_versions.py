@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.base.types import IssueReport
 from distriage.facts.environment import find_facts
 from distriage.facts.frameworks import FRAMEWORKS
-from distriage.reading import read
-from distriage.types import IssueReport
+from distriage.reading.report import read
 
 
 @pytest.mark.parametrize("name", list(FRAMEWORKS))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from distriage.github import Client
+from distriage.github.client import Client
 from distriage_serving.bot import triage
-from distriage_serving.bot.backfill import paced
+from distriage_serving.commands.backfilling import paced
 from distriage_serving.github.executor import Execution
 from distriage_serving.planning.types import Plan
 from distriage_serving.store import Store

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from distriage import github as distriage_github
-from distriage.github import Client
+from distriage.github import client as distriage_github
+from distriage.github.client import Client
 
 from support import faults
 from support.command_line import Command, Finished

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from distriage.bundle import thread_digest
+from distriage.base.errors import InputError
+from distriage.base.references import RENAMED
 from distriage.classifier import Classifier
-from distriage.errors import InputError
-from distriage.history import HistoryIssue
-from distriage.references import RENAMED
+from distriage.github.history import HistoryIssue
+from distriage.model.bundle import thread_digest
 from distriage_serving.backtest import measure
 from distriage_serving.backtest.mapping import make_mapping, truth_of
 from distriage_serving.backtest.replay import replay
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.model import RepositoryConfig
 
 from support.command_line import Command, Finished, assert_one_line
 from support.files import rewrite

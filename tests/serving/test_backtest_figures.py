@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.history import HistoryIssue
-from distriage.intervals import wilson
-from distriage.types import Mode
+from distriage.base.intervals import wilson
+from distriage.base.types import Mode
+from distriage.github.history import HistoryIssue
 from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
 
 

@@ -15,8 +15,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from distriage.errors import ConfigError, GitHubError, RefusedError
-from distriage.github import Client
+from distriage.base.errors import ConfigError, GitHubError, RefusedError
+from distriage.github.client import Client
 from distriage_serving.bot.sweep import look_around, sweep
 from distriage_serving.github import app_auth
 from distriage_serving.github.app_auth import FRESH_S, WORK, App, load_key, private_key

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.errors import InputError
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import InputError
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.bot.commands import (
     MAX_COMMANDS,
     MAX_LINE_CHARS,

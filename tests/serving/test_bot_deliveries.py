@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.bot.deliveries import (
     Access,
     Became,

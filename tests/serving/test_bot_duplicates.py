@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.types import IssueReport
-from distriage_serving.past.indexes import PastIndexes
+from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.lane import Lane
+from distriage_serving.metrics import Metrics
 from distriage_serving.web.engine import LaneJudge
-from distriage_serving.web.lane import Lane
-from distriage_serving.web.metrics import Metrics
 
 from support import past_index
 from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401

@@ -9,13 +9,13 @@ from contextlib import suppress
 
 import pytest
 
+from distriage.base.errors import InputError, RateLimitError
 from distriage.classifier import Classifier
-from distriage.errors import InputError, RateLimitError
 from distriage_serving.bot import worker as worker_module
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App, Patience
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.store import Job
 from distriage_serving.store.work import pace

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store import Review, triage_job
 
 from support import faults

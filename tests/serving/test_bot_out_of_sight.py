@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.bot import reconcile, triage, worker
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import CurrentConfig

@@ -11,12 +11,11 @@ from typing import Literal
 import pytest
 from rich.console import Console
 
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.times import epoch_s
-from distriage.types import IssueReport
-from distriage_serving.bot.backfill import Backfill, BackfillOptions
+from distriage.github.client import Client
 from distriage_serving.bot.people import (
     CLOCKS_S,
     WRITTEN_WITHIN_S,
@@ -25,9 +24,10 @@ from distriage_serving.bot.people import (
     with_backfilled,
     with_decisions,
 )
+from distriage_serving.commands.backfilling import Backfill, BackfillOptions
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.issue import LabelEvent, ReadIssue, Timeline, with_label_history
-from distriage_serving.judging import LocalJudge
-from distriage_serving.planning.names import resolve
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.types import IssueReport
-from distriage_serving.judging import judge
-from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.judge import judge
 from distriage_serving.store import Store
 
 from support import local_http

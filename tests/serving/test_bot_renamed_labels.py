@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage_serving.planning.names import resolve
+from distriage_serving.configuration.names import resolve
 
 from support.bot import BODY, CONFIG, HANG, ISSUE, OOM, TITLE, Bot, bot, github, make, store
 from support.github import PERSON

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.bot import repositories
 from distriage_serving.bot.repositories import current_config
 from distriage_serving.github.app_auth import App

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from distriage.classifier import Classifier
 from distriage_serving.bot import service
 from distriage_serving.bot.service import Workers
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 

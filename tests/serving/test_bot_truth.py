@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.bot import reconcile
 from distriage_serving.bot.sweep import SWEEP_EVERY_S
 from distriage_serving.store import IssueFilter, Job, sweep_job

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.taxonomy import default_taxonomy
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.draft import ALIASES, LEAST_ISSUES, TheirLabel, draft, observe
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.configuration.draft import ALIASES, LEAST_ISSUES, TheirLabel, draft, observe
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.model import RepositoryConfig
 
 from support.command_line import Command, assert_one_line
 from support.github import GitHub

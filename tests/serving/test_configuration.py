@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage_serving.judging import required
-from distriage_serving.planning.config_file import dump_config, merge_configs, parse_document
-from distriage_serving.planning.config_problems import RepositoryConfigError
-from distriage_serving.planning.configuration import (
+from distriage_serving.configuration.file import dump_config, merge_configs, parse_document
+from distriage_serving.configuration.lines import YamlLineError, read_yaml
+from distriage_serving.configuration.model import (
     AxisConfig,
     RepositoryConfig,
     render_template,
 )
-from distriage_serving.planning.names import resolve
-from distriage_serving.planning.yaml_lines import YamlLineError, read_yaml
+from distriage_serving.configuration.names import resolve
+from distriage_serving.configuration.problems import RepositoryConfigError
+from distriage_serving.judging.judge import required
 
 from support.configurations import COMPLETE, TAXONOMY, parse, problems
 

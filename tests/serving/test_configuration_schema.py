@@ -8,7 +8,8 @@ import re
 import jsonschema
 import pytest
 
-from distriage_serving.planning.configuration import (
+from distriage_serving.configuration.lines import read_yaml
+from distriage_serving.configuration.model import (
     AxisConfig,
     FamiliesConfig,
     IgnoreConfig,
@@ -16,7 +17,6 @@ from distriage_serving.planning.configuration import (
     RepositoryConfig,
     config_schema,
 )
-from distriage_serving.planning.yaml_lines import read_yaml
 
 from support.checkout import REPOSITORY
 from support.command_line import Command, assert_one_line

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from distriage_serving.planning.config_file import merge_configs, parse_document
-from distriage_serving.planning.config_problems import RepositoryConfigError
-from distriage_serving.planning.configuration import render_template
+from distriage_serving.configuration.file import merge_configs, parse_document
+from distriage_serving.configuration.model import render_template
+from distriage_serving.configuration.problems import RepositoryConfigError
 from distriage_serving.planning.plan import matches
 
 from support.configurations import TAXONOMY, parse, problems

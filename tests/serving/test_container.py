@@ -23,10 +23,10 @@ import pytest
 import yaml
 
 from distriage_serving.bot.deliveries import effect_of
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.guard import WEBHOOK
-from distriage_serving.web.metrics import Metrics
 
 from support import container, local_http
 from support.checkout import REPOSITORY

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.references import IssueReference
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import CommandArgument, Delivery, Job, Store, command_job
 
 from support import crash, crash_worker

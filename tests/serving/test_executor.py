@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.errors import ConfigError, GitHubError, NotFoundError
-from distriage.github import Client
-from distriage.references import IssueReference
+from distriage.base.errors import ConfigError, GitHubError, NotFoundError
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage_serving.configuration.problems import RepositoryConfigError
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import read_issue
-from distriage_serving.planning.config_problems import RepositoryConfigError
 from distriage_serving.planning.types import Plan
 
 from support import faults

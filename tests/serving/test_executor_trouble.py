@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import GitHubError, RateLimitError, TransferredError
-from distriage.github import Client
+from distriage.base.errors import GitHubError, RateLimitError, TransferredError
+from distriage.github.client import Client
 from distriage_serving.github.executor import Execution, execute
 
 from support import faults

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import NotFoundError, RefusedError
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import NotFoundError, RefusedError
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
-from distriage_serving.bot.backfill import BackfillOptions, list_issues
 from distriage_serving.bot.sweep import sweep
+from distriage_serving.commands.backfilling import BackfillOptions, list_issues
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import find_own_comment, read_issue
-from distriage_serving.planning.config_file import parse_config
 from distriage_serving.planning.marker import Marker
-from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 
 from support import faults, local_http

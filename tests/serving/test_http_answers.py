@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from distriage.answer.verdict import Verdict
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.reading import read
-from distriage.types import IssueReport, Mode
-from distriage.verdict import Verdict
+from distriage.reading.report import read
 from distriage_serving.store import Store
 from distriage_serving.web.problem import MEDIA_TYPE
 

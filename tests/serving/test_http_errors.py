@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import BundleError
 from distriage.classifier import Classifier
-from distriage.errors import BundleError
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.web.engine import Engine
-from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.routes import classify
 
 from support.gated_model import GatedModel, LateModel

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text as sql
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store import Delivery, Job, Store, triage_job
 
 from support.command_line import Command, assert_one_line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.types import IssueReport
-from distriage_serving.judging import judge
-from distriage_serving.planning.config_file import parse_config
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.judging.judge import judge
 
 WORDS = "Seen on rank 3 of our training job since we upgraded the framework yesterday evening."
 REPORT = IssueReport("segfault timeout", WORDS)  # a crash at .81

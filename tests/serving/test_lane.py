@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import BundleError, ConfigError, InputError
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.errors import BundleError, ConfigError, InputError
-from distriage.types import IssueReport
-from distriage_serving.judging import judge
-from distriage_serving.past.indexes import PastIndexes
-from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.judge import judge
+from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.judging.process import ModelError, ModelProcess
+from distriage_serving.metrics import Metrics
 from distriage_serving.web.engine import LaneJudge
-from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
-from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import ModelError, ModelProcess
 
 from support.model_work import (
     die,

@@ -17,7 +17,7 @@ import pytest
 from distriage.classifier import Classifier
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import Delivery, Job, Store
 
 from support.app_key import APP_ID, app_key, app_key_pem

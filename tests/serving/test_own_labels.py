@@ -15,23 +15,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from distriage.bundle import Bundle
+from distriage.base.errors import BundleError
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.errors import BundleError
+from distriage.model.bundle import Bundle
+from distriage.model.taxonomy import default_taxonomy
 from distriage.own import shelf as shelves
 from distriage.own.answer import OwnLabel
 from distriage.own.shelf import OwnShelf
-from distriage.references import IssueReference
-from distriage.taxonomy import default_taxonomy
 from distriage_serving.bot.worker import Timing, Worker
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
-from distriage_serving.planning.names import resolve
+from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.judging.process import load_classifier
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import Job, Review, triage_job
-from distriage_serving.web.model_process import load_classifier
 
 from support.app_key import APP_ID, app_key
 from support.bot import ISSUE, Bot, bot, github, make, store

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import known
 from distriage.past.packed import pack
-from distriage.references import IssueReference
-from distriage.types import IssueReport
-from distriage_serving.past.indexes import ANEW_AT, PastIndexes
-from distriage_serving.past.keeping import KnowingJudge, keep_issue
+from distriage_serving.judging.indexes import ANEW_AT, PastIndexes
+from distriage_serving.judging.keeping import KnowingJudge, keep_issue
 from distriage_serving.store import Issue, PastRow, PastState, Store
 
 from support.databases import NOW

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
 from distriage_serving.planning.plan import matches
 from distriage_serving.planning.summary import summary_of
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.types import Silence
-from distriage.verdict import KnownProblem
+from distriage.answer.verdict import KnownProblem
+from distriage.base.types import Silence
+from distriage_serving.configuration.names import resolve
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
-from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import OwnComment

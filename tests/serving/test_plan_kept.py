@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage_serving.planning.names import resolve
+from distriage_serving.configuration.names import resolve
 from distriage_serving.planning.plan import make_plan
 
 from support.plans import TAXONOMY, config, plan, state, why

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.verdict import Verdict
-from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.names import resolve
+from distriage.answer.verdict import Verdict
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, OwnComment
 

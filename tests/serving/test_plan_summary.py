@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.verdict import Candidate, Differential
+from distriage.answer.verdict import Candidate, Differential
 from distriage_serving.planning import markdown
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment

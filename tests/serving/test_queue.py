@@ -9,9 +9,9 @@ import time
 import httpx
 import pytest
 
-from distriage.references import IssueReference
-from distriage.types import IssueReport
-from distriage.verdict import FirstReading, SecondReading
+from distriage.answer.verdict import FirstReading, SecondReading
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
 from distriage_serving.store import Job
 
 from support import local_http

@@ -13,7 +13,7 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 
 from playwright.sync_api import expect
 
-from distriage.types import IssueReport, Outcome
+from distriage.base.types import IssueReport, Outcome
 
 from support.queue_browser import OpenPage, browser, open_page, page, site
 from support.queue_demo import add_issue, log_in

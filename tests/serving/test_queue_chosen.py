@@ -8,9 +8,9 @@ import re
 import httpx
 import pytest
 
+from distriage.answer.verdict import LabelProbability
+from distriage.base.types import Mode
 from distriage.classifier import Classifier
-from distriage.types import Mode
-from distriage.verdict import LabelProbability
 from distriage_serving.queue.issue_view import AxisView, view_axes
 from distriage_serving.store import Review
 

@@ -7,10 +7,10 @@ from functools import partial
 import httpx
 import pytest
 
+from distriage.base.errors import TransferredError
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.errors import TransferredError
-from distriage.github import Client
-from distriage.references import IssueReference
+from distriage.github.client import Client
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.queue.listing import moment

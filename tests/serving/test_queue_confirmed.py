@@ -8,7 +8,7 @@ import time
 import httpx
 import pytest
 
-from distriage.types import IssueReport, Outcome
+from distriage.base.types import IssueReport, Outcome
 from distriage_serving.store import Review
 
 from support.queue_demo import add_issue

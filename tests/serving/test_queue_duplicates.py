@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.github.app_auth import App, open_app
 from distriage_serving.settings import load_settings
 from distriage_serving.store import Lifecycle

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from distriage.base.errors import ConfigError
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError
-from distriage.references import IssueReference
 from distriage_serving.administrators import Administrators, make_entry
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.sessions import Sessions

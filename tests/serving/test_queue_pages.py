@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from distriage.answer.feedback import own_axis
+from distriage.answer.verdict import MissingFact
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.feedback import own_axis
-from distriage.types import IssueReport
-from distriage.verdict import MissingFact
 from distriage_serving.queue.listing import read_search
 from distriage_serving.queue.pages import STATIC, said
 from distriage_serving.store import Review

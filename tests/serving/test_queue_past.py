@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
-from distriage.types import IssueReport
-from distriage_serving.judging import LocalJudge
-from distriage_serving.past.keeping import keep_issue
+from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.queue.report.past import nearest
 
 from support.queue_server import csrf, log_in, queue, visitor

@@ -9,8 +9,8 @@ from functools import partial
 import httpx
 import pytest
 
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.references import IssueReference
 from distriage_serving.administrators import make_entry
 from distriage_serving.queue.decisions import Decisions, IssueDecision
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile

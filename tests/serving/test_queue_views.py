@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from distriage.answer.verdict import Candidate, Differential, EvidenceLine, Verdict
+from distriage.base.types import Mode
 from distriage.classifier import Classifier
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import default_taxonomy
-from distriage.types import Mode
-from distriage.verdict import Candidate, Differential, EvidenceLine, Verdict
 from distriage_serving.queue.charts import figures as charts
 from distriage_serving.queue.issue_view import NONE, OPEN, default_choice, view_axes, view_differential
 from distriage_serving.queue.listing import age, display_name, issue_href, list_href

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Delivery, Job, Store
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
-from distriage_serving.second_reading import AWAITED, StoreBudget, TwoReaders, open_reader
+from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.judging.two_readers import AWAITED, StoreBudget, TwoReaders, open_reader
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.store import Job, Store
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from distriage.answer.verdict import Verdict
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.types import IssueReport
-from distriage.verdict import Verdict
 
 from support import local_http
 from support.server import served

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_serving.server import listen
 from distriage_serving.settings import Settings, load_settings
 from distriage_serving.web.keys import KeyRing

@@ -13,9 +13,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, make_url, text
 
-from distriage.errors import ConfigError
-from distriage.taxonomy import default_taxonomy
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import ConfigError
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import IssueFilter, Job, NewJob, Review, Store, StoredVerdict, UnavailableError, database
 from distriage_serving.store.schema import Base
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store import SNOOZE, Act, IssueFilter, PastRow, Store
 
 from support.databases import NOW, Clock

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import pytest
 
-from distriage.references import IssueReference
-from distriage.types import Outcome
-from distriage.verdict import FirstReading
+from distriage.answer.verdict import FirstReading
+from distriage.base.references import IssueReference
+from distriage.base.types import Outcome
 from distriage_serving.store import (
     Act,
     Backfilled,

@@ -11,7 +11,7 @@ from sqlalchemy import event, select, text
 from sqlalchemy.orm import defer
 from sqlalchemy.orm.exc import DetachedInstanceError
 
-from distriage.errors import InputError
+from distriage.base.errors import InputError
 from distriage_serving.store import (
     Issue,
     IssueFilter,

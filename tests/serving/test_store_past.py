@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store import PastRow, PastState, Store
 
 from support.databases import NOW, Clock

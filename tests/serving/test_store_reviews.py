@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store import (
     Act,
     Job,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.types import Mode
 from distriage.engine import Settings
 from distriage.engine.answers import checked, run_options
-from distriage.types import Mode
 
 WORDS = ("hangs", "memory exhausted", "grows", "segfault", "how", "timeout")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from distriage.base.references import IssueReference
 from distriage.classifier import Classifier
-from distriage.references import IssueReference
 from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import Delivery, Issue, Job, Store
 
 from support.app_key import APP_ID, app_key

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.taxonomy import default_taxonomy
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.config_problems import RepositoryConfigError
-from distriage_serving.planning.configuration import (
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.model import (
     RepositoryConfig,
 )
+from distriage_serving.configuration.problems import RepositoryConfigError
 
 TAXONOMY = default_taxonomy()
 COMPLETE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 
 from support.toys import annotation, write_corpus
 

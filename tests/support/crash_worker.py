@@ -22,8 +22,8 @@ from sqlalchemy import event as database_event
 from distriage.classifier import Classifier
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import Judge, LocalJudge
-from distriage_serving.second_reading import TwoReaders, open_reader
+from distriage_serving.judging.judge import Judge, LocalJudge
+from distriage_serving.judging.two_readers import TwoReaders, open_reader
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from distriage.classifier import Classifier
-from distriage.github import Client
+from distriage.github.client import Client
 from distriage_serving.bot.deliveries import installation_of, number_of, repository_of
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import LocalJudge
+from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.store import Delivery, Job, Store
 
 from support.app_key import APP_ID, app_key

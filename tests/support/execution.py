@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.taxonomy import default_taxonomy
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.issue import read_issue
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import Plan
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import ModelInput, prepare
-from distriage.taxonomy import default_taxonomy
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import Record

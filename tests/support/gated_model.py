@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from distriage.base.types import Prediction
 from distriage.classifier import Classifier
 from distriage.recipe.text import ModelInput
-from distriage.types import Prediction
 
 from support.waiting import until
 

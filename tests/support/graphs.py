@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from distriage.graph import LoadingGraph
+from distriage.model.graph import LoadingGraph
 
 _kept = cache(LoadingGraph)
 
@@ -14,5 +14,5 @@ _kept = cache(LoadingGraph)
 @pytest.fixture
 def kept_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands and classifiers of this process share graphs; all else is loaded anew."""
-    monkeypatch.setattr("distriage.graph.LoadingGraph", _kept)
+    monkeypatch.setattr("distriage.model.graph.LoadingGraph", _kept)
     monkeypatch.setattr("distriage.classifier.LoadingGraph", _kept)

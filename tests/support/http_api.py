@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.types import IssueReport, Mode
 from distriage_serving.logs import JsonFormatter
 from distriage_serving.web.problem import MEDIA_TYPE, Problem
 

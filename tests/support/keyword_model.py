@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from distriage.bundle import FORMAT, REQUIRED_FILES, Provenance
 from distriage.classifier import VECTORS
+from distriage.model.bundle import FORMAT, REQUIRED_FILES, Provenance
+from distriage.model.shipped import MANIFEST, sha256_of
+from distriage.model.taxonomy import parse_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION
-from distriage.shipped import MANIFEST, sha256_of
-from distriage.taxonomy import parse_taxonomy
 
 TAXONOMY = """
 name = "toy"

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from distriage.bundle import INDEX
-from distriage.taxonomy import parse_taxonomy
+from distriage.model.bundle import INDEX
+from distriage.model.taxonomy import parse_taxonomy
 from distriage_training.corpus.records import Record
 from distriage_training.release.index import write_index
 

@@ -8,8 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError
 
 
 def double(_: Classifier, number: int) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.index import PastIndex
 from distriage.past.issue import PastIssue
-from distriage.types import IssueReport
 
 TITLE = "NCCL timeout in all_reduce @octocat `after` 1200 steps <b>"
 BODY = "Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE). All 16 ranks wait on two nodes."

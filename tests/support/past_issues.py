@@ -37,7 +37,7 @@ def plain_history(count: int = 300) -> list[dict[str, Any]]:
 
 
 def write_history(file: Path, items: Sequence[Mapping[str, Any]]) -> Path:
-    """A file as `distriage.history` keeps it."""
+    """A file as `distriage.github.history` keeps it."""
     header = {"format": 1, "repository": REPOSITORY, "fetched_at": 1.7e9}
     lines = [header, {"items": list(reversed(items)), "next": None}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -47,7 +47,7 @@ def write_history(file: Path, items: Sequence[Mapping[str, Any]]) -> Path:
 def learned_folder(folder: Path, bundle: Path, items: Sequence[Mapping[str, Any]] | None = None) -> Path:
     """What `distriage learn` writes for these items; None: for `plain_history`."""
     from distriage.classifier import Classifier
-    from distriage.history import load_history
+    from distriage.github.history import load_history
     from distriage_training.learn.examples import Wishes, usable
     from distriage_training.learn.features import features_of
     from distriage_training.learn.run import learn_and_measure, write

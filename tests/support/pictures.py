@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from distriage.answer.render import print_verdict
 from distriage.classifier import Classifier
-from distriage.render import print_verdict
-from distriage.sources import read_report
+from distriage.reports.sources import read_report
 
 from support.checkout import REPOSITORY
 

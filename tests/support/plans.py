@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from distriage.references import IssueReference
-from distriage.taxonomy import default_taxonomy
-from distriage.verdict import LikelyDuplicate, Verdict
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.names import resolve
+from distriage.answer.verdict import LikelyDuplicate, Verdict
+from distriage.base.references import IssueReference
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import IssueState, Plan

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from distriage.answer.verdict import Verdict
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.taxonomy import default_taxonomy
-from distriage.types import IssueReport
-from distriage.verdict import Verdict
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import Issue, Review, Store, StoredVerdict, report_digest
 
 from support.checkout import REPOSITORY as CHECKOUT

@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.references import IssueReference
-from distriage.types import IssueReport
 from distriage_serving.store import Store
 
 from support import local_http

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from distriage.types import IssueReport
+from distriage.base.types import IssueReport
 
 from support.checkout import REPOSITORY
 

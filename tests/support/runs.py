@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import transformers
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.config import Config, load_config
 from distriage_training.fit.encoder import PACKAGE, locate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.store import (
     Issue,
     Review,

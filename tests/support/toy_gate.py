@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from distriage.bundle import DOMAIN, INDEX
-from distriage.domain import DOMAIN_FORMAT, PER_AXIS, PER_VIEW
+from distriage.model.bundle import DOMAIN, INDEX
+from distriage.model.domain import DOMAIN_FORMAT, PER_AXIS, PER_VIEW
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 
 from support.keyword_model import seal

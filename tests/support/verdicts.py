@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from distriage.taxonomy import default_taxonomy
-from distriage.verdict import AxisVerdict, LabelProbability, MissingFact, Verdict
+from distriage.answer.verdict import AxisVerdict, LabelProbability, MissingFact, Verdict
+from distriage.model.taxonomy import default_taxonomy
 
 LIKELIEST = {
     "kind": "bug",

@@ -25,8 +25,8 @@ from typing import Any
 
 import httpx
 
-from distriage.cli import main as distriage
-from distriage.shipped import default_model
+from distriage.commands.main import main as distriage
+from distriage.model.shipped import default_model
 
 from support import local_http
 from support.app_key import APP_ID, app_key_pem

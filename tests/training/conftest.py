@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from distriage.taxonomy import Taxonomy
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus import load
 
 from support.extras import module_or_skip

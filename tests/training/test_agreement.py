@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distriage.errors import CorpusError
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import CorpusError
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.readings import read_readings
 

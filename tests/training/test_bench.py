@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from distriage.base.errors import DistriageError
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.errors import DistriageError
-from distriage.types import IssueReport
 from distriage_training.bench import equal, load, peers, run
 from distriage_training.bench.parts import STEPS
 from distriage_training.bench.spawn import in_child

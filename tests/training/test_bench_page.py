@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from distriage.errors import DistriageError
+from distriage.base.errors import DistriageError
 from distriage_training.bench.figures import layout, page
 from distriage_training.bench.files import EXTRA
 from distriage_training.bench.inputs import PACKAGES

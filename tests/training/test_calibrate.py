@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from distriage.classifier import softmax
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.release.calibrate import (
     CONTRADICTION,
     MIN_LABEL_REPORTS,

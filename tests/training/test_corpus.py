@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import CorpusError
+from distriage.base.errors import CorpusError
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.load import load_records
 from distriage_training.corpus.records import OWN_TEXTS, Annotation, count_labels, read_annotations

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from distriage.errors import CorpusError
+from distriage.base.errors import CorpusError
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 from distriage_training.corpus.texts import import_texts, read_texts
 

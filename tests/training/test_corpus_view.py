@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from distriage.bundle import thread_digest
-from distriage.errors import CorpusError
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import CorpusError
+from distriage.model.bundle import thread_digest
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.view import check_corpus, print_agreement, print_stats
 

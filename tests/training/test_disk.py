@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import pytest
 
-from distriage.disk import replaced, writing
-from distriage.errors import InputError
+from distriage.base.disk import replaced, writing
+from distriage.base.errors import InputError
 
 from support.command_line import Command, assert_one_line
 from support.past_issues import plain_history, write_history

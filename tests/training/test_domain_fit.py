@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distriage.bundle import DOMAIN, Bundle
+from distriage.base.errors import BundleError, ConfigError, CorpusError
 from distriage.classifier import Classifier
-from distriage.domain import DomainGate, shape_features
-from distriage.errors import BundleError, ConfigError, CorpusError
+from distriage.model.bundle import DOMAIN, Bundle
+from distriage.model.domain import DomainGate, shape_features
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage_training.config import load_config

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distriage.bundle import Bundle
+from distriage.base.errors import ConfigError
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError
-from distriage.types import IssueReport, Mode, Outcome
+from distriage.model.bundle import Bundle
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import Splits
 from distriage_training.corpus.records import Record

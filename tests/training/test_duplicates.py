@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
 from distriage_training.measure.experiments.duplicates import duplicates_table, measure_duplicates, rank
 
 TITLES = ("NCCL timeout", "loss is nan", "checkpoint lost", "timeout of NCCL", "other")

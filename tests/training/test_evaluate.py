@@ -14,12 +14,12 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 from rich.console import Console
 
-from distriage.bundle import Bundle
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError, CorpusError
+from distriage.model.bundle import Bundle
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import default_taxonomy
-from distriage.types import IssueReport, Mode, Outcome
 from distriage_training.config import load_config
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits

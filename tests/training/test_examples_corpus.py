@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from distriage.errors import ConfigError, CorpusError
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.config import TrainingConfig, load_config
 from distriage_training.corpus.load import data_sha256, load_splits
 from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import ConfigError, CorpusError
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import default_taxonomy
 from distriage_training.config import load_config
 from distriage_training.corpus.load import data_sha256
 from distriage_training.corpus.records import UNLABELLED, Reading, Record, label_numbers

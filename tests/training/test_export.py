@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from rich.console import Console
 
-from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
 from distriage.classifier import Classifier
+from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
+from distriage.model.shipped import MANIFEST
 from distriage.recipe.text import prepare
-from distriage.shipped import MANIFEST
 from distriage_training.corpus.texts import read_texts
 from distriage_training.measure import scoring
 from distriage_training.release import gates, graph

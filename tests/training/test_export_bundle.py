@@ -18,10 +18,10 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
-from distriage.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
-from distriage.errors import BundleError, ConfigError
-from distriage.shipped import MANIFEST
-from distriage.taxonomy import Taxonomy, default_taxonomy_text
+from distriage.base.errors import BundleError, ConfigError
+from distriage.model.bundle import INDEX, REQUIRED_FILES, TRAINED_ON, Bundle
+from distriage.model.shipped import MANIFEST
+from distriage.model.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import load_config
 from distriage_training.corpus.load import in_domain, load_splits, validation_in_domain
 from distriage_training.corpus.records import Record

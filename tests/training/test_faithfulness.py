@@ -8,8 +8,8 @@ import pytest
 from matplotlib.image import imread
 from rich.console import Console
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.types import IssueReport
 from distriage_training.corpus.records import Record
 from distriage_training.measure.evaluation import FaithfulnessResult
 from distriage_training.measure.faithfulness import (

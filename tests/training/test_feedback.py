@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from distriage.bundle import thread_digest
-from distriage.errors import CorpusError
-from distriage.feedback import ReviewRecord
-from distriage.references import IssueReference
-from distriage.taxonomy import default_taxonomy
+from distriage.answer.feedback import ReviewRecord
+from distriage.base.errors import CorpusError
+from distriage.base.references import IssueReference
+from distriage.model.bundle import thread_digest
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.corpus.additions.reviews import import_reviews, read_reviews, split_of
 from distriage_training.corpus.load import load_records
 from distriage_training.corpus.records import read_annotations

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from distriage.errors import CorpusError, GitHubError, RateLimitError
-from distriage.github import MAX_ATTEMPTS
-from distriage.github_limits import LONGEST_WAIT_S
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import CorpusError, GitHubError, RateLimitError
+from distriage.github.client import MAX_ATTEMPTS
+from distriage.github.limits import LONGEST_WAIT_S
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.corpus.hydrate import HydrateReport, hydrate
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.texts import read_texts

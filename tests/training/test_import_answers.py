@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from distriage.bundle import thread_digest
-from distriage.errors import CorpusError
+from distriage.base.errors import CorpusError
+from distriage.model.bundle import thread_digest
+from distriage.model.taxonomy import Taxonomy, default_taxonomy, parse_taxonomy
 from distriage.second_reader.request import NONE_OF_THESE
-from distriage.taxonomy import Taxonomy, default_taxonomy, parse_taxonomy
 from distriage_training.config import TrainingConfig, load_config
 from distriage_training.corpus.additions.reviews import import_reviews, split_of
 from distriage_training.corpus.load import known_issues, load_records

@@ -17,8 +17,8 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 
 from sklearn.linear_model import LogisticRegression
 
-from distriage.errors import InputError
-from distriage.history import HistoryIssue
+from distriage.base.errors import InputError
+from distriage.github.history import HistoryIssue
 from distriage.own.features import OwnFeatures
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable

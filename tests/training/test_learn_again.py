@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
-from distriage.feedback import ReviewRecord, own_axis
-from distriage.history import HistoryIssue
+from distriage.answer.feedback import ReviewRecord, own_axis
+from distriage.github.history import HistoryIssue
 from distriage_training.learn.compare import MIN_ISSUES, Row
 from distriage_training.learn.reviews import read_own_reviews, with_reviews
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
-from distriage.history import HistoryIssue
+from distriage.github.history import HistoryIssue
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.compare import held_out

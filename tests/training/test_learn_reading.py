@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
 from distriage.classifier import Classifier
-from distriage.history import HistoryIssue
+from distriage.github.history import HistoryIssue
 from distriage_training.learn.features import features_of
 
 

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
-from distriage.errors import InputError
-from distriage.history import HistoryIssue, load_history
+from distriage.base.errors import InputError
+from distriage.github.history import HistoryIssue, load_history
 from distriage_training.learn.examples import usable
 
 from support.command_line import Command

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from distriage.bundle import Bundle, Manifest
-from distriage.shipped import default_model
+from distriage.model.bundle import Bundle, Manifest
+from distriage.model.shipped import default_model
 from distriage_training.measure.evaluation import BundleFigures, Evaluation
 from distriage_training.release.model_card import model_card, read_figures
 

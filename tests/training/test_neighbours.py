@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from distriage.bundle import INDEX, Bundle
 from distriage.classifier import Classifier
+from distriage.model.bundle import INDEX, Bundle
+from distriage.model.taxonomy import default_taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import default_taxonomy
 from distriage_training.measure.evaluation import SimilarResult
 from distriage_training.measure.neighbours import measure_similar, similar_table
 
@@ -106,9 +106,9 @@ def test_the_exported_bundle_has_an_index_and_the_command_replaces_it(
 
 
 def test_labels_of_neighbours_are_of_the_taxonomy(tiny_classifier: Classifier) -> None:
-    from distriage.reading import read
-    from distriage.similar import Similar
-    from distriage.types import IssueReport
+    from distriage.answer.similar import Similar
+    from distriage.base.types import IssueReport
+    from distriage.reading.report import read
 
     taxonomy = default_taxonomy()
     report = read(IssueReport("NCCL timeout", "It hangs on two nodes."))

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'
 
 import transformers
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import load_config
 from distriage_training.fit.batches import BucketSampler
 from distriage_training.fit.run import build_model

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("torch", reason="needs torch: pip install 'distriage[train]'")
 
-from distriage.bundle import Bundle
+from distriage.model.bundle import Bundle
 from distriage_training.fit.run import RUN_INFO, WEIGHTS
 
 from support.checkout import REPOSITORY

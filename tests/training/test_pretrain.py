@@ -14,7 +14,7 @@ pytest.importorskip("datasets", reason="needs datasets: pip install 'distriage[t
 from safetensors.torch import load_file  # noqa: E402
 from transformers import TrainingArguments  # noqa: E402
 
-from distriage.errors import ConfigError, CorpusError  # noqa: E402
+from distriage.base.errors import ConfigError, CorpusError  # noqa: E402
 from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
 from distriage_training.fit import pretrain as pretraining  # noqa: E402
 from distriage_training.fit.batches import BucketSampler  # noqa: E402

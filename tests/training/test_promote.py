@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.metrics import f1_score
 
-from distriage.bundle import Bundle, thread_digest
 from distriage.classifier import Classifier
-from distriage.shipped import default_model
+from distriage.model.bundle import Bundle, thread_digest
+from distriage.model.shipped import default_model
 from distriage_training.config import load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import thread_key

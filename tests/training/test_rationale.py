@@ -9,7 +9,7 @@ from rich.console import Console
 from safetensors.torch import load_file
 from torch.nn import functional
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.config import EncoderConfig, load_config
 from distriage_training.fit.encoder import load_encoder, load_tokenizer
 from distriage_training.fit.examples import NO_NOTE

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
+from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
-from distriage.taxonomy import default_taxonomy, parse_taxonomy
 from distriage_training.config import Config, SparseConfig, load_config
 from distriage_training.corpus.records import Record, label_numbers
 from distriage_training.fit.model import SparseHead

@@ -11,7 +11,7 @@ from matplotlib.image import imread
 from rich.console import Console
 
 from distriage.classifier import Classifier
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.config import load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import Record

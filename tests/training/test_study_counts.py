@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.study.correction import corrected_shares, true_shares
 from distriage_training.study.counts import (
     MIN_PAIR,

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from distriage.taxonomy import default_taxonomy
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.study.sources import read_verdicts
 
 from support.command_line import Command, assert_one_line

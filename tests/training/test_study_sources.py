@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distriage.taxonomy import default_taxonomy, parse_taxonomy
+from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
 from distriage_training.study.faults import Fault, Origin, Source
 from distriage_training.study.page import write_study
 from distriage_training.study.report import study

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from distriage.errors import CorpusError
-from distriage.taxonomy import default_taxonomy
+from distriage.base.errors import CorpusError
+from distriage.model.taxonomy import default_taxonomy
 from distriage_training.study.published import published
 from distriage_training.study.tosem import COLUMNS, FIXES, STAGES, SYMPTOMS, WORKBOOK, TosemFault, read_tosem
 

@@ -14,8 +14,8 @@ import torch
 from rich.console import Console
 from safetensors.torch import load_file
 
-from distriage.errors import ConfigError
-from distriage.taxonomy import default_taxonomy_text
+from distriage.base.errors import ConfigError
+from distriage.model.taxonomy import default_taxonomy_text
 from distriage_training.config import Config, load_config
 from distriage_training.corpus.load import data_sha256, in_domain, load_splits
 from distriage_training.corpus.records import Record

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import TrainingArguments
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import Config, EncoderConfig, load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.fit.batches import BucketSampler, Collator

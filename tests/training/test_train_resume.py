@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.fit.run import WEIGHTS, note_beginning

@@ -136,7 +136,7 @@ def test_import_counts_what_it_brought(place: Path, command: Command) -> None:
 
 def test_listing_the_commands_imports_nothing_heavy() -> None:
     code = (
-        "import sys, distriage.cli as c; sys.argv = ['distriage', 'train', '--help']\ntry: "
+        "import sys, distriage.commands.main as c; sys.argv = ['distriage', 'train', '--help']\ntry: "
         "c.main()\nexcept SystemExit: pass\nprint(sorted(set(sys.modules) & {'torch', 'transformers', "
         "'sklearn', 'datasets', 'onnxruntime'}))"
     )
@@ -147,7 +147,7 @@ def test_listing_the_commands_imports_nothing_heavy() -> None:
 def test_without_the_extra_a_command_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('name = "a"\n', encoding="utf-8")
     code = (
-        "import sys; sys.modules['torch'] = None\nimport distriage.cli as c; sys.argv = ['distriage', "
+        "import sys; sys.modules['torch'] = None\nimport distriage.commands.main as c; sys.argv = ['distriage', "
         "'train', sys.argv[1]]; c.main()"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.toml")], capture_output=True, text=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from distriage.errors import ConfigError, TaxonomyError
-from distriage.taxonomy import default_taxonomy, load_taxonomy
+from distriage.base.errors import ConfigError, TaxonomyError
+from distriage.model.taxonomy import default_taxonomy, load_taxonomy
 from distriage_training.config import (
     Config,
     DataConfig,

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from distriage.errors import ConfigError
-from distriage.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
-from distriage.validation import first_fault, known_keys, suggestion
+from distriage.base.errors import ConfigError
+from distriage.base.validation import first_fault, known_keys, suggestion
+from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
 ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a string is meant
 PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"), ("pretrain", "reports"))

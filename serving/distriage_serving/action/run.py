@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
+from distriage.base.references import REPOSITORY, IssueReference
+from distriage.base.terminal import counted
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.errors import BundleError, ConfigError, DistriageError, InputError
-from distriage.github import Client
+from distriage.github.client import Client
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import PastIndex, load_index
-from distriage.references import REPOSITORY, IssueReference
-from distriage.terminal import counted
-from distriage.types import IssueReport, Mode
-from distriage.verdict import Verdict
 from distriage_serving.action import workflow_commands
+from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
+from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import read_issue, under_new_names
-from distriage_serving.judging import doubt, judge, required
+from distriage_serving.judging.judge import doubt, judge, required
 from distriage_serving.logs import without_message
-from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.planning.markdown import code
-from distriage_serving.planning.names import resolve
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
 

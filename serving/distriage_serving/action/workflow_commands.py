@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from distriage.errors import InputError
+from distriage.base.errors import InputError
 
 MAX_SUMMARY_BYTES = (1 << 20) - 4096  # GitHub drops a summary of more than 1 MiB whole
 _CUT = "\n\n(cut here: GitHub shows at most 1 MiB)\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from distriage.errors import InputError
-from distriage.taxonomy import Taxonomy
-from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.names import resolve
+from distriage.base.errors import InputError
+from distriage.model.taxonomy import Taxonomy
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.configuration.names import resolve
 
 Meaning = Mapping[str, frozenset[tuple[str, str]]]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.history import HistoryIssue
-from distriage.intervals import wilson
-from distriage.types import Mode
+from distriage.base.intervals import wilson
+from distriage.base.types import Mode
+from distriage.github.history import HistoryIssue
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_PERIODS = 24

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from distriage.bundle import Manifest
-from distriage.history import History
-from distriage.pages import page_environment
-from distriage.taxonomy import Taxonomy
-from distriage.types import Mode
+from distriage.base.pages import page_environment
+from distriage.base.types import Mode
+from distriage.github.history import History
+from distriage.model.bundle import Manifest
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.backtest import curves
 from distriage_serving.backtest.mapping import Meaning
 from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, proposed_threshold, tally_of

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.bundle import thread_digest
+from distriage.answer.policy import decide
+from distriage.base.errors import InputError
+from distriage.base.references import thread_key
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.errors import InputError
-from distriage.history import HistoryIssue
-from distriage.policy import decide
-from distriage.reading import ReadReport, read
-from distriage.references import thread_key
-from distriage.types import IssueReport, Mode, Outcome
+from distriage.github.history import HistoryIssue
+from distriage.model.bundle import thread_digest
+from distriage.reading.report import ReadReport, read
 from distriage_serving.backtest.mapping import Meaning, truth_of
 from distriage_serving.backtest.measure import Replayed, Said
 

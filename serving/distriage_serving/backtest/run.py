@@ -9,17 +9,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from distriage.base.disk import writing
 from distriage.classifier import Classifier
-from distriage.disk import writing
-from distriage.github import Client
-from distriage.history import read_history
+from distriage.github.client import Client
+from distriage.github.history import read_history
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
 from distriage_serving.backtest.measure import measure
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
+from distriage_serving.configuration.file import load_config
+from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.github.files import read_config
-from distriage_serving.planning.config_file import load_config
-from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 
 
 @dataclass(frozen=True, slots=True)

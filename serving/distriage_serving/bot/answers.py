@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from distriage.errors import InputError, NotFoundError, RefusedError
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import InputError, NotFoundError, RefusedError
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.github.executor import raise_if_moved, write_comment

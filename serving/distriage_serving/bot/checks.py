@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.errors import ConfigError, RefusedError
-from distriage.github import Client
-from distriage.taxonomy import Taxonomy
-from distriage.terminal import counted
+from distriage.base.errors import ConfigError, RefusedError
+from distriage.base.terminal import counted
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.configuration.file import parse_config
+from distriage_serving.configuration.model import CONFIG_PATH
+from distriage_serving.configuration.problems import ConfigProblem, RepositoryConfigError
 from distriage_serving.github.executor import raise_if_moved
 from distriage_serving.github.files import read_file
-from distriage_serving.planning.config_file import parse_config
-from distriage_serving.planning.config_problems import ConfigProblem, RepositoryConfigError
-from distriage_serving.planning.configuration import CONFIG_PATH
 from distriage_serving.store import CheckArgument
 
 NAME: Final = "distriage configuration"

@@ -20,9 +20,9 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from distriage.errors import InputError
-from distriage.taxonomy import Taxonomy
-from distriage.validation import suggestion
+from distriage.base.errors import InputError
+from distriage.base.validation import suggestion
+from distriage.model.taxonomy import Taxonomy
 
 MAX_LINE_CHARS: Final = 500
 MAX_COMMANDS: Final = 10  # of one comment

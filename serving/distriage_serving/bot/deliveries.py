@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from distriage.references import REPOSITORY, IssueReference
-from distriage.times import epoch_s
+from distriage.base.references import REPOSITORY, IssueReference
+from distriage.base.times import epoch_s
 from distriage_serving.bot.commands import find_commands
-from distriage_serving.planning.configuration import CONFIG_PATH, MISNAMED
+from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from distriage.feedback import own_label
-from distriage.verdict import AxisVerdict
+from distriage.answer.feedback import own_label
+from distriage.answer.verdict import AxisVerdict
+from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import LabelEvent, ReadIssue, with_label_history
-from distriage_serving.planning.names import Names
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from distriage.errors import NotFoundError, RefusedError, TransferredError
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.taxonomy import Taxonomy
-from distriage.times import epoch_s
+from distriage.base.errors import NotFoundError, RefusedError, TransferredError
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.deliveries import is_bot
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distriage.errors import ConfigError, NotFoundError
-from distriage.github import Client
-from distriage.references import REPOSITORY, IssueReference
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import ConfigError, NotFoundError
+from distriage.base.references import REPOSITORY, IssueReference
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.configuration.file import dump_config
+from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.github.files import read_config
-from distriage_serving.planning.config_file import dump_config
-from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
 from distriage_serving.store import Store, triage_job
 
 

@@ -7,21 +7,21 @@ import threading
 import time
 from functools import partial
 
-from distriage.errors import ConfigError
-from distriage.http_client import connections
-from distriage.shipped import find_bundle
+from distriage.base.errors import ConfigError
+from distriage.github.http_client import connections
+from distriage.model.shipped import find_bundle
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import open_app
-from distriage_serving.judging import Judge
+from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.judge import Judge
+from distriage_serving.judging.lane import Lane
+from distriage_serving.judging.process import load_classifier
+from distriage_serving.judging.two_readers import TwoReaders, open_reader
 from distriage_serving.logs import configure_logging
-from distriage_serving.past.indexes import PastIndexes
-from distriage_serving.second_reading import TwoReaders, open_reader
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.engine import LaneJudge
-from distriage_serving.web.lane import Lane
-from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import load_classifier
 
 
 class Workers:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
-from distriage.errors import GitHubError, RefusedError
-from distriage.github import Client
-from distriage.times import epoch_s
+from distriage.base.errors import GitHubError, RefusedError
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import due
 from distriage_serving.github.app_auth import App

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from distriage.errors import NotFoundError, TransferredError
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.types import IssueReport
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import NotFoundError, TransferredError
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
+from distriage.github.client import Client
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
+from distriage_serving.configuration.file import config_digest
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
-from distriage_serving.judging import Judge
-from distriage_serving.past.keeping import keep_issue
-from distriage_serving.planning.config_file import config_digest
-from distriage_serving.planning.configuration import RepositoryConfig
-from distriage_serving.planning.names import Names, resolve
+from distriage_serving.judging.judge import Judge
+from distriage_serving.judging.keeping import keep_issue
+from distriage_serving.judging.two_readers import TwoReaders, is_awaited
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
-from distriage_serving.second_reading import TwoReaders, is_awaited
 from distriage_serving.store import (
     Backfilled,
     Issue,

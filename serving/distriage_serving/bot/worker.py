@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from distriage.errors import (
+from distriage.base.errors import (
     ConfigError,
     GitHubError,
     InputError,
@@ -27,8 +27,8 @@ from distriage.errors import (
     RefusedError,
     TransferredError,
 )
-from distriage.github import Client
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
 from distriage_serving.bot.answers import answer
 from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
@@ -38,7 +38,7 @@ from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
-from distriage_serving.judging import Judge
+from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log, without_message
 from distriage_serving.store import (
     CheckArgument,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typer
 
-from distriage.terminal import MAINTAIN
+from distriage.base.terminal import MAINTAIN
 from distriage_serving.commands.action import action
 from distriage_serving.commands.backfill import backfill
 from distriage_serving.commands.backtest import backtest

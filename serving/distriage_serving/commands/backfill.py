@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.console import Console
 
-from distriage.disk import writing
-from distriage.errors import InputError
-from distriage.extras import needs_extra
-from distriage.terminal import counted, printable
+from distriage.base.disk import writing
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
+from distriage.base.terminal import counted, printable
 from distriage_serving.commands.options import (
     DatabaseOption,
     ModelOption,
@@ -24,7 +24,7 @@ from distriage_serving.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage_serving.bot.backfill import BackfillReport
+    from distriage_serving.commands.backfilling import BackfillReport
 
 
 def backfill(
@@ -71,11 +71,11 @@ def backfill(
     """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
     with needs_extra("serve"):
         from distriage.classifier import Classifier
-        from distriage.github import Client, token_of_environment
-        from distriage_serving.bot.backfill import Backfill, BackfillOptions, State, list_issues, paced
+        from distriage.github.client import Client, token_of_environment
+        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
         from distriage_serving.commands.proposals import as_csv, as_page, estimate
-        from distriage_serving.past.indexes import PastIndexes
-        from distriage_serving.past.keeping import KnowingJudge, keep_all
+        from distriage_serving.judging.indexes import PastIndexes
+        from distriage_serving.judging.keeping import KnowingJudge, keep_all
 
         check_repository(repository)
         if state not in get_args(State):

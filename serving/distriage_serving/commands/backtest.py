@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage.extras import needs_extra
-from distriage.terminal import say
+from distriage.base.extras import needs_extra
+from distriage.base.terminal import say
 from distriage_serving.commands.options import ModelOption, check_repository
 
 
@@ -41,9 +41,9 @@ def backtest(
     Writes nothing to GitHub.
     """
     with needs_extra("serve"):
+        from distriage.base.types import Mode
         from distriage.classifier import Classifier
-        from distriage.github import Client, token_of_environment
-        from distriage.types import Mode
+        from distriage.github.client import Client, token_of_environment
         from distriage_serving.backtest.mapping import unused
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run

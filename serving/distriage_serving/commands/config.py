@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from distriage.errors import InputError
-from distriage.terminal import printable
+from distriage.base.errors import InputError
+from distriage.base.terminal import printable
 from distriage_serving.commands.options import ModelOption, check_repository
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
-    from distriage.history import HistoryIssue
-    from distriage_serving.planning.draft import TheirLabel
+    from distriage.github.history import HistoryIssue
+    from distriage_serving.configuration.draft import TheirLabel
 
 READ_ISSUES = 500  # the newest with a label
 LEAST_SURE = 0.5
@@ -41,13 +41,13 @@ def check(
 
     Inside GitHub Actions the lines are marked in the pull request.
     """
-    from distriage.bundle import Bundle
-    from distriage.shipped import find_bundle
-    from distriage.taxonomy import default_taxonomy
+    from distriage.model.bundle import Bundle
+    from distriage.model.shipped import find_bundle
+    from distriage.model.taxonomy import default_taxonomy
     from distriage_serving.action import workflow_commands
-    from distriage_serving.planning.config_file import load_config
-    from distriage_serving.planning.config_problems import RepositoryConfigError
-    from distriage_serving.planning.names import resolve
+    from distriage_serving.configuration.file import load_config
+    from distriage_serving.configuration.names import resolve
+    from distriage_serving.configuration.problems import RepositoryConfigError
 
     taxonomy = Bundle(find_bundle(model)).taxonomy if model is not None else default_taxonomy()
     try:
@@ -66,8 +66,8 @@ def check(
 @config_app.command()
 def schema() -> None:
     """Print the JSON Schema of the configuration, as in schemas/distriage-config.schema.json."""
-    from distriage.taxonomy import default_taxonomy
-    from distriage_serving.planning.configuration import config_schema
+    from distriage.model.taxonomy import default_taxonomy
+    from distriage_serving.configuration.model import config_schema
 
     sys.stdout.write(json.dumps(config_schema(default_taxonomy()), indent=2, ensure_ascii=False) + "\n")
 
@@ -90,17 +90,17 @@ def init(
     model: ModelOption = None,
 ) -> None:
     """Print a draft made from a repository's labels: which of our labels each may stand for, and why."""
-    from distriage.bundle import Bundle
-    from distriage.shipped import find_bundle
-    from distriage_serving.planning.config_file import parse_config
-    from distriage_serving.planning.draft import TheirLabel, draft, observe
+    from distriage.model.bundle import Bundle
+    from distriage.model.shipped import find_bundle
+    from distriage_serving.configuration.draft import TheirLabel, draft, observe
+    from distriage_serving.configuration.file import parse_config
 
     if (repository is None) == (labels is None):
         raise InputError("name a repository or --labels FILE, one of both")
     if labels is not None:
         theirs = _labels_in(labels)
     else:
-        from distriage.github import Client, token_of_environment
+        from distriage.github.client import Client, token_of_environment
 
         name = repository or ""
         check_repository(name)
@@ -110,7 +110,7 @@ def init(
     said = None
     if issues is not None:
         from distriage.classifier import Classifier
-        from distriage.history import load_history
+        from distriage.github.history import load_history
 
         known, history = load_history(issues)
         if repository is not None and known.casefold() != repository.casefold():
@@ -126,7 +126,7 @@ def init(
 
 
 def _labels_in(file: Path) -> list[TheirLabel]:
-    from distriage_serving.planning.draft import TheirLabel
+    from distriage_serving.configuration.draft import TheirLabel
 
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
@@ -147,9 +147,9 @@ def _labels_in(file: Path) -> list[TheirLabel]:
 def _likeliest(
     classifier: Classifier, issues: Sequence[HistoryIssue]
 ) -> Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]:
-    from distriage.policy import decide
-    from distriage.reading import check_report
-    from distriage.types import IssueReport, Mode, Outcome
+    from distriage.answer.policy import decide
+    from distriage.base.types import IssueReport, Mode, Outcome
+    from distriage.reading.report import check_report
 
     manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
     for issue in [issue for issue in issues if issue.labels and not issue.by_bot][-READ_ISSUES:]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from distriage.errors import ConfigError, InputError
+from distriage.base.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from distriage_serving.store import Store
@@ -46,7 +46,7 @@ def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
 
 
 def check_repository(repository: str) -> None:
-    from distriage.references import REPOSITORY
+    from distriage.base.references import REPOSITORY
 
     if not REPOSITORY.fullmatch(repository):
         raise InputError(f"{repository!r}: expected owner/repo")

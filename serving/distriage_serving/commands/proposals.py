@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from typing import Final
 
-from distriage.pages import page_environment
-from distriage_serving.bot.backfill import BackfillReport, Proposal
+from distriage.base.pages import page_environment
+from distriage_serving.commands.backfilling import BackfillReport, Proposal
 from distriage_serving.store.work.pace import LIMITS
 
 WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through

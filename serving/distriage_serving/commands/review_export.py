@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from distriage.feedback import ReviewRecord
+from distriage.answer.feedback import ReviewRecord
 from distriage_serving.store import Review, Store
 
 

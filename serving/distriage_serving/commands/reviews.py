@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from distriage.disk import writing
-from distriage.extras import needs_extra
-from distriage.terminal import counted
+from distriage.base.disk import writing
+from distriage.base.extras import needs_extra
+from distriage.base.terminal import counted
 from distriage_serving.commands.options import DatabaseOption, open_store
 
 reviews_app = typer.Typer(name="reviews", help="Maintainers' decisions on the model's verdicts.", no_args_is_help=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from distriage.extras import needs_extra
+from distriage.base.extras import needs_extra
 from distriage_serving.commands.options import ModelOption
 
 

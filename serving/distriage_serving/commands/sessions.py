@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from distriage.errors import InputError
-from distriage.extras import needs_extra
-from distriage.terminal import say
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
+from distriage.base.terminal import say
 from distriage_serving.commands.options import DatabaseOption, open_store
 
 ID_CHARS = 12

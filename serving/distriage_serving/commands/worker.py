@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from distriage.errors import InputError
-from distriage.extras import needs_extra
-from distriage.terminal import printable
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
+from distriage.base.terminal import printable
 from distriage_serving.commands.options import DatabaseOption, ModelOption, open_store
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from distriage.errors import ConfigError, GitHubError
-from distriage.github import TIMEOUT_S, Client
-from distriage.github_limits import Limits
+from distriage.base.errors import ConfigError, GitHubError
+from distriage.github.client import TIMEOUT_S, Client
+from distriage.github.limits import Limits
 from distriage_serving.settings import Settings
 
 BACKDATE_S: Final = 60  # GitHub's advice against clocks that run ahead

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from distriage.errors import RefusedError
-from distriage.github import Client
-from distriage.references import IssueReference
+from distriage.base.errors import RefusedError
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.issue import find_own_comment, read_timeline, set_by_us
 from distriage_serving.planning.marker import Marker

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from distriage.errors import LostAnswerError, RefusedError, TransferredError
-from distriage.github import MAX_ATTEMPTS, Client
-from distriage.references import IssueReference
+from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
+from distriage.base.references import IssueReference
+from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage_serving.github.issue import find_own_comment, issue_type
 from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.errors import ConfigError, NotFoundError
-from distriage.github import Client
-from distriage.taxonomy import Taxonomy
-from distriage_serving.planning.config_file import merge_configs, parse_document
-from distriage_serving.planning.configuration import CONFIG_PATH, RepositoryConfig
-from distriage_serving.planning.yaml_lines import MAX_BYTES
+from distriage.base.errors import ConfigError, NotFoundError
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
+from distriage_serving.configuration.file import merge_configs, parse_document
+from distriage_serving.configuration.lines import MAX_BYTES
+from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 
 _RAW: Final = "application/vnd.github.raw+json"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from distriage.errors import GitHubError, NotFoundError, RefusedError, TransferredError
-from distriage.github import Client
-from distriage.references import IssueReference
-from distriage.times import epoch_s
-from distriage.types import IssueReport
+from distriage.base.errors import GitHubError, NotFoundError, RefusedError, TransferredError
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.base.types import IssueReport
+from distriage.github.client import Client
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
 

@@ -16,10 +16,10 @@ from urllib.parse import urlencode
 import httpx
 from starlette.concurrency import run_in_threadpool
 
-from distriage.errors import GitHubError
-from distriage.github import Client
-from distriage.github_answer import Ok, read_answer
-from distriage.http_client import connections
+from distriage.base.errors import GitHubError
+from distriage.github.answer import Ok, read_answer
+from distriage.github.client import Client
+from distriage.github.http_client import connections
 from distriage_serving.settings import Settings
 
 TIMEOUT_S: Final = 8.0

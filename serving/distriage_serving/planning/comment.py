@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
+from distriage_serving.configuration.model import PLACEHOLDER, render_template
+from distriage_serving.configuration.names import AxisNames, Names
 from distriage_serving.planning import markdown
-from distriage_serving.planning.configuration import PLACEHOLDER, render_template
 from distriage_serving.planning.marker import Marker
-from distriage_serving.planning.names import AxisNames, Names
 from distriage_serving.planning.types import IssueState, LeftOut, Plan, PlannedComment
 
 _ASK: Final = "This is missing from the report; please add it to the description:"

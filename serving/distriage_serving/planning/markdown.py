@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from distriage.verdict import KnownProblem, LikelyDuplicate
+from distriage.answer.verdict import KnownProblem, LikelyDuplicate
 
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 _LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from distriage.feedback import own_axis, own_label
-from distriage.verdict import Verdict
-from distriage_serving.planning.names import Names
+from distriage.answer.feedback import own_axis, own_label
+from distriage.answer.verdict import Verdict
+from distriage_serving.configuration.names import Names
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from distriage.verdict import AxisVerdict, Verdict
+from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage_serving.configuration.model import IgnoreConfig
+from distriage_serving.configuration.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
-from distriage_serving.planning.configuration import IgnoreConfig
-from distriage_serving.planning.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from distriage.taxonomy import Axis, Taxonomy
-from distriage.verdict import AxisVerdict, Differential, Verdict
+from distriage.answer.verdict import AxisVerdict, Differential, Verdict
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
 from distriage_serving.planning.types import IssueState, Plan
 

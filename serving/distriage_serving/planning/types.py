@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.planning.marker import Kind
 
 
@@ -42,7 +42,7 @@ class IssueState:
         issue_type: Its issue type; None: it has none.
         type_touched: Anybody but Distriage ever set an issue type, changed it or took it off.
         decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
-            label has an axis to itself; see `distriage.feedback.own_axis`.
+            label has an axis to itself; see `distriage.answer.feedback.own_axis`.
         withdrawn: Axis -> labels of such decisions that no longer hold.
     """
 

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.queue.closing import undo_last
 from distriage_serving.queue.decisions import (
     MAX_BULK,

@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
 from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.listing import issue_href, list_href, moment

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeVar
 
-from distriage.feedback import own_axis, own_label
-from distriage.references import IssueReference
-from distriage.taxonomy import Taxonomy
-from distriage.verdict import Verdict
+from distriage.answer.feedback import own_axis, own_label
+from distriage.answer.verdict import Verdict
+from distriage.base.references import IssueReference
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session

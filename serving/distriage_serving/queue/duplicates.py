@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from distriage.errors import GitHubError, NotFoundError
-from distriage.github import Client
-from distriage.references import IssueReference
+from distriage.base.errors import GitHubError, NotFoundError
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
 from distriage_serving.github.app_auth import A_PERSON_WAITS, App
 from distriage_serving.queue.listing import read_number
 from distriage_serving.queue.login.sessions import Fields

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from distriage.feedback import own_label
-from distriage.taxonomy import Taxonomy
+from distriage.answer.feedback import own_label
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.listing import age, display_name, moment
 from distriage_serving.store import Review
 

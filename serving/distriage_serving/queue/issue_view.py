@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from distriage.feedback import own_axis
-from distriage.references import web_link
-from distriage.taxonomy import CAUSE, Axis, Taxonomy
-from distriage.verdict import AxisVerdict, SimilarIssue, Verdict
+from distriage.answer.feedback import own_axis
+from distriage.answer.verdict import AxisVerdict, SimilarIssue, Verdict
+from distriage.base.references import web_link
+from distriage.model.taxonomy import CAUSE, Axis, Taxonomy
 from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
 from distriage_serving.store import Review
 

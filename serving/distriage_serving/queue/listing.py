@@ -13,10 +13,10 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from distriage.errors import InputError
-from distriage.references import parse_reference
-from distriage.taxonomy import Axis, Taxonomy
-from distriage.verdict import AxisVerdict
+from distriage.answer.verdict import AxisVerdict
+from distriage.base.errors import InputError
+from distriage.base.references import parse_reference
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.store import IssueFilter, IssueStatus, Sort
 from distriage_serving.web.problem import ProblemError
 

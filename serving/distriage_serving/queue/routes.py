@@ -10,12 +10,12 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.errors import InputError
-from distriage.reading import check_report
-from distriage.references import IssueReference, web_link
-from distriage.similar import Similar
-from distriage.types import IssueReport, Mode
-from distriage.verdict import Verdict
+from distriage.answer.similar import Similar
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import InputError
+from distriage.base.references import IssueReference, web_link
+from distriage.base.types import IssueReport, Mode
+from distriage.reading.report import check_report
 from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes

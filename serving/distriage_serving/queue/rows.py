@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import Outcome
-from distriage.verdict import AxisVerdict
+from distriage.answer.verdict import AxisVerdict
+from distriage.base.types import Outcome
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
 from distriage_serving.queue.listing import age, display_name, filter_axes, first_said, issue_href, moment, percent
 from distriage_serving.store import Issue, Review, StoredVerdict

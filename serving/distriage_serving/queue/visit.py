@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from distriage.taxonomy import Taxonomy
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.decisions import Decisions
 from distriage_serving.queue.listing import Field, Filters, read_filters, read_number
 from distriage_serving.queue.login.routes import session_of

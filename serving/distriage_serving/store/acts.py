@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Index, exists, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database
 from distriage_serving.store.schema import Base, Issue, Name, Number, Review
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, Dialect, Integer, Text, TypeDecorator
 
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
 
 BIG_INTEGER: Final = BigInteger().with_variant(
     Integer(), "sqlite"
@@ -54,7 +54,7 @@ class JsonText(TypeDecorator[Any]):
 
 
 class VerdictText(TypeDecorator[Verdict]):
-    """A `distriage.verdict.Verdict` as JSON."""
+    """A `distriage.answer.verdict.Verdict` as JSON."""
 
     impl = Text
     cache_ok = True

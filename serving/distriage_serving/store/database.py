@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalEr
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_serving.store.schema import Base, SharedValue
 
 CONNECT_TIMEOUT_S: Final = 10

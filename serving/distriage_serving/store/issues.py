@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
 from sqlalchemy.orm import defer
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVarTuple
 from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from distriage.errors import InputError
+from distriage.base.errors import InputError
 from distriage_serving.store.acts import is_snoozed
 from distriage_serving.store.columns import storable
 from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis

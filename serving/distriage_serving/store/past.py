@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Index, and_, case, delete, or_, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.schema import Base, Lifecycle, Name
 

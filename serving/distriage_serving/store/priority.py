@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from distriage.taxonomy import Taxonomy
-from distriage.types import Outcome
-from distriage.verdict import AxisVerdict, Verdict
+from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage.base.types import Outcome
+from distriage.model.taxonomy import Taxonomy
 
 DOUBLING_S: Final = 60 * 86400
 _LEAST_UNCERTAINTY: Final = 0.01

@@ -8,7 +8,7 @@ from typing import Final, cast
 from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_this_issue
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.schema import Issue, IssueStatus, Review, VerdictAxis

@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
-from distriage.references import IssueReference
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
+from distriage.base.references import IssueReference
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]

@@ -8,8 +8,8 @@ from typing import Final
 
 from sqlalchemy import func, select, update
 
-from distriage.references import IssueReference
-from distriage.taxonomy import Taxonomy
+from distriage.base.references import IssueReference
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.store.database import Database
 from distriage_serving.store.priority import priority
 from distriage_serving.store.reviews import update_status

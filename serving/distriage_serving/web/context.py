@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from distriage_serving.logs import log
-from distriage_serving.web.metrics import Metrics
+from distriage_serving.metrics import Metrics
 from distriage_serving.web.problem import ProblemError
 
 UNMATCHED: Final = "unmatched"

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from distriage.bundle import Bundle
+from distriage.answer.similar import Similar
+from distriage.answer.verdict import FailedRecord, LikelyDuplicate, Verdict
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
-from distriage.errors import InputError
+from distriage.model.bundle import Bundle
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import known
 from distriage.past.index import Known, PastIndex
-from distriage.similar import Similar
-from distriage.types import IssueReport, Mode
-from distriage.verdict import FailedRecord, LikelyDuplicate, Verdict
-from distriage_serving.judging import doubt, judge
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.indexes import PastIndexes, find_duplicates
+from distriage_serving.judging.judge import doubt, judge
+from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.judging.process import ModelError, load_classifier
 from distriage_serving.logs import log
-from distriage_serving.past.indexes import PastIndexes, find_duplicates
-from distriage_serving.planning.configuration import RepositoryConfig
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
-from distriage_serving.web.lane import ClosedError, Lane, QueueFullError
-from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import ModelError, load_classifier
 from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
 
 if TYPE_CHECKING:

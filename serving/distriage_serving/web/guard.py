@@ -16,11 +16,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from distriage_serving.http_settings import MAX_WEBHOOK_BYTES
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import Arrivals, Body, too_large
 from distriage_serving.web.context import request_id_of
 from distriage_serving.web.keys import KeyRing
-from distriage_serving.web.metrics import Metrics
 from distriage_serving.web.problem import ProblemError, unavailable
 from distriage_serving.web.signature import HEADER, Signature
 

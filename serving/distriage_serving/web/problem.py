@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
-from distriage.terminal import counted
+from distriage.base.terminal import counted
 
 MEDIA_TYPE: Final = "application/problem+json"
 MAX_ERRORS: Final = 20  # of an invalid request are named

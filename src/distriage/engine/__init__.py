@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from distriage.types import Mode
+from distriage.base.types import Mode
 
 
 class Engine(StrEnum):

@@ -9,15 +9,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from distriage.bundle import Bundle
+from distriage.answer.verdict import FailedRecord
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine import Settings
+from distriage.model.bundle import Bundle
+from distriage.model.shipped import MANIFEST, find_bundle, sha256_of
 from distriage.own.labels import MANIFEST as OWN_MANIFEST
 from distriage.own.labels import OwnLabels
-from distriage.records import BadRecord, RawRecord, parse_record
-from distriage.shipped import MANIFEST, find_bundle, sha256_of
-from distriage.types import IssueReport
-from distriage.verdict import FailedRecord
+from distriage.reports.records import BadRecord, RawRecord, parse_record
 
 Item = RawRecord | IssueReport | BadRecord
 CHUNK = 8  # items that are answered together: about a fifth of a second

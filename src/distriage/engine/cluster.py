@@ -15,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from distriage.disk import writing
+from distriage.base.disk import writing
+from distriage.base.errors import DistriageError, InputError
+from distriage.base.extras import needs_extra
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
 from distriage.engine.output import is_error
-from distriage.errors import DistriageError, InputError
-from distriage.extras import needs_extra
-from distriage.records import COLUMNS, LINES, RawRecord, read_records
+from distriage.reports.records import COLUMNS, LINES, RawRecord, read_records
 
 SHARD_LINES = 2000
 PLAN = "run.json"

@@ -9,7 +9,7 @@ from typing import Any
 
 from distriage.engine.answers import Item, id_of
 from distriage.engine.output import differences
-from distriage.records import RawRecord, read_records
+from distriage.reports.records import RawRecord, read_records
 
 _COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is what a line holds elsewhere
 

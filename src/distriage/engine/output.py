@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from distriage.disk import writing
-from distriage.errors import InputError
-from distriage.extras import needs_extra
-from distriage.records import COMPRESSED, LINES, TABLE, is_batch
+from distriage.base.disk import writing
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
+from distriage.reports.records import COMPRESSED, LINES, TABLE, is_batch
 
 ROWS = 1000  # of a row group
 _FAR = 0x7FFFFFFE  # a byte that Windows locks; others could not read it, and a file is mostly shorter

@@ -16,12 +16,13 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from distriage.base.errors import DistriageError, GitHubError, InputError, WorkerError
+from distriage.base.terminal import counted, say
 from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, id_of, run_options
 from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete, is_error
-from distriage.errors import DistriageError, GitHubError, InputError, WorkerError
-from distriage.records import (
+from distriage.reports.records import (
     COLUMNS,
     check_any_read,
     is_batch,
@@ -29,8 +30,7 @@ from distriage.records import (
     read_records,
     size_of,
 )
-from distriage.sources import read_report
-from distriage.terminal import counted, say
+from distriage.reports.sources import read_report
 
 FLUSH_S = 1.0  # answers reach the file, and the bar moves, at least so often
 

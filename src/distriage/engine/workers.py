@@ -20,15 +20,15 @@ from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
-from distriage.errors import WorkerError
-from distriage.records import size_of
+from distriage.base.errors import WorkerError
+from distriage.reports.records import size_of
 
 FEW = 64  # fewer items are done here before other processes have started
 LARGE_BYTES = 100_000  # a file of so many mostly holds more reports than these
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
 _FORKS = sys.platform == "linux"  # Windows cannot, and Apple's libraries may crash after it
 _INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
-_IMPORTED = ["distriage.cli", "distriage.engine.local", "distriage.past.build"]
+_IMPORTED = ["distriage.commands.main", "distriage.engine.local", "distriage.past.build"]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from distriage.base.references import RENAMED, repository_of
 from distriage.facts.scanning import any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
-from distriage.references import RENAMED, repository_of
 
 FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
     "deepspeed": "DeepSpeed",

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from distriage.base.types import IssueReport
+from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.scanning import any_of
-from distriage.types import IssueReport
-from distriage.validation import Strict
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

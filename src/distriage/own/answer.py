@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from distriage.validation import Strict
+from distriage.base.validation import Strict
 
 
 class OwnLabel(Strict):

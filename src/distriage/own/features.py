@@ -19,10 +19,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.types import Prediction
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features, word_grams
 from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import Floats, tfidf
-from distriage.types import Prediction
 
 # The views behind those of the words. Many trackers' titles begin with a label, such as `[Bug]:`; others ask for it in
 # their form, often first.

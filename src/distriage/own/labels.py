@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from distriage.arrays import arrays_of
-from distriage.bundle import Bundle
-from distriage.bundle import Manifest as BundleManifest
-from distriage.errors import BundleError
+from distriage.base.arrays import arrays_of
+from distriage.base.errors import BundleError
+from distriage.base.references import repository_of
+from distriage.base.types import Prediction
+from distriage.base.validation import Strict, read_model
+from distriage.model.bundle import Bundle
+from distriage.model.bundle import Manifest as BundleManifest
 from distriage.own.answer import OwnLabel
 from distriage.own.features import OWN_VIEWS, OwnFeatures, Scales, own_features
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import Floats
-from distriage.references import repository_of
-from distriage.types import Prediction
-from distriage.validation import Strict, read_model
 
 OWN_FORMAT = 5
 MANIFEST, ARRAYS = "own.json", "own.npz"

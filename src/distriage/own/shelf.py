@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from distriage.bundle import Bundle
-from distriage.errors import BundleError
+from distriage.base.errors import BundleError
+from distriage.base.references import repository_of
+from distriage.model.bundle import Bundle
 from distriage.own.labels import MANIFEST, OwnLabels
-from distriage.references import repository_of
 
 LOOK_S = 1.0  # the folder is looked into at most so often
 PLACES = (MANIFEST, f"*/{MANIFEST}", f"*/*/{MANIFEST}")  # the folder itself, NAME, OWNER/REPO

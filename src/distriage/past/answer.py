@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from distriage.answer.verdict import LikelyDuplicate
 from distriage.past.same import is_spoken_of
-from distriage.verdict import LikelyDuplicate
 
 if TYPE_CHECKING:
     from distriage.past.index import Known, PastIndex

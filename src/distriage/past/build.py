@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
 from distriage.past.index import Known, PastIndex, make_index
@@ -14,7 +15,6 @@ from distriage.past.issue import PastIssue
 from distriage.past.words import Floats
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 
 Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 

@@ -30,9 +30,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.arrays import arrays_of
-from distriage.disk import replaced
-from distriage.errors import InputError
+from distriage.base.arrays import arrays_of
+from distriage.base.disk import replaced
+from distriage.base.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
 from distriage.past.words import Features, Floats, Postings, postings, unit, weighted

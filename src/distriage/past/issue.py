@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from distriage.errors import InputError
-from distriage.reading import MAX_REPORT_BYTES
-from distriage.records import read_records
-from distriage.references import reference_of, web_link
-from distriage.times import epoch_s
-from distriage.types import IssueReport
+from distriage.base.errors import InputError
+from distriage.base.references import reference_of, web_link
+from distriage.base.times import epoch_s
+from distriage.base.types import IssueReport
+from distriage.reading.report import MAX_REPORT_BYTES
+from distriage.reports.records import read_records
 
 STATES = ("open", "closed")
 MAX_PAGE_BYTES = 64 << 20  # a page holds up to 100 issues

@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from distriage.errors import InputError
-from distriage.records import BadRecord
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode, Outcome
+from distriage.model.taxonomy import Taxonomy
+from distriage.reports.records import BadRecord
 from distriage.second_reader.bulk import Asked, Asking, ask, read_reports
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.comparison import Compared
 from distriage.second_reader.fitting import Example
-from distriage.taxonomy import Taxonomy
-from distriage.types import IssueReport, Mode, Outcome
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:

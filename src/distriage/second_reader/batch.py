@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from distriage.errors import InputError
+from distriage.base.errors import InputError
 from distriage.second_reader.answer import Shares, read_answer
 from distriage.second_reader.request import ReaderRequest
 

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from distriage.answer.findings import Findings
+from distriage.answer.verdict import FailedRecord, Verdict
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.errors import InputError
-from distriage.findings import Findings
-from distriage.records import BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.reports.records import BadRecord, RawRecord, is_batch, parse_record, read_records
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage.second_reader.completion import complete, keep_first
 from distriage.second_reader.reader import examine, question
 from distriage.second_reader.request import ReaderRequest
-from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import FailedRecord, Verdict
 
 NOT_THERE = "the file of answers holds none to this question"
 

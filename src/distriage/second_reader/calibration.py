@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from distriage.errors import ConfigError
-from distriage.policy import PRECISION
+from distriage.answer.policy import PRECISION
+from distriage.base.errors import ConfigError
+from distriage.base.validation import Strict, read_model
 from distriage.second_reader import AXES
 from distriage.second_reader.answer import Shares
-from distriage.validation import Strict, read_model
 
 LAPSE = 0.1  # share of a reader's answers that may be a slip; there the first reader speaks
 FORMAT: Literal[2] = 2  # 1: fitted on other questions

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from distriage.differential import checks_of, differential
-from distriage.facts.situation import ORDINARY, Situation
-from distriage.policy import (
+from distriage.answer.differential import checks_of, differential
+from distriage.answer.policy import (
     FLOOR,
     SUGGESTED_FROM,
     SUGGESTION_PRECISION,
@@ -22,17 +21,18 @@ from distriage.policy import (
     likely_labels,
     outcome_of,
 )
-from distriage.second_reader.answer import Shares
-from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
-from distriage.taxonomy import CAUSE, DISTRIBUTED, STAGE, Axis, Taxonomy
-from distriage.types import AxisScores, Mode, Outcome, Prediction, Silence
-from distriage.verdict import (
+from distriage.answer.verdict import (
     AxisVerdict,
     FirstReading,
     LabelProbability,
     SecondReading,
     Verdict,
 )
+from distriage.base.types import AxisScores, Mode, Outcome, Prediction, Silence
+from distriage.facts.situation import ORDINARY, Situation
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, Axis, Taxonomy
+from distriage.second_reader.answer import Shares
+from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 
 Required = Callable[[str, str], Mode | float]  # axis and its likeliest label -> how sure: a mode, or a probability
 

@@ -19,8 +19,8 @@ from typing import Any, Literal, Protocol, Self
 
 import httpx
 
-from distriage.errors import ConfigError
-from distriage.http_client import open_client
+from distriage.base.errors import ConfigError
+from distriage.github.http_client import open_client
 from distriage.second_reader.answer import Shares, read_answer
 from distriage.second_reader.deadline import Deadline
 from distriage.second_reader.request import ReaderRequest

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.policy import PRECISION
+from distriage.answer.policy import PRECISION
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, fuse, reader_scores
 

@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from distriage.answer.findings import Findings
+from distriage.answer.similar import Similar
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import ConfigError, InputError
+from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError, InputError
-from distriage.findings import Findings
-from distriage.records import BadRecord
+from distriage.model.taxonomy import Taxonomy
+from distriage.reports.records import BadRecord
 from distriage.second_reader import AXES
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.calibration import ReaderCalibration, load_calibration
 from distriage.second_reader.completion import Required, complete, keep_first, may_be_given
 from distriage.second_reader.endpoint import Endpoint, EndpointSettings, Unanswered
 from distriage.second_reader.request import Question, is_in_doubt
-from distriage.similar import Similar
-from distriage.taxonomy import Taxonomy
-from distriage.types import IssueReport, Mode, Outcome
-from distriage.verdict import Verdict
 
 SURE: Final = 0.98  # probability from which on an axis is not asked about
 KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE"

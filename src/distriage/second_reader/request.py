@@ -18,11 +18,11 @@ from importlib import resources
 from itertools import accumulate
 from typing import Any
 
+from distriage.answer.verdict import SimilarIssue, Verdict
+from distriage.base.types import AxisScores, Outcome, Prediction
 from distriage.facts.situation import ORDINARY, Situation
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage.second_reader.masking import mask
-from distriage.taxonomy import Axis, Taxonomy
-from distriage.types import AxisScores, Outcome, Prediction
-from distriage.verdict import SimilarIssue, Verdict
 
 CANDIDATES = range(3, 13)  # labels of an axis that are offered: so many at least and at most
 CANDIDATES_SHARE = 0.96  # of the first reader's probability that they hold together, where so few do
@@ -161,7 +161,9 @@ def _rules(offered: Mapping[str, set[str]]) -> str:
 
 @cache
 def _boundaries() -> dict[str, tuple[tuple[frozenset[str], str], ...]]:
-    data = tomllib.loads(resources.files("distriage").joinpath("boundaries.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(
+        resources.files("distriage.second_reader").joinpath("boundaries.toml").read_text(encoding="utf-8")
+    )
     return {axis: tuple((frozenset(item["labels"]), item["rule"]) for item in rules) for axis, rules in data.items()}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def _start(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage.types import IssueReport
+    from distriage.base.types import IssueReport
     from distriage_training.bench.start import timed_steps
 
     row = json.loads(Path(given["report"]).read_text(encoding="utf-8"))

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import httpx
 
+from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.engine import Settings, cluster, local
 from distriage.engine.workers import cores
-from distriage.records import read_records
-from distriage.types import IssueReport, Mode
+from distriage.reports.records import read_records
 from distriage_training.bench import load
 from distriage_training.bench.files import EXTRA
 from distriage_training.bench.peers import installed

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from distriage.bundle import Bundle
+from distriage.base.types import IssueReport
+from distriage.model.bundle import Bundle
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 from distriage_training.bench import peers
 
 EXTRA = "pip install 'distriage[bench]'"

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
 from distriage.engine.workers import cores
-from distriage.errors import InputError
-from distriage.types import IssueReport
 
 PACKAGES = (
     "onnxruntime",
@@ -37,7 +37,7 @@ def load_reports(bundle: Path, reports: Path | None, count: int) -> list[IssueRe
     Raises:
         InputError: none is usable.
     """
-    from distriage.records import read_batch
+    from distriage.reports.records import read_batch
 
     if reports is not None:
         found = [item for item in islice(read_batch(str(reports)), 100_000) if isinstance(item, IssueReport)]

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from distriage.errors import DistriageError
+from distriage.base.errors import DistriageError
 from distriage_training.bench.inputs import summary
 
 CLIENTS = (1, 8, 64)

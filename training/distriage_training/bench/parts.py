@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from distriage.answer.findings import Findings
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_facts
-from distriage.findings import Findings
-from distriage.graph import open_session
-from distriage.reading import read
+from distriage.model.graph import open_session
+from distriage.reading.report import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 from distriage_training.bench.inputs import milliseconds, summary
 
 STEPS = ("prepare", "facts", "tokens", "features", "graph", "gate", "verdict")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine.workers import cores
 from distriage.past.build import Fingerprint, fingerprints
 from distriage.past.index import Known, load_index, make_index
 from distriage.past.issue import PastIssue
-from distriage.types import IssueReport
 from distriage_training.bench.inputs import milliseconds, summary
 from distriage_training.bench.start import peak_mib
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.errors import DistriageError
+from distriage.base.errors import DistriageError
 
 Ids = NDArray[np.int64]
 OnIds = Callable[[Ids], object]  # [1, tokens] -> logits

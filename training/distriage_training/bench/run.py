@@ -11,10 +11,10 @@ from typing import Any
 
 from rich.console import Console
 
+from distriage.base.errors import DistriageError
 from distriage.engine.workers import cores
-from distriage.errors import DistriageError
+from distriage.model.shipped import find_bundle
 from distriage.recipe.text import prepare
-from distriage.shipped import find_bundle
 from distriage_training.bench import equal, load, peers, start, throughput
 from distriage_training.bench.files import EXTRA
 from distriage_training.bench.inputs import load_reports, machine, versions

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from distriage.errors import DistriageError
+from distriage.base.errors import DistriageError
 
 
 def in_child(task: str, **arguments: Any) -> Any:

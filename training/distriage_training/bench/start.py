@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from distriage.types import IssueReport
+from distriage.base.types import IssueReport
 
 LOADERS = {"transformers pipeline": "pipeline", "SetFit predict": "setfit"}  # peer -> function of `peers`
 TOKENS = 256  # that a peer reads of a report
@@ -36,12 +36,9 @@ def timed_steps(bundle: Path, report: IssueReport) -> dict[str, float]:
     import tokenizers
 
     mark("numpy, onnxruntime, tokenizers")
-    import distriage.cli
-    import distriage.render
-    import distriage.verdict  # noqa: F401
-    from distriage.bundle import Bundle
     from distriage.classifier import Classifier
-    from distriage.graph import open_session
+    from distriage.model.bundle import Bundle
+    from distriage.model.graph import open_session
 
     mark("distriage, pydantic, rich, typer")
     Bundle(bundle)

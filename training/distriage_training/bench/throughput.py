@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from distriage.bundle import Bundle
+from distriage.base.types import IssueReport
+from distriage.model.bundle import Bundle
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 from distriage_training.bench import peers
 from distriage_training.bench.start import peak_mib, with_workers
 

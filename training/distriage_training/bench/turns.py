@@ -9,10 +9,10 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier, encode
-from distriage.graph import open_session
+from distriage.model.graph import open_session
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 from distriage_training.bench import peers
 from distriage_training.bench.inputs import milliseconds, summary
 from distriage_training.bench.start import LOADERS

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typer
 
-from distriage.terminal import MAINTAIN, READ, TRAIN
+from distriage.base.terminal import MAINTAIN, READ, TRAIN
 from distriage_training.commands.bench import bench
 from distriage_training.commands.corpus import corpus_app
 from distriage_training.commands.learn import learn

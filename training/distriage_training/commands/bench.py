@@ -43,7 +43,7 @@ def bench(
     ] = None,
 ) -> None:
     """Measure what a verdict costs, part by part and beside other ways to run the same encoder. JSON comes last."""
-    from distriage.errors import InputError
+    from distriage.base.errors import InputError
     from distriage_training.bench.figures.tables import print_heading, print_tables
     from distriage_training.bench.run import EQUAL, SECTIONS, Order, measure
 

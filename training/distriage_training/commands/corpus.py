@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from distriage.disk import writing
-from distriage.second_reader.commands import (
+from distriage.base.disk import writing
+from distriage.base.types import Mode
+from distriage.commands.second_reader import (
     ALL_AXES,
     Answers,
     Axes,
@@ -21,7 +22,6 @@ from distriage.second_reader.commands import (
     asking_of,
     calibration_of,
 )
-from distriage.types import Mode
 from distriage_training.commands.options import TEXTS, training
 
 corpus_app = typer.Typer(
@@ -47,7 +47,7 @@ def import_reviews(
 ) -> None:
     """Turn maintainers' reviews into annotation records of origin feedback. Can be called again."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.additions.reviews import import_reviews
         from distriage_training.corpus.digests import read_withheld
 
@@ -104,7 +104,7 @@ def import_(
 ) -> None:
     """Copy the texts of annotated reports from a local folder into the text store."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.texts import import_texts
 
         stored, unlabelled, missing = import_texts(folder, corpus, texts, default_taxonomy())
@@ -126,7 +126,7 @@ def hydrate(
     With GITHUB_TOKEN, GitHub answers 5,000 requests an hour; without one, 60.
     """
     with training(), writing(texts.parent):
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.hydrate import hydrate as fetch
 
         console = Console(stderr=True, highlight=False)
@@ -160,7 +160,7 @@ def import_tosem(
 def publish(corpus: CorpusOption = CORPUS) -> None:
     """Write the annotations as compressed JSONL, one file per split, for `datasets.load_dataset` and pandas."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.dataset import write_splits
         from distriage_training.corpus.records import valid_annotations
 
@@ -177,7 +177,7 @@ def digests(
 ) -> None:
     """Say whether texts that were fetched are those that were annotated, or were edited since."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.digests import compare_digests, write_digests
         from distriage_training.corpus.records import valid_annotations
         from distriage_training.corpus.texts import read_texts
@@ -201,7 +201,7 @@ def digests(
 def stats(corpus: CorpusOption = CORPUS) -> None:
     """Count records by split, origin and framework, and labels by axis."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.view import print_stats
 
         print_stats(Console(highlight=False), corpus, default_taxonomy())
@@ -217,7 +217,7 @@ def agreement(
 ) -> None:
     """Cohen's kappa per axis between two readers, and where they differ."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.view import print_agreement
 
         print_agreement(Console(highlight=False), corpus, first, second, default_taxonomy())
@@ -231,7 +231,7 @@ def check(
 ) -> None:
     """Check schema, labels, duplicates, near-duplicates and leaks between splits; each finding names file and line."""
     with training():
-        from distriage.taxonomy import default_taxonomy
+        from distriage.model.taxonomy import default_taxonomy
         from distriage_training.corpus.digests import read_withheld
         from distriage_training.corpus.view import check_corpus
 

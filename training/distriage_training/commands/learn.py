@@ -11,13 +11,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from distriage.errors import InputError
-from distriage.extras import needs_extra
-from distriage.history import History, load_history, read_history
-from distriage.references import REPOSITORY
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
+from distriage.base.references import REPOSITORY
+from distriage.github.history import History, load_history, read_history
 
 if TYPE_CHECKING:
-    from distriage.bundle import Bundle
+    from distriage.model.bundle import Bundle
     from distriage.own.labels import OwnLabels
     from distriage_training.learn.compare import Comparison
     from distriage_training.learn.examples import Labels
@@ -118,7 +118,7 @@ def learn(
 
 
 def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Callable[[int], None]) -> History:
-    from distriage.github import Client, token_of_environment
+    from distriage.github.client import Client, token_of_environment
 
     if not REPOSITORY.fullmatch(repository):
         raise InputError(f"{repository!r}: expected owner/repo")
@@ -149,7 +149,7 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
     from rich.table import Table
     from rich.text import Text
 
-    from distriage.terminal import printable
+    from distriage.base.terminal import printable
 
     typer.echo(
         f"compared with the heads of {before.manifest.created}, on {compared.issues} issues that neither has seen:"
@@ -180,7 +180,7 @@ def _say_compared(before: OwnLabels, compared: Comparison, labels: Labels) -> No
 
 
 def _say(result: Result) -> None:
-    from distriage.terminal import counted, printable
+    from distriage.base.terminal import counted, printable
 
     later = result.figures[0].issues
     typer.echo(f"learned {len(result.labels.names)} labels, left out {len(result.labels.left_out)}")

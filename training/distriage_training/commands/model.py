@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from distriage.disk import writing
-from distriage.second_reader.commands import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
-from distriage.terminal import say
-from distriage.types import Mode
+from distriage.base.disk import writing
+from distriage.base.terminal import say
+from distriage.base.types import Mode
+from distriage.commands.second_reader import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage_training.commands.options import (
     ConfigArgument,
     ModelOption,
@@ -23,8 +23,8 @@ from distriage_training.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage.bundle import Bundle
     from distriage.classifier import Classifier
+    from distriage.model.bundle import Bundle
     from distriage_training.config import Config
     from distriage_training.corpus.load import Splits
     from distriage_training.measure.readers import SecondReader
@@ -116,7 +116,7 @@ def index(
 ) -> None:
     """Put the annotated training issues into a bundle, for `classify --similar`; `export` does so by itself."""
     with training():
-        from distriage.bundle import Bundle
+        from distriage.model.bundle import Bundle
         from distriage_training.config import load_config
         from distriage_training.release.index import add_index
 
@@ -144,7 +144,7 @@ def gate(
 
 def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle, Config, Splits]:
     """A bundle to be changed, and the data that it is fitted anew on."""
-    from distriage.bundle import Bundle
+    from distriage.model.bundle import Bundle
     from distriage_training.config import load_config
     from distriage_training.corpus.load import load_splits
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from distriage.extras import needs_extra
+from distriage.base.extras import needs_extra
 
 TEXTS = Path(".corpus/texts.jsonl")  # the local store of raw texts
 ConfigArgument = Annotated[Path, typer.Argument(metavar="CONFIG", help="A configuration, e.g. configs/base.toml.")]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from distriage.disk import writing
+from distriage.base.disk import writing
 from distriage_training.commands.options import (
     TEXTS,
     ConfigArgument,

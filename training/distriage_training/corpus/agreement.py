@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sklearn.metrics import cohen_kappa_score, f1_score
 
-from distriage.taxonomy import Taxonomy
+from distriage.model.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from distriage.disk import replaced
+from distriage.base.disk import replaced
 from distriage_training.corpus.records import Annotation
 
 SPLITS = ("train", "validation", "test")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from distriage.bundle import thread_digest
-from distriage.errors import CorpusError
-from distriage.references import RENAMED, thread_key
+from distriage.base.errors import CorpusError
+from distriage.base.references import RENAMED, thread_key
+from distriage.model.bundle import thread_digest
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 
 DIGESTS = "text_sha256.jsonl"  # beside annotations.jsonl: id, sha256

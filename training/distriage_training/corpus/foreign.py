@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import Config
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Record

@@ -12,10 +12,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from distriage.errors import NotFoundError
-from distriage.github import Client, token_of_environment
-from distriage.references import parse_reference
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import NotFoundError
+from distriage.base.references import parse_reference
+from distriage.github.client import Client, token_of_environment
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts

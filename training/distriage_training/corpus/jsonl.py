@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from distriage.disk import replaced
-from distriage.errors import CorpusError
+from distriage.base.disk import replaced
+from distriage.base.errors import CorpusError
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from distriage.errors import ConfigError, CorpusError
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.readings import join_readings
 from distriage_training.corpus.records import FEEDBACK, Annotation, Record, valid_annotations

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from distriage.errors import CorpusError
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import CorpusError
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import Reading, Record
 

@@ -17,10 +17,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from distriage.errors import CorpusError
-from distriage.references import thread_key
-from distriage.taxonomy import Taxonomy
-from distriage.validation import first_fault
+from distriage.base.errors import CorpusError
+from distriage.base.references import thread_key
+from distriage.base.validation import first_fault
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl
 
 FEEDBACK = "feedback"  # origin and source of what people said of a model's answers

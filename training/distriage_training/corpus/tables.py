@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from distriage.errors import ConfigError, CorpusError
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config, DataConfig
 from distriage_training.corpus.records import Record
 

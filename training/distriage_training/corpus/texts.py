@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from distriage.errors import CorpusError
-from distriage.references import thread_key
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import CorpusError
+from distriage.base.references import thread_key
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl, write_jsonl
 from distriage_training.corpus.records import OWN_TEXTS, valid_annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from distriage.errors import CorpusError
-from distriage.taxonomy import Taxonomy
+from distriage.base.errors import CorpusError
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl

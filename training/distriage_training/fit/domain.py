@@ -1,4 +1,4 @@
-"""Fit the domain gate (`distriage.domain`): known reports against real ones of other software.
+"""Fit the domain gate (`distriage.model.domain`): known reports against real ones of other software.
 
 Two regressions, one on the other: the first over words, fitted on all training reports, reads those of the second, so
 these must be strange to it. The validation reports are; foreign reports are read by regressions that did not see
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags, vstack
 from sklearn.linear_model import LogisticRegression
 
-from distriage.domain import DOMAIN_FORMAT, PER_VIEW, word_features
+from distriage.model.domain import DOMAIN_FORMAT, PER_VIEW, word_features
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.weights import Floats
 
@@ -33,7 +33,7 @@ class Reports:
 
     Attributes:
         counts: Hashed n-grams of both views, [n, VIEWS * HASH_BUCKETS].
-        shape: `distriage.domain.shape_features` [n, features]; nothing for reports of which only the words are learned.
+        shape: `distriage.model.domain.shape_features` [n, features]; empty for reports with words alone.
     """
 
     counts: csr_matrix
@@ -54,7 +54,7 @@ class Words:
     bias: Floats
 
     def features(self, counts: csr_matrix) -> Floats:
-        """`distriage.domain.word_features` of each report, [n, `PER_VIEW` * VIEWS]."""
+        """`distriage.model.domain.word_features` of each report, [n, `PER_VIEW` * VIEWS]."""
         idf = np.asarray(self.idf * np.repeat(self.idf_step, HASH_BUCKETS), np.float64)
         weights = np.asarray(self.weights * np.repeat(self.weight_step, HASH_BUCKETS), np.float64)
         rows = zip(
@@ -81,7 +81,7 @@ class Gate:
         return _probability((features - self.mean) / self.scale, self.coefficients, self.intercept)
 
     def write(self, file: Path, axes: Sequence[str]) -> None:
-        """Write domain.npz; `distriage.domain` says what is in it."""
+        """Write domain.npz; `distriage.model.domain` says what is in it."""
         np.savez_compressed(
             file,
             format=np.asarray(DOMAIN_FORMAT),

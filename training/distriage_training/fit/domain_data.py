@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from distriage.answer.policy import decide
+from distriage.base.errors import ConfigError
+from distriage.base.types import Mode, Outcome, Prediction
 from distriage.classifier import Classifier
-from distriage.domain import shape_features
-from distriage.errors import ConfigError
-from distriage.policy import decide
+from distriage.model.domain import shape_features
 from distriage.recipe.text import prepare
-from distriage.types import Mode, Outcome, Prediction
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import read_foreign
 from distriage_training.corpus.load import Splits, in_domain

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils import logging
 
-from distriage.errors import ConfigError
-from distriage.shipped import sha256_of
+from distriage.base.errors import ConfigError
+from distriage.model.shipped import sha256_of
 from distriage_training.config import EncoderConfig
 
 # What encoders call it.

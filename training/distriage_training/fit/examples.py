@@ -8,8 +8,8 @@ from dataclasses import replace
 from datasets import Dataset
 from tokenizers import Tokenizer
 
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.corpus.records import Record, label_numbers
 

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import TrainingArguments, set_seed
 
-from distriage.errors import ConfigError, CorpusError
+from distriage.base.errors import ConfigError, CorpusError
+from distriage.base.references import thread_key
 from distriage.recipe.text import prepare
-from distriage.references import thread_key
 from distriage_training.config import Config
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import read_texts

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
+from distriage.base.validation import first_fault
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
-from distriage.taxonomy import Taxonomy
-from distriage.validation import first_fault
 from distriage_training.config import Config
 from distriage_training.fit.encoder import load_encoder
 from distriage_training.fit.model import TriageModel

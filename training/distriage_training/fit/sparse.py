@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features
 from distriage.recipe.text import prepare
-from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.records import UNLABELLED, Record
 from distriage_training.fit.examples import targets

@@ -15,11 +15,11 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from transformers import set_seed
 
-from distriage.bundle import thread_digest
-from distriage.disk import replaced
-from distriage.errors import ConfigError
-from distriage.references import thread_key
-from distriage.taxonomy import Taxonomy
+from distriage.base.disk import replaced
+from distriage.base.errors import ConfigError
+from distriage.base.references import thread_key
+from distriage.model.bundle import thread_digest
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits, load_splits, validation_in_domain
 from distriage_training.corpus.records import UNLABELLED, Record

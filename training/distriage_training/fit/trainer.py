@@ -15,7 +15,7 @@ from datasets import Dataset
 from torch import Tensor
 from transformers import Trainer, TrainingArguments
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.fit.batches import BucketSampler
 

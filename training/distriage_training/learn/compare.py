@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.history import HistoryIssue
+from distriage.github.history import HistoryIssue
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest

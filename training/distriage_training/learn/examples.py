@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from distriage.errors import InputError
-from distriage.history import HistoryIssue
-from distriage.reading import check_report
-from distriage.types import IssueReport
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
+from distriage.github.history import HistoryIssue
+from distriage.reading.report import check_report
 
 LEAST_ISSUES = 100
 RECENT_SHARE = 0.2  # of the issues, the newest: a label that none of them has is out of use

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
-from distriage.history import HistoryIssue
+from distriage.github.history import HistoryIssue
 from distriage.own.features import OwnFeatures, own_features
 from distriage.recipe.text import prepare
 

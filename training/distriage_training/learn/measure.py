@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distriage.history import HistoryIssue
-from distriage.intervals import wilson
+from distriage.base.intervals import wilson
+from distriage.github.history import HistoryIssue
 from distriage_training.learn.fit import Bools, Floats, Learned
 from distriage_training.learn.thresholds import Promise, Threshold
 

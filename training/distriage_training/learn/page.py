@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from distriage.base.pages import page_environment, plain
 from distriage.own.labels import OwnManifest
-from distriage.pages import page_environment, plain
 from distriage_training.learn.examples import Issues
 from distriage_training.learn.measure import Figures, what_would_help
 from distriage_training.learn.thresholds import Promise

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
-from distriage.history import HistoryIssue, load_history
+from distriage.github.history import HistoryIssue, load_history
 from distriage.own.features import OwnFeatures
 from distriage_training.corpus.tables import read_csv
 from distriage_training.fit.encoder import PACKAGE

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from distriage.errors import InputError
-from distriage.feedback import ReviewRecord, own_label
-from distriage.history import HistoryIssue
-from distriage.validation import first_fault
+from distriage.answer.feedback import ReviewRecord, own_label
+from distriage.base.errors import InputError
+from distriage.base.validation import first_fault
+from distriage.github.history import HistoryIssue
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from distriage.base.disk import replaced
 from distriage.classifier import Classifier
-from distriage.disk import replaced
-from distriage.history import HistoryIssue
+from distriage.github.history import HistoryIssue
+from distriage.model.shipped import sha256_of
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
-from distriage.shipped import sha256_of
 from distriage_training.learn.compare import Comparison, compare, held_out
 from distriage_training.learn.examples import Issues, Labels, Wishes, choose, newest
 from distriage_training.learn.features import Progress

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from distriage.answer.similar import Similar
+from distriage.base.disk import replaced, writing
+from distriage.base.errors import ConfigError
+from distriage.base.intervals import wilson
+from distriage.base.types import Mode, Prediction
 from distriage.classifier import Classifier
-from distriage.disk import replaced, writing
-from distriage.errors import ConfigError
-from distriage.intervals import wilson
-from distriage.similar import Similar
-from distriage.taxonomy import Taxonomy
-from distriage.types import Mode, Prediction
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.agreement import compare
 from distriage_training.corpus.load import Splits, load_splits

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import track
 
+from distriage.answer.explain import lines_of, occlusion, with_lines
 from distriage.classifier import Classifier
-from distriage.explain import lines_of, occlusion, with_lines
 from distriage.recipe.text import ModelInput, prepare
 from distriage_training.corpus.records import Record
 from distriage_training.measure.evaluation import AxisFaithfulness, Curve, FaithfulnessResult

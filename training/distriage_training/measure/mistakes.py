@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from distriage.classifier import Classifier
-from distriage.taxonomy import Axis
+from distriage.model.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import Annotation, Record, label_numbers, valid_annotations

@@ -9,10 +9,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from distriage.base.types import IssueReport, Prediction
 from distriage.classifier import Classifier
-from distriage.reading import read
-from distriage.taxonomy import Taxonomy
-from distriage.types import IssueReport, Prediction
+from distriage.model.taxonomy import Taxonomy
+from distriage.reading.report import read
 from distriage_training.corpus.load import known_issues
 from distriage_training.corpus.records import BUG_AXES, Record
 from distriage_training.measure.evaluation import SharedLabels, SimilarResult

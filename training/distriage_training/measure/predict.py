@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from distriage.answer.policy import decide
+from distriage.base.types import IssueReport, Mode, Outcome, Prediction
 from distriage.classifier import Classifier
-from distriage.policy import decide
-from distriage.reading import read
+from distriage.reading.report import read
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport, Mode, Outcome, Prediction
 from distriage_training.corpus.records import Record
 
 NONE_GIVEN = -1

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 
 from distriage.classifier import softmax
-from distriage.taxonomy import Axis
+from distriage.model.taxonomy import Axis
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distriage.bundle import DOMAIN, Bundle
 from distriage.classifier import Classifier
+from distriage.model.bundle import DOMAIN, Bundle
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits
 from distriage_training.fit.domain_data import read_domain_data

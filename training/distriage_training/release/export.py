@@ -12,13 +12,13 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from distriage import bundle as bundles
+from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier, softmax
-from distriage.errors import ConfigError
+from distriage.model import bundle as bundles
+from distriage.model.shipped import MANIFEST
+from distriage.model.taxonomy import Taxonomy, default_taxonomy_text
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
-from distriage.shipped import MANIFEST
-from distriage.taxonomy import Taxonomy, default_taxonomy_text
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import missing_foreign
 from distriage_training.corpus.load import Splits, known_issues, load_splits, validation_in_domain

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import ModelInput, prepare
-from distriage.taxonomy import Taxonomy
 from distriage_training.corpus.records import Record, label_numbers
 from distriage_training.fit.model import TriageModel
 from distriage_training.measure import scoring

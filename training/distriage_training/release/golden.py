@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from distriage.taxonomy import Taxonomy
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.records import Record
 from distriage_training.release.gates import MAX_INT8_DIFFERENCE, MAX_PARITY_DIFFERENCE
 from distriage_training.release.graph import Logits

@@ -1,7 +1,7 @@
 """The model's logits from torch and from ONNX, and the ONNX file itself: fp32 and int8, one report a pass.
 
 The graph holds standard operators only (opset 23, whose Attention is one node). onnxruntime fuses the rest when it
-loads the file; see `distriage.graph.open_session`.
+loads the file; see `distriage.model.graph.open_session`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import AttentionInterface
 
+from distriage.base.errors import DistriageError
 from distriage.classifier import VECTORS, encode
-from distriage.errors import DistriageError
-from distriage.graph import open_session
+from distriage.model.graph import open_session
 from distriage.recipe.text import ModelInput, prepare
 from distriage_training.corpus.records import Record
 from distriage_training.fit.model import ExportedModel, TriageModel

@@ -1,4 +1,4 @@
-"""The index of known issues that `distriage.similar` searches: which training records are in it, and its file."""
+"""The index of known issues for `distriage.answer.similar`: which training records are in it, and its file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from distriage.bundle import INDEX, Bundle
-from distriage.errors import CorpusError
+from distriage.answer.similar import INDEX_FORMAT
+from distriage.base.errors import CorpusError
+from distriage.model.bundle import INDEX, Bundle
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.features import HASH_BUCKETS, hashed_features
 from distriage.recipe.text import prepare
 from distriage.recipe.weights import tfidf
-from distriage.similar import INDEX_FORMAT
-from distriage.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import known_issues, load_splits
 from distriage_training.corpus.records import Record, label_numbers
@@ -46,7 +46,7 @@ def add_index(bundle: Bundle, config: Config) -> int:
 
 
 def write_index(issues: Sequence[Record], taxonomy: Taxonomy, file: Path) -> None:
-    """Write the index of `known_issues`; its layout stands in `distriage.similar`.
+    """Write the index of `known_issues`; its layout stands in `distriage.answer.similar`.
 
     Titles of reports that are not restated belong to their reporters and are left out.
     """

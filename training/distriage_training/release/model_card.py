@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from distriage.bundle import Bundle, Manifest, Provenance
-from distriage.errors import BundleError
-from distriage.validation import first_fault
+from distriage.base.errors import BundleError
+from distriage.base.validation import first_fault
+from distriage.model.bundle import Bundle, Manifest, Provenance
 from distriage_training.measure.evaluation import BundleFigures
 from distriage_training.measure.tables import markdown
 

@@ -18,13 +18,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from distriage.bundle import TRAINED_ON, Bundle, thread_digest
+from distriage.base.errors import BundleError, CorpusError
+from distriage.base.references import thread_key
 from distriage.classifier import Classifier
-from distriage.errors import BundleError, CorpusError
+from distriage.model.bundle import TRAINED_ON, Bundle, thread_digest
+from distriage.model.shipped import DEFAULT_FILE, MANIFEST, sha256_of
+from distriage.model.taxonomy import Axis
 from distriage.recipe.text import prepare
-from distriage.references import thread_key
-from distriage.shipped import DEFAULT_FILE, MANIFEST, sha256_of
-from distriage.taxonomy import Axis
 from distriage_training.config import Config
 from distriage_training.corpus.additions.reviews import labels_of, read_reviews
 from distriage_training.corpus.load import load_splits

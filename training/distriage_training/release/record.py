@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distriage.bundle import DOMAIN, Bundle
+from distriage.model.bundle import DOMAIN, Bundle
 from distriage_training.measure.evaluation import Evaluation
 from distriage_training.release.model_card import model_card, read_figures
 from distriage_training.release.seal import changed

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from distriage.bundle import DOMAIN, INDEX, REQUIRED_FILES, TRAINED_ON, Bundle, FileRecord, Manifest
-from distriage.shipped import MANIFEST, sha256_of
+from distriage.model.bundle import DOMAIN, INDEX, REQUIRED_FILES, TRAINED_ON, Bundle, FileRecord, Manifest
+from distriage.model.shipped import MANIFEST, sha256_of
 
 
 def seal(folder: Path, manifest: Manifest) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.intervals import wilson
-from distriage.taxonomy import Axis
+from distriage.base.intervals import wilson
+from distriage.model.taxonomy import Axis
 from distriage_training.study.faults import TRUE, Fault
 
 MIN_PAIR = 10  # reports that share two labels, for their lift to be shown

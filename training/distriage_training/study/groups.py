@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_training.corpus.records import BUG_AXES
 from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import Share, by_framework, by_release, frequencies, trend

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from distriage.errors import NotFoundError
-from distriage.github import Client, token_of_environment
-from distriage.references import parse_reference
+from distriage.base.errors import NotFoundError
+from distriage.base.references import parse_reference
+from distriage.github.client import Client, token_of_environment
 from distriage_training.corpus.jsonl import mend_last_line, write_jsonl
 from distriage_training.corpus.texts import read_texts
 from distriage_training.study.tosem import read_tosem

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from distriage import __version__
-from distriage.pages import page_environment
+from distriage.base.pages import page_environment
 from distriage_training.study.faults import Source
 from distriage_training.study.published import published
 from distriage_training.study.sections import Figure, Section, Table

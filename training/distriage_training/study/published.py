@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import Share, distributed_share, frequencies
 from distriage_training.study.faults import TRUE, Fault

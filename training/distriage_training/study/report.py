@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.taxonomy import Axis, Taxonomy
+from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import (
     OTHER,

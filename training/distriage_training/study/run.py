@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from distriage.base.errors import CorpusError
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
-from distriage.taxonomy import Taxonomy, default_taxonomy
+from distriage.model.taxonomy import Taxonomy, default_taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import BUG_AXES, label_numbers

@@ -14,16 +14,16 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import track
 
+from distriage.answer.feedback import ReviewRecord
+from distriage.answer.verdict import Verdict
+from distriage.base.errors import CorpusError
+from distriage.base.types import Prediction
+from distriage.base.validation import first_fault
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
 from distriage.facts.environment import find_versions
-from distriage.feedback import ReviewRecord
-from distriage.github import Client, token_of_environment
+from distriage.github.client import Client, token_of_environment
+from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
-from distriage.taxonomy import Taxonomy
-from distriage.types import Prediction
-from distriage.validation import first_fault
-from distriage.verdict import Verdict
 from distriage_training.corpus.additions.reviews import labels_of, read_review_records
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.records import PARTIAL, valid_annotations

@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from distriage.errors import CorpusError
+from distriage.base.errors import CorpusError
 
 WORKBOOK = "final_categories.xlsx"
 COLUMNS = ("Type", "Link", "distributed-specific", "stage", "inner-category", "leaf category", "fix pattern")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from distriage.intervals import wilson
+from distriage.base.intervals import wilson
 from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
 
 BASELINE_WEEKS: Final = 8

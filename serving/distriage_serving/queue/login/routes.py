@@ -15,7 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.errors import GitHubError
+from distriage.base.errors import GitHubError
 from distriage_serving.administrators import DEFAULT
 from distriage_serving.github.oauth import authorize_url, who_may_triage
 from distriage_serving.queue.login.attempts import Attempts

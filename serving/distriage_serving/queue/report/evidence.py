@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from distriage.answer.verdict import EvidenceLine
 from distriage.recipe.chinese import in_english
-from distriage.verdict import EvidenceLine
 
 MIN_SHARE: Final = 0.6  # of the words of a line of evidence must stand in a line of the report
 MAX_LINES: Final = 5000

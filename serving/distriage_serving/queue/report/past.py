@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from distriage.base.references import web_link
 from distriage.past.index import Known, Match, PastIndex
 from distriage.past.same import is_spoken_of
-from distriage.references import web_link
 from distriage_serving.queue.listing import percent
 
 NEAREST: Final = 5

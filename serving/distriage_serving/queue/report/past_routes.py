@@ -8,10 +8,10 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.errors import InputError
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
 from distriage.past.index import Known, PastIndex
-from distriage.reading import check_report
-from distriage.types import IssueReport
+from distriage.reading.report import check_report
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.report.past import PastView, nearest

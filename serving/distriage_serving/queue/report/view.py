@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from distriage.taxonomy import Taxonomy
-from distriage.verdict import Verdict
+from distriage.answer.verdict import Verdict
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.rendered import MAX_CHARS, render
 

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.engine import Connection
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 
 _LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL database has
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, or_, select, tuple_
 from sqlalchemy.orm import aliased
 
-from distriage.references import IssueReference
+from distriage.base.references import IssueReference
 from distriage_serving.store.schema import Delivery, Job, JobKind
 
 SWEEP: Final = "sweep"

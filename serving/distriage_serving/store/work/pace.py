@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Double, cast, delete, func, select
 
-from distriage.github_limits import Unstated, stated_end
+from distriage.github.limits import Unstated, stated_end
 from distriage_serving.store.database import Database, share
 from distriage_serving.store.schema import SharedValue, Write
 
@@ -21,7 +21,7 @@ COUNTED_S: Final = LIMITS[-1][0]
 
 @dataclass(frozen=True, slots=True)
 class SharedLimits:
-    """GitHub's rate limits of one installation, over all processes; see `distriage.github_limits.Limits`."""
+    """GitHub's rate limits of one installation, over all processes; see `distriage.github.limits.Limits`."""
 
     store: Database
     installation_id: int

@@ -13,16 +13,16 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage.errors import InputError
+from distriage.answer.verdict import FailedRecord, Verdict
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport, Mode
 from distriage.past.index import PastIndex
-from distriage.reading import MAX_REPORT_BYTES, check_report
-from distriage.types import IssueReport, Mode
-from distriage.verdict import FailedRecord, Verdict
+from distriage.reading.report import MAX_REPORT_BYTES, check_report
+from distriage_serving.judging.process import ModelError
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
-from distriage_serving.web.metrics import Metrics
-from distriage_serving.web.model_process import ModelError
 from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
 
 JSON: Final = "application/json"

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from distriage_serving.metrics import MEDIA_TYPE, Metrics
 from distriage_serving.store import Store, UnavailableError
 from distriage_serving.web.engine import Engine
-from distriage_serving.web.metrics import MEDIA_TYPE, Metrics
 from distriage_serving.web.problem import unavailable
 from distriage_serving.web.threads import write_soon
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.requests import Request
 
-from distriage.bundle import TaxonomyRecord
-from distriage.taxonomy_view import TaxonomyAnswer, taxonomy_answer
-from distriage.validation import Strict
+from distriage.base.validation import Strict
+from distriage.commands.taxonomy import TaxonomyAnswer, taxonomy_answer
+from distriage.model.bundle import TaxonomyRecord
 from distriage_serving.web.engine import Engine
 
 router = APIRouter()

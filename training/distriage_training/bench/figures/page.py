@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from distriage.errors import InputError
-from distriage.extras import needs_extra
+from distriage.base.errors import InputError
+from distriage.base.extras import needs_extra
 from distriage_training.bench.figures.layout import Table, tables
 from distriage_training.bench.run import FORMAT, SECTIONS
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distriage.errors import CorpusError
-from distriage.records import BadRecord
-from distriage.references import thread_key
+from distriage.base.errors import CorpusError
+from distriage.base.references import thread_key
+from distriage.base.types import IssueReport
+from distriage.reports.records import BadRecord
 from distriage.second_reader.bulk import Accepted, Asking, accepted, read_reports
 from distriage.second_reader.calibration import ReaderCalibration
-from distriage.types import IssueReport
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.records import BUG_AXES, SECOND_READER, Annotation, valid_annotations

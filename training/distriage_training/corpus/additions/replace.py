@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from distriage.disk import replaced
-from distriage.references import thread_key
+from distriage.base.disk import replaced
+from distriage.base.references import thread_key
 from distriage_training.corpus.jsonl import write_jsonl
 from distriage_training.corpus.records import PARTIAL, Annotation, repository_of
 from distriage_training.corpus.texts import read_texts

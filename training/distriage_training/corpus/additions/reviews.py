@@ -18,11 +18,11 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from distriage.errors import CorpusError
-from distriage.feedback import ReviewRecord, own_label
-from distriage.references import thread_key
-from distriage.taxonomy import Taxonomy
-from distriage.validation import first_fault
+from distriage.answer.feedback import ReviewRecord, own_label
+from distriage.base.errors import CorpusError
+from distriage.base.references import thread_key
+from distriage.base.validation import first_fault
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.additions.replace import Frameworks, store_records
 from distriage_training.corpus.digests import is_withheld
 from distriage_training.corpus.jsonl import read_jsonl

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
+from distriage.base.errors import ConfigError
 from distriage.classifier import Classifier
-from distriage.errors import ConfigError
 from distriage_training.config import Config
 from distriage_training.corpus.load import data_sha256, load_splits
 from distriage_training.corpus.records import Record, label_numbers

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.base.types import Mode
 from distriage.classifier import Classifier
-from distriage.types import Mode
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits
 from distriage_training.fit.domain import FOLDS

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
+from distriage.base.errors import CorpusError
+from distriage.base.intervals import wilson
+from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.errors import CorpusError
-from distriage.intervals import wilson
 from distriage.past.build import Fingerprint, fingerprints
 from distriage.past.index import Known, PastIndex, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import is_spoken_of
 from distriage.recipe.features import words
 from distriage.recipe.text import prepare
-from distriage.types import IssueReport
 from distriage_training.corpus.tables import read_csv
 from distriage_training.measure.tables import markdown
 

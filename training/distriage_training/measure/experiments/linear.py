@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from distriage.taxonomy import Taxonomy
+from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config
 from distriage_training.corpus.load import Splits
 from distriage_training.corpus.records import Record, label_numbers

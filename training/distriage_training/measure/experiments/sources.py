@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from distriage.errors import ConfigError
+from distriage.base.errors import ConfigError
 from distriage_training.config import Config
 from distriage_training.corpus.load import load_splits
 from distriage_training.measure.experiments.linear import EVERYTHING, AxisScores, Linear

@@ -1,0 +1,235 @@
+"""The issues that a repository has already, one after the other, each as the bot would treat it.
+Network and database I/O.
+
+The store knows what is done, so that an interrupted run goes on where it stopped. Writes keep below GitHub's limits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from distriage.base.errors import GitHubError, InputError, RateLimitError, RefusedError, TransferredError
+from distriage.base.references import IssueReference
+from distriage.base.terminal import printable
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
+from distriage_serving.bot.triage import triage
+from distriage_serving.configuration.file import config_digest
+from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
+from distriage_serving.configuration.names import Names, resolve
+from distriage_serving.github.files import read_config
+from distriage_serving.github.issue import own_login, read_labels
+from distriage_serving.judging.judge import Judge
+from distriage_serving.store import Store, report_digest
+
+State = Literal["open", "closed", "all"]
+NO_INSTALLATION = 0  # the token is a person's
+MAX_FAILURES = 5  # in a row: then it is the token or GitHub, not the issue
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A label that an issue would get.
+
+    Attributes:
+        probability: Of what the label says, by the model; None: it says nothing of an axis.
+    """
+
+    number: int
+    title: str
+    url: str
+    label: str
+    probability: float | None
+
+
+@dataclass(slots=True)
+class BackfillReport:
+    """What a run did; complete after an interruption too.
+
+    Attributes:
+        labelled: Issues that got labels, or would have.
+        labels: Label -> how often.
+        nothing: Issues read and left as they are.
+        known: Issues skipped because an earlier run of this model was through with them.
+        failed: `#12: why`, also of one that got labels, if something else was refused.
+        dry_run: Nothing was written, because the options or the configuration say so.
+        proposals: Of a dry run: every label, also those of an earlier dry run.
+    """
+
+    dry_run: bool = False
+    labelled: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    nothing: int = 0
+    known: int = 0
+    failed: list[str] = field(default_factory=list)
+    proposals: list[Proposal] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillOptions:
+    """What to do.
+
+    Attributes:
+        since: Only issues filed then or later, Unix time in seconds.
+        comments: Also write comments, each of which mails the people of its issue.
+        again: Also issues that an earlier run was through with.
+        own: The judge gives a repository's own labels too; a run without them was not through with an issue.
+    """
+
+    dry_run: bool = False
+    since: float = 0.0
+    state: State = "open"
+    comments: bool = False
+    again: bool = False
+    own: bool = False
+
+
+def paced(store: Store, sleep: Callable[[float], None] = time.sleep) -> Callable[[], None]:
+    """A `before_write` for a client that waits until the next write keeps below GitHub's limits for a token."""
+
+    def wait() -> None:
+        while (free_at := store.take_write(NO_INSTALLATION)) is not None:
+            sleep(max(0.1, free_at - store.clock()))
+
+    return wait
+
+
+@dataclass(slots=True)
+class Backfill:
+    """One run over a repository's issues.
+
+    Attributes:
+        console: For the progress bar and a line an issue that gets labels.
+        report: Filled in as the run goes on.
+    """
+
+    client: Client
+    store: Store
+    judge: Judge
+    console: Console
+    report: BackfillReport = field(default_factory=BackfillReport)
+    _failures: int = 0
+    _refusals: int = 0
+
+    def run(self, repository: str, options: BackfillOptions) -> None:
+        """Walk a repository's issues, oldest first.
+
+        Raises:
+            ConfigError: the repository's configuration is not valid.
+            GitHubError: GitHub cannot be reached, or fails or refuses for one issue after the other.
+        """
+        config = read_config(self.client, repository, CONFIG_PATH, self.judge.bundle.taxonomy)
+        no_comments = (
+            {} if options.comments else {"comment": None, "ask_for_environment": False, "name_duplicates": False}
+        )
+        config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
+        self.report.dry_run = config.dry_run
+        names = resolve(config, self.judge.bundle.taxonomy, read_labels(self.client, repository))
+        self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
+        columns = (
+            TextColumn("issues"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+        )
+        with Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal) as progress:
+            task = progress.add_task("", total=None)
+            for item in list_issues(self.client, repository, options):
+                progress.advance(task)
+                progress.update(task, description=f"#{item['number']}")
+                issue = IssueReference(repository, item["number"])
+                if not options.again and self._is_done(issue, item, config, own=options.own):
+                    self.report.known += 1
+                else:
+                    self._triage(issue, config)
+                if config.dry_run:
+                    self.report.proposals += self._proposed(issue, names)
+
+    def _triage(self, issue: IssueReference, config: RepositoryConfig) -> None:
+        report, number = self.report, issue.number
+        try:
+            done = triage(self.client, self.store, self.judge, issue, None, config)
+        except (InputError, TransferredError) as error:
+            report.failed.append(f"#{number}: {error}")
+            return
+        except (RateLimitError, RefusedError):
+            raise
+        except GitHubError as error:
+            report.failed.append(f"#{number}: {error}")  # the next run comes to it again
+            self._failures += 1
+            self._stop_after(self._failures, issue)
+            return
+        self._failures = 0
+        failed = bool(done.note) and not done.nothing_to_do
+        if failed:
+            report.failed.append(f"#{number}: {done.note}")
+        if done.refused:
+            self._refusals += 1
+            self._stop_after(self._refusals, issue)
+        elif done.labels:
+            self._refusals = 0
+            report.labelled += 1
+            report.labels.update(done.labels)
+            self.console.print(f"#{number}  {printable(', '.join(done.labels))}", markup=False)
+        elif not failed:
+            report.nothing += 1
+
+    def _stop_after(self, in_a_row: int, issue: IssueReference) -> None:
+        if in_a_row == MAX_FAILURES:
+            last = self.report.failed[-1]
+            raise GitHubError(f"{issue.repository}: {MAX_FAILURES} issues in a row failed, last {last}")
+
+    def _proposed(self, reference: IssueReference, names: Names) -> Iterator[Proposal]:
+        stored = self.store.latest_verdict(reference.repository, reference.number)
+        issue = self.store.get_issue(reference.repository, reference.number)
+        plan = (stored.plan if stored is not None else None) or {}
+        if stored is None or issue is None or (stored.carried_out_at is not None and not plan.get("dry_run")):
+            return
+        for label in plan.get("labels", ()):
+            said = [
+                stored.verdict.axes[axis].family_probability if meant is None else stored.verdict.axes[axis].probability
+                for axis, meant in names.meanings(label)
+                if axis in stored.verdict.axes and meant in {None, stored.verdict.axes[axis].label}
+            ]
+            said += [own.probability for own in stored.verdict.own or () if own.label == label]
+            title = " ".join(issue.title.split())
+            yield Proposal(issue.number, title, issue.url, label, max((p for p in said if p is not None), default=None))
+
+    def _is_done(self, issue: IssueReference, item: dict[str, Any], config: RepositoryConfig, *, own: bool) -> bool:
+        last = self.store.latest_verdict(issue.repository, issue.number)
+        if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
+            return False
+        if last.digest != report_digest(str(item.get("title") or ""), str(item.get("body") or "")):
+            return False
+        if last.carried_out_at is not None:
+            return True
+        # A dry run shows what the run after it does, which is by the configuration of then.
+        return config.dry_run and (last.plan or {}).get("configuration") == config_digest(config)
+
+
+def list_issues(client: Client, repository: str, options: BackfillOptions) -> Iterator[dict[str, Any]]:
+    """Issues, not pull requests, oldest first, each once."""
+    query = {"state": options.state, "sort": "created", "direction": "asc"}
+    if options.since:  # to GitHub it means a change since then, of which filing is the first
+        query["since"] = datetime.fromtimestamp(options.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    seen: set[int] = set()
+    for items, _ in client.pages(f"/repos/{repository}/issues", query):
+        for item in items:
+            number = item.get("number")
+            if (
+                isinstance(number, int)
+                and number not in seen
+                and "pull_request" not in item
+                and epoch_s(item.get("created_at")) >= options.since
+            ):
+                seen.add(number)
+                yield item

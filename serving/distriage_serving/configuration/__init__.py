@@ -1,0 +1,1 @@
+"""A repository's `.github/distriage.yml`: read, checked, merged, drafted."""

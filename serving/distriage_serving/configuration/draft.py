@@ -1,0 +1,194 @@
+"""A repository's labels -> a first `.github/distriage.yml`: which of our labels each of them may stand for. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.model.taxonomy import Taxonomy
+from distriage_serving.configuration.model import MAX_NAME_CHARS
+
+LEAST_ISSUES: Final = 10  # with a label, before what the model says of them counts
+LEAST_SHARE: Final = 0.6  # of them, of which the model says the same
+LEAST_LIFT: Final = 2.0  # as often as of all issues
+MAX_UNUSED: Final = 60
+# What trackers call our labels; found as whole words, the longest first. What a taxonomy lacks is skipped.
+ALIASES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("kind", "bug"): ("bug", "defect"),
+    ("kind", "question"): ("question", "usage", "how to", "support"),
+    ("kind", "feature"): ("feature", "feature request", "enhancement", "improvement"),
+    ("distributed", "true"): ("distributed", "multi gpu", "multi node", "ddp", "fsdp"),
+    ("stage", "build-import"): ("build", "installation", "install"),
+    ("stage", "inference"): ("inference", "serving"),
+    ("symptom", "install-failure"): ("install failure", "installation failure"),
+    ("symptom", "runtime-hang"): ("hang", "deadlock", "stuck", "freeze"),
+    ("symptom", "device-out-of-memory"): ("oom", "out of memory", "cuda oom"),
+    ("symptom", "memory-growth"): ("memory leak",),
+    ("symptom", "native-crash"): ("segfault", "crash"),
+    ("symptom", "low-throughput"): ("performance", "slow", "performance regression"),
+    ("symptom", "numerical-anomaly"): ("nan", "numerical", "precision", "accuracy"),
+    ("symptom", "incorrect-output"): ("wrong output", "incorrect output", "correctness"),
+    ("symptom", "poor-convergence"): ("convergence",),
+    ("symptom", "checkpoint-save-resume-failure"): ("checkpoint", "checkpointing"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TheirLabel:
+    """A label as the repository has it."""
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the model says of past issues.
+
+    Attributes:
+        issues: How many it read.
+        overall: (axis, label) -> issues of which it is the likeliest answer.
+        by_label: Case-folded name of their label -> the same among the issues that have it.
+        carried: Case-folded name -> issues that have it.
+    """
+
+    issues: int
+    overall: Counter[tuple[str, str]]
+    by_label: Mapping[str, Counter[tuple[str, str]]]
+    carried: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One of their labels may stand for one of ours; `why` is the evidence, a line."""
+
+    label: TheirLabel
+    axis: str
+    ours: str
+    strength: float
+    why: str
+
+
+def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, said: Said | None = None) -> str:
+    """The configuration, YAML with the evidence in comments; valid whatever the labels are called.
+
+    Args:
+        said: What the model says of issues with these labels; None: names and descriptions alone decide.
+    """
+    usable = [label for label in labels if _is_name(label.name)]
+    found = [match for label in usable if (match := best_match(label, taxonomy, said)) is not None]
+    chosen: dict[tuple[str, str], list[Match]] = {}
+    for match in sorted(found, key=lambda item: -item.strength):
+        chosen.setdefault((match.axis, match.ours), []).append(match)
+    used = {matches[0].label.name for matches in chosen.values()}
+    lines = [
+        f"# Drafted by `distriage config init` from the {len(labels)} labels of {_line(repository)}. Read it, then",
+        "# commit it as .github/distriage.yml; `distriage config check FILE` checks it, `distriage backtest` tries it.",
+        "only-listed: true  # nothing is set but what is named here",
+        "create-labels: false",
+    ]
+    axes = [axis for axis in taxonomy.axes if any(key[0] == axis for key in chosen)]
+    lines += ["axes:"] if axes else ["axes: {}  # none of the labels seems to stand for one of ours"]
+    for axis in axes:
+        lines += [f"  {axis}:", "    labels:"]
+        for (of, ours), matches in chosen.items():
+            if of == axis:
+                first, *others = matches
+                lines.append(f"      # {first.why}")
+                lines += [f"      # also possible, {other.why}" for other in others]
+                lines.append(f"      {ours}: {json.dumps(first.label.name, ensure_ascii=False)}")
+    rest = [label.name for label in labels if label.name not in used]
+    if rest:
+        lines += ["# Labels that stand for none of ours, or not for one alone; `distriage learn` learns such labels:"]
+        lines += [f"#   {_quoted(name)}" for name in rest[:MAX_UNUSED]]
+        lines += [f"#   and {len(rest) - MAX_UNUSED} more"] if len(rest) > MAX_UNUSED else []
+    return "\n".join(lines) + "\n"
+
+
+def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Said | None) -> Match | None:
+    """What a label may stand for: by what the model says of its issues, else by its name, else by its description."""
+    seen = _by_issues(label, said) if said is not None else None
+    if _words(label.name).startswith(" not "):  # "not a bug" is what became of one
+        return seen
+    named = _by_words(label, label.name, taxonomy, 2.0, "the name says so")
+    if named is not None:
+        return Match(label, named.axis, named.ours, named.strength, f"{named.why}{_support(named, said)}")
+    if seen is not None:
+        return seen
+    return _by_words(label, label.description, taxonomy, 1.0, f"its description says {_quoted(label.description)}")
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(re.findall(r'[a-z0-9]+', text.casefold()))} "
+
+
+def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float, why: str) -> Match | None:
+    words = _words(text)
+    best: tuple[int, str, str] | None = None
+    for axis in taxonomy.axes.values():
+        for ours in axis.label_ids:
+            own = () if ours in {"true", "false", "other"} else (ours,)
+            for alias in (*own, *ALIASES.get((axis.id, ours), ())):
+                form = _words(alias)
+                if len(form) > 2 and form in words and (best is None or len(form) > best[0]):
+                    best = (len(form), axis.id, ours)
+    if best is None:
+        return None
+    length, axis_id, ours = best
+    # A name that is just the word means it more surely than one that holds it beside others.
+    return Match(label, axis_id, ours, strength + length / max(1, len(words)), f"{_quoted(label.name)}: {why}")
+
+
+def _by_issues(label: TheirLabel, said: Said) -> Match | None:
+    name = label.name.casefold()
+    carried = said.carried[name]
+    if carried < LEAST_ISSUES:
+        return None
+    for (axis, ours), count in said.by_label.get(name, Counter()).most_common():
+        share, usual = count / carried, said.overall[axis, ours] / max(1, said.issues)
+        if share >= LEAST_SHARE and share >= LEAST_LIFT * usual:
+            why = f"{_quoted(label.name)}: the model says {ours} of {count} of the {carried} issues that have it"
+            return Match(label, axis, ours, 1 + share, f"{why}, and of {usual:.0%} of all")
+    return None
+
+
+def _support(match: Match, said: Said | None) -> str:
+    if said is None or not said.carried[match.label.name.casefold()]:
+        return ""
+    name = match.label.name.casefold()
+    count = said.by_label.get(name, Counter())[match.axis, match.ours]
+    return f"; the model agrees on {count} of the {said.carried[name]} issues that have it"
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and len(name) <= MAX_NAME_CHARS and name.isprintable() and name == name.strip()
+
+
+def _line(text: str) -> str:
+    """Somebody's words on one short line, so that no comment ends before its time."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:120]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(_line(text), ensure_ascii=False)
+
+
+def observe(answers: Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]) -> Said:
+    """Count.
+
+    Args:
+        answers: Of each issue: its labels, and the likeliest label of each axis that applies to it.
+    """
+    issues, overall, carried = 0, Counter[tuple[str, str]](), Counter[str]()
+    by_label: dict[str, Counter[tuple[str, str]]] = {}
+    for labels, likeliest in answers:
+        issues += 1
+        overall.update(likeliest)
+        for name in {label.casefold() for label in labels}:
+            carried[name] += 1
+            by_label.setdefault(name, Counter()).update(likeliest)
+    return Said(issues, overall, by_label, carried)

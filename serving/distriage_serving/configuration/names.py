@@ -1,0 +1,239 @@
+"""A configuration resolved against a taxonomy: what each label is called in the repository, and what a name there
+means. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distriage.model.taxonomy import Axis, Taxonomy
+from distriage_serving.configuration.model import MAX_DESCRIPTION_CHARS, AxisConfig, LabelConfig, RepositoryConfig
+
+NEEDS_TRIAGE: Final = "needs-triage"
+OTHER_COLOUR: Final = "ededed"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryLabel:
+    """A label as a repository has it, or would have it.
+
+    Attributes:
+        color, description: For when it is created.
+        listed: The configuration has a line for it.
+        given: Its name, or what stands before its id, is the configuration's and not the default.
+        off: Why it is never set; None: it may be.
+        issue_type: The issue type that goes with it; None: none.
+    """
+
+    name: str
+    color: str
+    description: str
+    listed: bool = False
+    given: bool = False
+    off: str | None = None
+    issue_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AxisNames:
+    """The labels of one axis in a repository.
+
+    Attributes:
+        title: The axis's name for people.
+        enabled: The axis is labelled here.
+        labels: Label id -> label.
+        families: Family id -> label; `with_families` says whether they are set.
+        family_of: Label id -> family id.
+        folded: All names that say something about the axis, case-folded, whether or not they may be set.
+    """
+
+    id: str
+    title: str
+    enabled: bool
+    labels: Mapping[str, RepositoryLabel]
+    families: Mapping[str, RepositoryLabel]
+    with_families: bool
+    family_of: Mapping[str, str]
+    folded: frozenset[str]
+
+    def all_labels(self) -> Iterator[RepositoryLabel]:
+        """Those of its families too."""
+        yield from self.labels.values()
+        yield from self.families.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """See above; `resolve` makes one.
+
+    Attributes:
+        axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
+        needs_triage: None: there is no such label.
+        there: Name -> description of the labels that the repository has, where they are known.
+        renamed: Default name, in lower case -> what somebody on GitHub made of it.
+    """
+
+    config: RepositoryConfig
+    taxonomy: Taxonomy
+    axes: Mapping[str, AxisNames]
+    needs_triage: RepositoryLabel | None
+    there: Mapping[str, str]
+    renamed: Mapping[str, str]
+    _meanings: Mapping[str, frozenset[tuple[str, str | None]]]
+
+    def labelled(self) -> Iterator[AxisNames]:
+        """The axes that are labelled here."""
+        return (axis for axis in self.axes.values() if axis.enabled)
+
+    def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
+        """Whether people gave the axis that this one requires another label than it needs."""
+        chosen = {other: label for other, label in decided.items() if label is not None}
+        return self.taxonomy.axes[axis].unmet(chosen) is not None
+
+    def describe(self) -> Iterator[str]:
+        """A line for each axis: how many labels the repository may get."""
+        for axis in self.labelled():
+            labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
+            may = {label.name.casefold(): label for label in labels if label.off is None}
+            listed = sum(label.listed for label in may.values())
+            line = f"{axis.id}: {len(may)} label{'s' if len(may) != 1 else ''} may be set, {listed} of them named here"
+            if self.config.create_labels and listed < len(may):
+                rest = len(may) - listed
+                line += f"; the other {rest} are created when they are first needed, unless `only-listed` is on"
+            yield line
+
+    def meanings(self, name: str) -> frozenset[tuple[str, str | None]]:
+        """What a label of the repository may say: (axis, label) pairs; (axis, None) for a family.
+
+        Several if the configuration gives several labels one name; empty if it is none of ours.
+        """
+        return self._meanings.get(name.casefold(), frozenset())
+
+
+def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, str] | None = None) -> Names:
+    """Work out all names once.
+
+    Args:
+        there: See `Names`.
+    """
+    axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
+    own = config.needs_triage
+    needs_triage = RepositoryLabel(
+        name=own.name or NEEDS_TRIAGE,
+        color=own.color or OTHER_COLOUR,
+        description=_or(own.description, "Distriage is not sure; a person has to look."),
+        listed=True,
+        given=own.name is not None,
+    )
+    renamed = _renamed([needs_triage, *(label for axis in axes.values() for label in axis.all_labels())], there or {})
+    if renamed:
+        needs_triage = _now(needs_triage, renamed)
+        axes = {id_: _axis_now(axis, renamed) for id_, axis in axes.items()}
+    meanings: dict[str, set[tuple[str, str | None]]] = {}
+    for axis in axes.values():
+        if axis.enabled:
+            for label in axis.families.values():
+                meanings.setdefault(label.name.casefold(), set()).add((axis.id, None))
+            for label_id, label in axis.labels.items():
+                meanings.setdefault(label.name.casefold(), set()).add((axis.id, label_id))
+    return Names(
+        config=config,
+        taxonomy=taxonomy,
+        axes=axes,
+        needs_triage=needs_triage if own.enabled else None,
+        there=there or {},
+        renamed=renamed,
+        _meanings={name: frozenset(pairs) for name, pairs in meanings.items()},
+    )
+
+
+def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
+    settings = config.axes.get(axis.id, AxisConfig(enabled=False))
+    prefix = settings.prefix if settings.prefix is not None else f"{axis.id}: "
+    family_prefix = settings.families.prefix if settings.families.prefix is not None else prefix
+    color = settings.color or axis.colour or OTHER_COLOUR
+    only_listed = config.only_listed if settings.only_listed is None else settings.only_listed
+
+    def label(own: LabelConfig | None, name: str, description: str, *, given: bool) -> RepositoryLabel:
+        off = "not listed in the configuration, which says `only-listed`" if only_listed and own is None else None
+        listed, own = own is not None, own or LabelConfig()
+        return RepositoryLabel(
+            name=own.name or name,
+            color=own.color or color,
+            description=_shorten(_or(own.description, description)),
+            listed=listed,
+            given=given or own.name is not None,
+            off=off if own.enabled else "switched off in the configuration",
+            issue_type=own.type,
+        )
+
+    labels = {
+        item.id: label(
+            settings.labels.get(item.id), f"{prefix}{item.id}", item.definition, given=settings.prefix is not None
+        )
+        for item in axis.labels
+        if item.id in axis.label_ids
+    }
+    families = {
+        family: label(
+            settings.families.labels.get(family),
+            f"{family_prefix}{family}",
+            f"{axis.name}: {', '.join(members)}",
+            given=(settings.prefix, settings.families.prefix) != (None, None),
+        )
+        for family, members in axis.families.items()
+    }
+    return AxisNames(
+        id=axis.id,
+        title=axis.name,
+        enabled=settings.enabled,
+        labels=labels,
+        families=families,
+        with_families=settings.families.enabled,
+        family_of={label: family for family, members in axis.families.items() for label in members},
+        folded=_folded(labels, families),
+    )
+
+
+def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
+    """Labels that the repository has under other names: what we create has a description that no other label has.
+
+    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing. A name that the
+    configuration gives is obeyed: the label under another name may be one that an earlier configuration named.
+    """
+    known = {name.casefold() for name in there}
+    names = {label.name.casefold() for label in ours}
+    described = Counter(label.description for label in ours)
+    found: dict[str, str] = {}
+    for label in ours:
+        if label.given or label.name.casefold() in known or not label.description or described[label.description] > 1:
+            continue
+        likely = [name for name, said in there.items() if said == label.description and name.casefold() not in names]
+        if len(likely) == 1:
+            found[label.name.casefold()] = likely[0]
+    return found
+
+
+def _now(label: RepositoryLabel, renamed: Mapping[str, str]) -> RepositoryLabel:
+    return replace(label, name=renamed.get(label.name.casefold(), label.name))
+
+
+def _axis_now(axis: AxisNames, renamed: Mapping[str, str]) -> AxisNames:
+    labels = {id_: _now(label, renamed) for id_, label in axis.labels.items()}
+    families = {id_: _now(label, renamed) for id_, label in axis.families.items()}
+    return replace(axis, labels=labels, families=families, folded=_folded(labels, families))
+
+
+def _folded(labels: Mapping[str, RepositoryLabel], families: Mapping[str, RepositoryLabel]) -> frozenset[str]:
+    return frozenset(label.name.casefold() for label in (*labels.values(), *families.values()))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1].rstrip() + "…"
+
+
+def _or(own: str | None, default: str) -> str:
+    return own if own is not None else default

@@ -1,0 +1,163 @@
+"""The indexes of past issues that the server has: of issues in the store, or from the files of a folder.
+Database I/O; reads files.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from weakref import WeakValueDictionary
+
+from distriage.answer.verdict import LikelyDuplicate
+from distriage.base.errors import InputError
+from distriage.base.types import IssueReport
+from distriage.past.answer import likely_duplicates
+from distriage.past.index import PastIndex, load_index, make_index
+from distriage.past.issue import PastIssue
+from distriage.past.packed import unpack
+from distriage.past.update import updated
+from distriage.past.words import Features, Floats
+from distriage_serving.judging.judge import Judge
+from distriage_serving.logs import log
+from distriage_serving.store import PastRow, Store
+
+ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed
+
+
+@dataclass(slots=True)
+class _Made:
+    """An index as it was made from the store.
+
+    Attributes:
+        revision: Of the store.
+        changed: Issues that changed since it was made anew.
+    """
+
+    index: PastIndex
+    revision: int
+    changed: int = 0
+
+
+class PastIndexes:
+    """The indexes of repositories: of the issues in the store, which the bot keeps up to date, or else of the folder's
+    file `OWNER--REPO.npz` in lower case. Each is made when it is first needed, and follows what changed.
+
+    Any thread may use it.
+
+    Args of the constructor:
+        folder: None: there are no files.
+        store: None: there is none.
+    """
+
+    def __init__(self, folder: Path | None, store: Store | None = None) -> None:
+        self._folder = folder
+        self._store = store
+        # Each repository has a lock of its own, while it is in use: making an index takes seconds.
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._lock = threading.Lock()  # of `_locks`
+        self._read: dict[Path, tuple[int, PastIndex | None]] = {}
+        self._made: dict[str, _Made] = {}
+
+    def has(self, repository: str) -> bool:
+        """Whether a repository has an index."""
+        if self._store is not None and self._store.past_repository(repository) is not None:
+            return True
+        file = self._file(repository)
+        return file is not None and file.is_file()
+
+    def index(self, repository: str, model: str, *, only_files: bool = False) -> PastIndex | None:
+        """The index of a repository; None: it has none that can be read, or one of another model.
+
+        Args:
+            only_files: Not of the store, which holds the issues of every repository that the bot works for.
+        """
+        with self._lock:
+            of_repository = self._locks.setdefault(repository.lower(), threading.Lock())
+        with of_repository:
+            kept = None if only_files else self._from_store(repository.lower(), model)
+            return kept or self._from_file(repository, model)
+
+    # ---------------------------------------------------------------- store
+
+    def _from_store(self, repository: str, model: str) -> PastIndex | None:
+        store = self._store
+        known = store.past_repository(repository) if store is not None else None
+        if store is None or known is None or known.model != model:
+            return None
+        made = self._made.get(repository)
+        if made is not None and made.revision < known.begun_at_revision:
+            made = None
+        if made is not None and made.revision == known.revision:
+            return made.index
+        rows = _rows(store, repository, made.revision if made is not None else 0)
+        if made is not None and (made.changed + len(rows)) * ANEW_AT > len(made.index.issues):
+            made, rows = None, _rows(store, repository, 0)
+        again = store.past_repository(repository)
+        if again is None or again.begun_at_revision != known.begun_at_revision:
+            return None  # another model has begun anew meanwhile
+        if made is None:
+            new = _Made(make_index(*_parts(rows), model), known.revision)
+        else:
+            gone = [f"{repository}#{row.number}" for row in rows if row.fingerprint is None]
+            index = updated(made.index, gone, *_parts(rows)) if rows else made.index
+            new = _Made(index, known.revision, made.changed + len(rows))
+        self._made[repository] = new  # what changed while it was read is read once more
+        return new.index
+
+    # ---------------------------------------------------------------- files
+
+    def _file(self, repository: str) -> Path | None:
+        return None if self._folder is None else self._folder / f"{repository.lower().replace('/', '--')}.npz"
+
+    def _from_file(self, repository: str, model: str) -> PastIndex | None:
+        file = self._file(repository)
+        if file is None:
+            return None
+        try:
+            changed = file.stat().st_mtime_ns
+        except OSError:
+            return None
+        if self._read.get(file, (0, None))[0] != changed:
+            try:
+                self._read[file] = (changed, _of_model(load_index(file), model, file))
+            except InputError as error:
+                log(logging.ERROR, "past_not_read", reason=str(error))
+                self._read[file] = (changed, None)
+        return self._read[file][1]
+
+
+def find_duplicates(
+    past: PastIndexes, judge: Judge, report: IssueReport, filed_at: float
+) -> list[LikelyDuplicate] | None:
+    """See `Judge.duplicates`."""
+    index = past.index(PastIssue(report.id, "").place, judge.bundle.manifest.name)
+    return None if index is None else likely_duplicates(index, judge.known(report, filed_at))
+
+
+def _rows(store: Store, repository: str, since: int) -> list[PastRow]:
+    rows: list[PastRow] = []
+    while page := store.past_rows(repository, since, rows[-1].number if rows else 0):
+        rows += page
+    return rows
+
+
+def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[Floats]]:
+    issues, features, vectors = [], [], []
+    for row in rows:
+        if row.fingerprint is None:
+            continue
+        reference = f"{row.repository}#{row.number}"
+        issues.append(PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at))
+        counted, vector = unpack(row.fingerprint)
+        features.append(counted)
+        vectors.append(vector)
+    return issues, features, vectors
+
+
+def _of_model(index: PastIndex, model: str, file: Path) -> PastIndex:
+    if index.vectors.size and index.model != model:
+        raise InputError(f"{file}: made with the model {index.model}; expected {model}: index anew")
+    return index

@@ -1,0 +1,112 @@
+"""Keeps the past issues of a repository in the store: all of them once, then each as it changes.
+Runs the model; database I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from distriage.answer.verdict import LikelyDuplicate
+from distriage.base.errors import InputError
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.base.types import IssueReport
+from distriage.classifier import Classifier
+from distriage.past.build import fingerprints
+from distriage.past.index import Known
+from distriage.past.issue import PastIssue, read_item
+from distriage.past.packed import pack
+from distriage_serving.judging.indexes import PastIndexes, find_duplicates
+from distriage_serving.judging.judge import Judge, LocalJudge
+from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
+
+CHUNK: Final = 1000  # issues that are read, and then stored, together
+
+
+@dataclass(frozen=True, slots=True)
+class KnowingJudge(LocalJudge):
+    """Judges in this process and thread, and knows past issues."""
+
+    past: PastIndexes
+
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
+        """See `Judge`."""
+        return find_duplicates(self.past, self, report, filed_at)
+
+
+def keep_issue(store: Store, judge: Judge, issue: Issue) -> None:
+    """Keep an issue as it is now, where the past issues of its repository are kept, by the same model."""
+    known = store.past_repository(issue.repository)
+    if known is None or known.model != judge.bundle.manifest.name:
+        return
+    report = IssueReport(issue.title, issue.body, str(issue.reference))
+    past = PastIssue(report.id, " ".join(issue.title.split()), issue.url, issue.state, "", issue.created_at)
+    row = _row(issue.reference, past, issue.updated_at, report)
+    if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
+        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at))
+        return
+    try:
+        row.fingerprint = pack(judge.known(report, issue.created_at))
+    except InputError:  # it takes too long to read
+        return
+    store.put_past(known.model, row)
+
+
+def keep_all(
+    store: Store, classifier: Classifier, repository: str, items: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[int, int]]:
+    """Keep all issues of a repository; what was read before is not read again, and what is no more is dropped at the
+    end.
+
+    Args:
+        items: As GitHub lists them, open and closed.
+
+    Yields:
+        After each chunk, how many issues were in it, and how many of them were read.
+    """
+    model = classifier.bundle.manifest.name
+    store.begin_past(repository, model)
+    before = store.past_digests(repository)
+    seen: set[int] = set()
+    stream = iter(items)
+    while chunk := list(islice(stream, CHUNK)):
+        new: list[tuple[PastRow, IssueReport]] = []
+        states: list[PastState] = []
+        for item in chunk:
+            found = read_item(item, repository, repository) if isinstance(item.get("title"), str) else None
+            if found is None:
+                continue
+            row = _row(IssueReference(repository, found[0].number), found[0], epoch_s(item.get("updated_at")), found[1])
+            seen.add(row.number)
+            if before.get(row.number) == row.digest:
+                state: Lifecycle = "closed" if row.state == "closed" else "open"
+                states.append(PastState(IssueReference(repository, row.number), state, row.updated_at, row.closed_by))
+            else:
+                new.append((row, found[1]))
+        store.set_past_states(*states)
+        read = fingerprints([report for _, report in new], classifier)
+        for (row, _), (buckets, counts, vector) in zip(new, read, strict=True):
+            row.fingerprint = pack(Known((buckets, counts), vector))
+        store.put_past(model, *(row for row, _ in new))
+        yield len(states) + len(new), len(new)
+    gone = sorted(before.keys() - seen)
+    store.set_past_states(*(PastState(IssueReference(repository, number), "deleted", None) for number in gone))
+
+
+def _row(issue: IssueReference, past: PastIssue, updated_at: float, report: IssueReport) -> PastRow:
+    """Without its fingerprint."""
+    return PastRow(
+        repository=issue.repository,
+        number=issue.number,
+        title=past.title,
+        url=past.url,
+        state=past.state,
+        closed_by=past.closed_by,
+        filed_at=past.filed_at,
+        updated_at=updated_at,
+        digest=report_digest(report.title, report.body),
+        fingerprint=None,
+    )

@@ -1,0 +1,152 @@
+"""A bounded queue of reports before the processes that work on them, one report at a time. Threads wait for processes.
+
+No batches: with a dynamically quantized model they are slower, and a verdict would depend on the report's neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
+
+from distriage.classifier import Classifier
+from distriage.model.bundle import Bundle
+from distriage_serving.judging.process import ModelProcess
+
+T = TypeVar("T")
+
+MAX_RETRY_AFTER_S: Final = 60
+_SMOOTHING: Final = 0.2  # weight of the newest report in the mean time of one
+
+
+class QueueFullError(Exception):
+    """There is no room for the work.
+
+    Attributes:
+        retry_after_s: Whole seconds in which the queue will have emptied at the present pace, at least 1.
+    """
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(f"queue full, empty in about {retry_after_s} s")
+        self.retry_after_s = retry_after_s
+
+
+class ClosedError(Exception):
+    """The lane takes nothing more."""
+
+
+class Lane:
+    """Any thread may use it. Its processes start when they are first needed.
+
+    Args of the constructor:
+        load: Makes the classifier, in a process; can be pickled.
+        capacity: Most pieces of work that wait.
+        deadline_s: CPU time that one piece may take.
+        observe: Told of each piece: seconds in the queue, seconds of work.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Classifier],
+        *,
+        processes: int,
+        capacity: int,
+        deadline_s: float,
+        observe: Callable[[float, float], None] = lambda _wait_s, _work_s: None,
+    ) -> None:
+        self._processes = processes
+        self._capacity = capacity
+        self._observe = observe
+        self._idle: SimpleQueue[ModelProcess] = SimpleQueue()
+        for _ in range(processes):
+            self._idle.put(ModelProcess(load, deadline_s))
+        self._waiting: set[object] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._item_s = 0.05  # a guess until the first is done
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="distriage-lane")
+
+    @property
+    def waiting(self) -> int:
+        """Pieces of work in the queue, those that nobody waits for any more left out."""
+        return len(self._waiting)
+
+    def start(self) -> Bundle:
+        """Start one process now.
+
+        Returns:
+            The model's bundle.
+
+        Raises:
+            BundleError: the model cannot be loaded.
+        """
+        process = self._idle.get()
+        try:
+            return process.start()
+        finally:
+            self._idle.put(process)
+
+    def submit(self, work: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[Future[T]]:
+        """Queue `work(model, *each)`, all or none.
+
+        Args:
+            work: A function of a module, since it travels by name; the first parameter is the classifier.
+
+        Returns:
+            One future each, in order; cancelling one that has not been started takes it out of the queue. Raises what
+            `ModelProcess.run` raises.
+
+        Raises:
+            QueueFullError: there is no room.
+            ClosedError: the lane is closed.
+        """
+        with self._lock:
+            if self._closed:
+                raise ClosedError
+            if len(self._waiting) + len(arguments) > self._capacity:
+                seconds = len(self._waiting) * self._item_s / self._processes
+                raise QueueFullError(min(MAX_RETRY_AFTER_S, max(1, math.ceil(seconds))))
+            return [self._queue(work, each) for each in arguments]
+
+    def call(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Queue one piece of work, even where the queue is full, and wait: for threads, whose number bounds them."""
+        with self._lock:
+            if self._closed:
+                raise ClosedError
+            future = self._queue(work, arguments)
+        return future.result()
+
+    def _queue(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> Future[T]:
+        place = object()
+        self._waiting.add(place)
+        future = self._threads.submit(self._run, place, time.perf_counter(), work, arguments)
+        future.add_done_callback(partial(self._leave, place))
+        return future
+
+    def _leave(self, place: object, _: Future[Any]) -> None:
+        self._waiting.discard(place)
+
+    def _run(self, place: object, queued_s: float, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        self._waiting.discard(place)
+        process = self._idle.get()
+        started_s = time.perf_counter()
+        try:
+            return process.run(work, *arguments)
+        finally:
+            self._idle.put(process)
+            seconds = time.perf_counter() - started_s
+            self._item_s += _SMOOTHING * (seconds - self._item_s)
+            self._observe(started_s - queued_s, seconds)
+
+    def close(self) -> None:
+        """Take nothing more, finish what is queued, end the processes."""
+        with self._lock:
+            self._closed = True
+        self._threads.shutdown()
+        while not self._idle.empty():
+            self._idle.get().stop()

@@ -1,0 +1,154 @@
+"""The second reader in the bot: whom to ask, and a judge that joins what it answered. Network and database I/O.
+
+The bot asks in a job of its own. The answer is kept under the report's digest, and every later triage joins it to the
+first reader's scores anew: a changed configuration needs no further question, and a worker that dies loses nothing.
+No module of `distriage.second_reader` is imported where none is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from distriage.answer.verdict import LikelyDuplicate, Verdict
+from distriage.base.types import IssueReport
+from distriage.model.bundle import Bundle
+from distriage.model.shipped import find_bundle
+from distriage.past.index import Known
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.judge import Judge, required
+from distriage_serving.settings import Settings
+from distriage_serving.store import ReaderAnswer, Store, report_digest
+
+if TYPE_CHECKING:
+    from distriage.second_reader.answer import Shares
+    from distriage.second_reader.reader import SecondReader
+    from distriage.second_reader.request import Question
+
+AWAITED: Final = "the second reader has not answered yet"
+FAILURE_COUNTS_S: Final = 86400.0  # then the issue's next event asks again
+
+
+class StoreBudget:
+    """What may be spent in a day, over all processes; see `distriage.second_reader.endpoint.Budget`."""
+
+    def __init__(self, store: Store, requests: int | None, tokens: int | None) -> None:
+        self._store = store
+        self._limits = (requests, tokens)
+
+    def take(self, tokens: int) -> bool:
+        """Reserve a request of so many tokens; False: not so much is left for today."""
+        return self._store.take_reader_budget(tokens, self._limits)
+
+    def settle(self, tokens: int) -> None:
+        """Add what was used beyond the reservation; negative: give back."""
+        self._store.settle_reader_budget(tokens)
+
+
+class TwoReaders:
+    """A judge: the first reader's verdict with what the second one answered by now. Safe to share between threads.
+
+    Attributes:
+        bundle: Of the first reader.
+    """
+
+    def __init__(self, judge: Judge, store: Store, reader: SecondReader) -> None:
+        self._judge = judge
+        self._store = store
+        self._reader = reader
+        self.bundle = judge.bundle
+
+    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
+        """See `Judge`. Asks nobody; see `is_awaited`."""
+        verdict, question = self.doubt(report, config, self._reader.axes)
+        if question is None:
+            return verdict
+        known = self._known(report)
+        answer = AWAITED if known is None else known.note or _shares(known)
+        return self._reader.complete(verdict, question, answer, self.bundle.taxonomy, partial(required, config))
+
+    def doubt(
+        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
+    ) -> tuple[Verdict, Question | None]:
+        """See `Judge`."""
+        return self._judge.doubt(report, config, axes)
+
+    def known(self, report: IssueReport, filed_at: float) -> Known:
+        """See `Judge`."""
+        return self._judge.known(report, filed_at)
+
+    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
+        """See `Judge`."""
+        return self._judge.duplicates(report, filed_at)
+
+    def read(self, report: IssueReport, config: RepositoryConfig) -> str | None:
+        """Ask the second reader, unless it was asked, and keep what it says.
+
+        Returns:
+            Why there is no answer; None: there is one.
+
+        Raises:
+            InputError: the report cannot be classified.
+        """
+        from distriage.second_reader.endpoint import Unanswered
+
+        known = self._known(report)
+        if known is not None:
+            return known.note
+        _, question = self.doubt(report, config, self._reader.axes)
+        if question is None:
+            return "nothing is in doubt"
+        answer = self._reader.ask(question, self.bundle.taxonomy)
+        given = {} if isinstance(answer, Unanswered) else answer
+        kept = ReaderAnswer(
+            digest=report_digest(report.title, report.body),
+            model=self.bundle.manifest.name,
+            reader=self._reader.name,
+            shares={axis: list(shares.items()) for axis, shares in given.items()},
+            note=answer.why if isinstance(answer, Unanswered) else None,
+            made_at=self._store.clock(),
+        )
+        self._store.save_reader_answer(kept)
+        return kept.note
+
+    def _known(self, report: IssueReport) -> ReaderAnswer | None:
+        digest = report_digest(report.title, report.body)
+        known = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.name)
+        if known is not None and known.note is not None and known.made_at < self._store.clock() - FAILURE_COUNTS_S:
+            return None
+        return known
+
+
+def is_awaited(verdict: Verdict) -> bool:
+    """Whether the second reader is still to be asked."""
+    return verdict.second_reading is not None and verdict.second_reading.note == AWAITED
+
+
+def open_reader(settings: Settings, store: Store) -> SecondReader:
+    """The second reader that the settings describe; nothing is sent yet.
+
+    Raises:
+        ConfigError: the address, the key's file or the calibration is not valid.
+        BundleError: the model is missing or fails verification.
+    """
+    from distriage.second_reader.calibration import load_calibration
+    from distriage.second_reader.endpoint import Endpoint, EndpointSettings
+    from distriage.second_reader.reader import SecondReader, check_axes
+
+    url, model = settings.second_reader, settings.second_reader_model
+    assert url is not None
+    key = settings.secret("second_reader_key") or ""
+    bundle = Bundle(find_bundle(settings.model))
+    endpoint = Endpoint(
+        EndpointSettings(url, model, key.strip(), settings.second_reader_timeout_s),
+        StoreBudget(store, settings.second_reader_requests_per_day, settings.second_reader_tokens_per_day),
+        store.count_reader_result,
+    )
+    file = settings.second_reader_calibration
+    fitted = load_calibration(file, model, bundle.manifest.name) if file is not None else None
+    return SecondReader(endpoint, fitted, check_axes(settings.second_reader_axes, bundle.taxonomy))
+
+
+def _shares(kept: ReaderAnswer) -> Mapping[str, Shares]:
+    return {axis: dict(pairs) for axis, pairs in kept.shares.items()}

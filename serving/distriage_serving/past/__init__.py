@@ -1,1 +1,0 @@
-"""The past issues of the repositories that the server knows, for queue, bot and HTTP."""

@@ -1,0 +1,57 @@
+"""What to check first, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from distriage.answer.playbooks import check_for, checks_for
+from distriage.answer.policy import likely_labels
+from distriage.answer.verdict import AxisVerdict, Candidate, Differential
+from distriage.base.types import Decision, Outcome
+from distriage.facts.situation import Situation
+from distriage.model.taxonomy import CAUSE, SYMPTOM, Taxonomy
+
+LEAST_CAUSE = 0.03  # probability below which a cause is not worth a check
+
+
+def differential(
+    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict],
+    ranked: Sequence[tuple[str, float]],
+    taxonomy: Taxonomy,
+    situation: Situation,
+    right_among: float | None,
+) -> Differential | None:
+    """The likeliest causes with their checks.
+
+    Args:
+        axes: What is said of each axis.
+        ranked: Causes with their probabilities, the likeliest first.
+        situation: On what the job ran.
+        right_among: How often the right cause is among the three likeliest; measured on reports that say enough.
+
+    Returns:
+        None: the cause is given or does not apply, or the report is none that causes can be told of.
+    """
+    cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
+    if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
+        return None
+    sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
+    return Differential(
+        causes=[
+            Candidate(label=label, probability=round(p, 4), check=check_for(taxonomy, label, sure, situation))
+            for label, p in ranked[:3]
+            if p >= LEAST_CAUSE
+        ],
+        right_among=right_among,
+    )
+
+
+def checks_of(
+    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation
+) -> list[str]:
+    """What to check first: by the playbooks, else what the taxonomy advises; may be empty."""
+    likely = likely_labels(axes)
+    if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
+        del likely[CAUSE]  # its check is in the differential diagnosis, beside those of its rivals
+    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
+    return checks_for(taxonomy, likely, situation) or list(filter(None, advice))

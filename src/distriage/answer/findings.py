@@ -1,0 +1,150 @@
+"""What is known of a report -> its verdict. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from distriage.answer.differential import checks_of, differential
+from distriage.answer.policy import decide, given_labels, likely_labels
+from distriage.answer.questions import HANGS, missing_facts
+from distriage.answer.verdict import (
+    AxisVerdict,
+    EvidenceLine,
+    KnownProblem,
+    LabelProbability,
+    MissingFact,
+    SimilarIssue,
+    Verdict,
+)
+from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
+from distriage.facts.known_bad import known_bad
+from distriage.facts.scanning import stands_before
+from distriage.facts.situation import ATTACHMENT, Situation
+from distriage.model.bundle import Bundle
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
+from distriage.own.answer import OwnLabel
+from distriage.reading.report import ReadReport
+from distriage.recipe.lines import folded, names_exception, quotes_exception
+
+# A log, of which GitHub's page shows the link alone; and what says that there is one.
+_ATTACHMENT = re.compile(ATTACHMENT, re.I)
+_ATTACHED = re.compile(
+    r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
+    r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
+)
+_NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is known of a report whatever the mode; `verdict` decides.
+
+    Attributes:
+        bundle: Of the model that made the prediction.
+        evidence: Axis -> lines that carried its likeliest label; None: nobody asked.
+        similar: The most similar known issues; None: nobody asked.
+        own: The repository's own labels; None: they are not known.
+    """
+
+    bundle: Bundle
+    known: ReadReport
+    prediction: Prediction
+    evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
+    similar: Sequence[SimilarIssue] | None = None
+    own: Sequence[OwnLabel] | None = None
+
+    def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
+        """Decide.
+
+        Args:
+            mode: How sure a label must be; InputError: it is no `Mode`.
+            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+        """
+        mode, taxonomy = as_mode(mode), self.bundle.taxonomy
+        prediction, domain = self.prediction, self.prediction.domain_probability
+        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
+        report, facts = self.known.report, self.known.facts
+        situation = self.known.situation.at(
+            likely_labels(decisions).get(STAGE), given_labels(decisions).get(DISTRIBUTED)
+        )
+        ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
+        right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
+        return Verdict(
+            id=report.id,
+            title=" ".join(report.title.split()),
+            model=prediction.model,
+            taxonomy_version=taxonomy.version,
+            mode=mode,
+            in_domain=prediction.in_domain,
+            domain_probability=None if domain is None else round(domain, 4),
+            axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
+            environment=facts.stated(),
+            missing=self._missing(decisions, situation),
+            known_problems=[
+                KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
+            ],
+            checks=checks_of(decisions, taxonomy, situation),
+            differential=differential(decisions, ranked, taxonomy, situation, right_among),
+            # They are bugs, with what mended them.
+            similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
+            own=None if self.own is None else list(self.own),
+        )
+
+    def _axis(self, decision: Decision, taxonomy: Taxonomy) -> AxisVerdict:
+        axis, family_probability = decision.axis, decision.family_probability
+        applicable = decision.outcome is not Outcome.NOT_APPLICABLE
+        return AxisVerdict(
+            outcome=decision.outcome,
+            label=decision.label,
+            probability=round(decision.probability, 4),
+            family=decision.family,
+            family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
+            reason=decision.reason,
+            silence=decision.silence,
+            top=[
+                LabelProbability(label=label, probability=round(p, 4))
+                for label, p in self.prediction.scores[axis].ranked()[:3]
+            ],
+            advice=taxonomy.axes[axis].label(decision.label).advice or None,
+            evidence=list(self.evidence[axis]) if self.evidence is not None and applicable else None,
+        )
+
+    def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
+        thin, in_domain = self.known.is_thin, self.prediction.in_domain
+        if not _applies(decisions) or not (in_domain or thin):
+            return []  # not about a failure that we could help with
+        likely = likely_labels(decisions)
+        if likely.get(DISTRIBUTED) == "true" and decisions[DISTRIBUTED].outcome is not Outcome.APPLY:
+            del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
+        questions = missing_facts(
+            self.known.facts,
+            has_error=self._has_error(hangs=likely.get(SYMPTOM) in HANGS),
+            thin=thin,
+            likely=likely,
+            situation=situation,
+            tracker=self.known.tracker,
+        )
+        return questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
+
+    def _has_error(self, *, hangs: bool) -> bool:
+        known = self.known
+        if (hangs and "py-spy" in known.report.body) or _attaches(known):
+            return True
+        # Of a hang the line "it hangs" says nothing.
+        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
+        return any(errors) or quotes_exception(known.input.title)
+
+
+def _attaches(known: ReadReport) -> bool:
+    """Whether a log is attached."""
+    if _ATTACHMENT.search(known.report.body):
+        return True
+    own = folded(known.input.text)
+    return any(not stands_before(_NOT_ATTACHED, own, said.start(), (".", ",", "(")) for said in _ATTACHED.finditer(own))
+
+
+def _applies(decisions: Mapping[str, Decision]) -> bool:
+    """Whether it is about a failure."""
+    return all(decision.outcome is not Outcome.NOT_APPLICABLE for decision in decisions.values())

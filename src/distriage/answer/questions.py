@@ -1,0 +1,200 @@
+"""What a maintainer would have to ask the reporter for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Final
+
+from distriage.answer.verdict import MissingFact
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.frameworks import PYTORCH_AND_PARTS
+from distriage.facts.library import is_built_on_torch
+from distriage.facts.situation import BUILD, ORDINARY, Platform, Situation
+from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
+
+_QUESTIONS: Mapping[str, str] = {
+    "framework_version": "Which version (or commit) is in use?",
+    "torch": "Which version of PyTorch?",
+    "cuda": "Which CUDA (or ROCm) version?",
+    "nccl": "Which NCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
+    "gpu_model": "Which GPU model?",
+    "gpu_count": "How many GPUs take part?",
+    "nodes": "On how many nodes?",
+    "os": "Which operating system?",
+    "launcher": "With which command are the processes launched?",
+    "error": "What is the complete error message or traceback?",
+    "reproduction": "What is the smallest script or command that shows it?",
+}
+# Fact -> the symptoms whose next step it decides, and stages, for where no symptom is likely; in the order of asking.
+# The version is asked for whatever the symptom.
+DECIDES: Final[Mapping[str, frozenset[str]]] = {
+    fact: frozenset(labels.split())
+    for fact, labels in {
+        "torch": "build-import communication-setup install-failure extension-build-failure import-failure"
+        " environment-check-failure backend-unavailable process-group-init-failure setup-hang runtime-hang"
+        " collective-communication-error model-partition-failure tensor-mismatch native-crash"
+        " gradient-computation-error numerical-anomaly memory-growth low-throughput cross-rank-inconsistency",
+        "cuda": "build-import install-failure extension-build-failure environment-check-failure backend-unavailable"
+        " native-crash",
+        "nccl": "process-group-init-failure setup-hang runtime-hang collective-communication-error",
+        "gpu_model": "extension-build-failure environment-check-failure native-crash device-out-of-memory"
+        " numerical-anomaly low-throughput collective-communication-error",
+        "gpu_count": "communication-setup process-group-init-failure setup-hang runtime-hang device-out-of-memory"
+        " collective-communication-error model-partition-failure cross-rank-inconsistency"
+        " poor-convergence low-throughput",
+        "nodes": "communication-setup process-group-init-failure setup-hang runtime-hang"
+        " network-connection-failure collective-communication-error worker-loss",
+        "os": "install-failure extension-build-failure",
+        "launcher": "communication-setup launch-failure process-group-init-failure setup-hang",
+    }.items()
+}
+_INSTALLED = frozenset({"install-failure", "import-failure"})  # often of a package that has nothing to do with PyTorch
+_ON_ONE_NODE = 8  # so many GPUs nearly always are
+# Symptoms of a run that goes on: there need be no error.
+WITHOUT_ERROR: Final = frozenset(
+    {
+        "low-throughput",
+        "poor-convergence",
+        "cross-rank-inconsistency",
+        "incorrect-output",
+        "numerical-anomaly",
+        "memory-growth",
+        "unexpected-parallelism",
+    }
+)
+# What is asked elsewhere than on NVIDIA's cards; empty: there is no such fact.
+_ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
+    Platform.ROCM: {
+        "cuda": "Which ROCm version?",
+        "nccl": "Which RCCL version? (`python -c 'import torch; print(torch.cuda.nccl.version())'`)",
+    },
+    Platform.NPU: {
+        "cuda": "Which CANN version?",
+        "nccl": "",
+        "gpu_model": "Which NPU model?",
+        "gpu_count": "How many NPUs take part?",
+    },
+    Platform.TPU: {
+        "cuda": "",
+        "nccl": "",
+        "gpu_model": "Which generation of TPU?",
+        "gpu_count": "How many TPU chips take part?",
+    },
+    Platform.HPU: {
+        "cuda": "Which version of SynapseAI?",
+        "nccl": "",
+        "gpu_model": "Which generation of Gaudi?",
+        "gpu_count": "How many Gaudi devices take part?",
+    },
+    Platform.XPU: {"cuda": "", "nccl": ""},
+    Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
+    Platform.WINDOWS: {"nccl": ""},
+}
+HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
+_HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
+_HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
+_STACKS: Final = "`py-spy dump --pid PID`"
+_NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
+_HAPPENS: Final = (
+    "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
+)
+
+
+def missing_facts(
+    facts: EnvironmentFacts,
+    *,
+    has_error: bool,
+    thin: bool = False,
+    likely: Mapping[str, str] = {},
+    situation: Situation = ORDINARY,
+    tracker: str = "",
+) -> list[MissingFact]:
+    """What a maintainer would have to ask the reporter for: what decides the next step, and nothing else.
+
+    Args:
+        facts: What the report states.
+        has_error: Whether the report holds an error line; of a hang, an error or a dump of the stacks. It is asked for
+            where the reporter speaks of one, and of a hang.
+        thin: Whether the report says next to nothing; then what happens is asked for, too.
+        likely: Axis -> its label, where that is at least likely. The symptom decides, else the stage: a build failure
+            needs other facts than a hang. No error is asked for where the symptom is that of a run that goes on.
+        situation: On what the job ran, and what the reporter speaks of; there may be no CUDA to ask for.
+        tracker: The repository that the report was filed in; empty: it is not known.
+
+    Returns:
+        The most needed first; `fact` is the name of a field of `facts`, or `error` or `reproduction`.
+    """
+    symptom = likely.get(SYMPTOM)
+    shown = symptom or likely.get(STAGE)
+    stated = facts.stated().keys() | situation.stated
+    version, known = _version(facts, situation, stated, tracker)
+    missing = [] if known else [version]
+    explained = not (thin or situation.traits.isdisjoint(("explained", "unscheduled")))  # what decides is told
+    missing += [
+        fact
+        for fact, labels in DECIDES.items()
+        if fact not in {version, *stated}
+        and shown in labels
+        and not explained
+        and _concerns(fact, facts, likely, situation)
+    ]
+    if thin and symptom != "install-failure":  # the complete error tells the command
+        missing.insert(0, "reproduction")
+    waits_or_fails = symptom in HANGS or "error" in situation.subjects
+    if (thin or (waits_or_fails and not has_error and not explained)) and symptom not in WITHOUT_ERROR:
+        missing.insert(0, "error")
+    hanging = _HANGING_ALONE if situation.one_process else _HANGING
+    stacks = _NATIVE_STACKS if "native" in situation.traits else _STACKS
+    library, framework = situation.library, facts.framework
+    texts = {
+        **_QUESTIONS,
+        **({"framework_version": f"Which version (or commit) of {framework} is in use?"} if framework else {}),
+        **({"torch": f"Which version of {library}?"} if library else {}),
+        **({"nccl": "Which NCCL version?"} if library and not situation.torch else {}),
+        **({"launcher": "With which command is the server started?"} if situation.serving else {}),
+        **_ELSEWHERE.get(situation.platform, {}),
+        **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
+        **({"error": _HAPPENS} if thin and symptom is None and "error" not in situation.subjects else {}),
+        **({"error": hanging.format(stacks)} if symptom in HANGS else {}),
+    }
+    return [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
+
+
+def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tracker: str) -> tuple[str, bool]:
+    """The fact that tells which version failed, and whether the report states it.
+
+    It is that of the library in the library's own tracker, and where nothing but the library is known.
+    """
+    framework, library = facts.framework, situation.library
+    home = tracker.lower().rpartition("/")[2].removeprefix("incubator-")  # so Apache names a new project
+    own = library is not None and library.lower() in {home, (framework or "").lower()}
+    alone = framework is None and not tracker and library is not None
+    version = "torch" if framework in PYTORCH_AND_PARTS or own or alone else "framework_version"
+    known = {version, "framework_version"} if own else {version}
+    if framework is None and version == "framework_version":  # who states others' versions mostly states this one
+        known |= {"version", "torch", "python", "cuda"}
+    return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
+
+
+def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], situation: Situation) -> bool:
+    """Whether a report is about what a question asks for."""
+    subjects, distributed, symptom = situation.subjects, likely.get(DISTRIBUTED), likely.get(SYMPTOM)
+    device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
+    card = device and ("ray" not in situation.traits or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
+    together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
+    waits = device and situation.torch and not situation.serving and symptom in HANGS
+    image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells
+    several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
+    return {
+        "torch": situation.library is not None
+        and not situation.serving
+        and not image  # a server runs with one release only
+        and (symptom not in _INSTALLED or not situation.torch or "pytorch" in subjects),
+        "cuda": "cuda" in subjects and not image and facts.rocm is None,
+        "nccl": together and ("nccl" in subjects or waits),
+        "nodes": together and several_nodes,
+        "gpu_model": card,
+        "gpu_count": card and together,
+        "os": not image and (symptom != "install-failure" or "compiler" in subjects),
+        "launcher": together and facts.framework != "Ray" and "notebook" not in subjects,
+    }[fact]

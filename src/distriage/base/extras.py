@@ -1,0 +1,25 @@
+"""Optional packages: a command whose extra is not installed ends in one line that says what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from distriage.base.errors import MissingExtraError
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Around the imports of a command.
+
+    Raises:
+        MissingExtraError: a package of the extra `name` is not installed. A missing module of ours is no such case.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("distriage"):
+            raise
+        raise MissingExtraError(
+            f"this command needs {error.name}; type: pip install 'distriage[{name}]' (in a checkout: '.[{name}]')"
+        ) from None

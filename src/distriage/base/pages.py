@@ -1,0 +1,46 @@
+"""What every self-contained HTML page of ours is rendered with: each text of others is escaped, and made harmless to
+read. Needs jinja2, of the extras `learn` and `serve`. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from distriage.base.references import web_link
+
+MAX_LINE_CHARS: Final = 120
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+@cache  # with its templates: to compile one takes longer than to fill it in
+def page_environment(package: str) -> Environment:
+    """Templates of a package, with the filters `percent`, `date`, `plain` and `web`; autoescape is on.
+
+    Raises:
+        ValueError: the package has no folder `templates`.
+    """
+    environment = Environment(
+        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(percent=_percent, date=_date, plain=plain, web=web_link)
+    return environment
+
+
+def plain(text: str) -> str:
+    """Somebody's words on one line of at most `MAX_LINE_CHARS`, without characters that change how others are shown."""
+    line = " ".join(_CONTROL.sub(" ", text[: 4 * MAX_LINE_CHARS]).split())
+    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
+
+
+def _percent(value: object) -> str:
+    """A share; a dash where there is none."""
+    return f"{value:.0%}" if isinstance(value, float) else "–"
+
+
+def _date(epoch_s: float) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,94 @@
+"""Names of repositories and issues, `owner/repo`, `owner/repo#12`, and addresses of pages. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.base.errors import InputError
+
+REPOSITORY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/(?!\.{1,2}$)[\w.-]{1,100}")
+# Repositories that moved: the same thread has two names. Lower case; old -> new.
+RENAMED: Final = {
+    "microsoft/deepspeed": "deepspeedai/deepspeed",
+    "microsoft/deepspeedexamples": "deepspeedai/deepspeedexamples",
+    "microsoft/deepspeed-mii": "deepspeedai/deepspeed-mii",
+    "microsoft/megatron-deepspeed": "deepspeedai/megatron-deepspeed",
+    "pytorchlightning/pytorch-lightning": "lightning-ai/pytorch-lightning",
+    "pytorch/fairseq": "facebookresearch/fairseq",
+    "nvidia/nemo": "nvidia-nemo/speech",
+    "uber/horovod": "horovod/horovod",
+}
+_REFERENCE: Final = re.compile(
+    r"^(?:(?:https?://)?(?P<host>[\w.-]+)/)?(?P<repository>[A-Za-z0-9][\w.-]*/(?!\.{1,2}[#/])[\w.-]+)"
+    r"(?:#|/issues/|/pull/)(?P<number>[1-9]\d{0,9})(?:[#?/].*)?$"
+)
+_ISSUE: Final = re.compile(r"([^\s/#]+/[^\s/#]+)#\d+")
+_WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReference:
+    """`owner/repo` and number of an issue."""
+
+    repository: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
+    """Read `owner/repo#12` or the issue's URL.
+
+    Args:
+        hosts: That a URL may name; empty: any.
+
+    Raises:
+        InputError: neither of them, or a URL of another host.
+    """
+    match = _REFERENCE.match(text.strip())
+    if match is None:
+        raise InputError(f"{text!r}: expected owner/repo#number or the issue's URL")
+    if hosts and match["host"] and match["host"].lower() not in hosts:
+        raise InputError(
+            f"{text!r}: {match['host']}; expected an issue of github.com (GITHUB_API_URL names another GitHub)"
+        )
+    return IssueReference(match["repository"], int(match["number"]))
+
+
+def reference_of(item: Mapping[str, object]) -> str | None:
+    """The name of an issue that is JSON of ours or of GitHub's: its `id`, or `owner/repo#12` from its address.
+
+    GitHub's own `id` is the number of a row in its database; `html_url` names the issue, and what `gh` calls `url`.
+
+    Returns:
+        None: the item has neither.
+    """
+    if isinstance(given := item.get("id"), str) and given:
+        return given
+    for key in ("html_url", "url"):
+        if isinstance(url := item.get(key), str):
+            with suppress(InputError):  # of a server whose addresses have another form
+                return str(parse_reference(url))
+    return None
+
+
+def repository_of(identifier: str) -> str | None:
+    """`owner/repo` of a report named `owner/repo#12`, in lower case; None: it is named otherwise."""
+    named = _ISSUE.fullmatch(identifier)
+    return None if named is None else named[1].casefold()
+
+
+def thread_key(identifier: str) -> str:
+    """The same string for all names of one thread."""
+    repository, _, number = identifier.lower().partition("#")
+    return f"{RENAMED.get(repository, repository)}#{number}"
+
+
+def web_link(url: str) -> str:
+    """An address that a link may lead to; empty where it is none of the web: `javascript:` would act."""
+    return url if _WEB.fullmatch(url) else ""

@@ -1,0 +1,140 @@
+"""The values that pass between modules. Frozen; what the model says is kept apart from what we say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from distriage.base.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Mode(StrEnum):
+    """How sure a label must be: always the likeliest, right in about 80 %, right in about 90 % of the cases."""
+
+    BEST = "best"
+    BALANCED = "balanced"
+    PRECISE = "precise"
+
+
+def as_mode(mode: Mode | str) -> Mode:
+    """The mode of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise InputError(f"mode {mode!r}: expected one of {', '.join(Mode)}") from None
+
+
+class Outcome(StrEnum):
+    """What to do with an axis."""
+
+    APPLY = "apply"
+    SUGGEST = "suggest"
+    ABSTAIN = "abstain"
+    NOT_APPLICABLE = "not-applicable"
+
+
+class Silence(StrEnum):
+    """Why an axis gets no label, whatever its probability: the report is of another field, may be, or says little."""
+
+    FOREIGN = "foreign"
+    PERHAPS_FOREIGN = "perhaps-foreign"
+    THIN = "thin"
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReport:
+    """A report as filed.
+
+    Attributes:
+        title: May be empty if `body` is not.
+        body: Markdown; may be empty if `title` is not.
+        id: The caller's own name for it, e.g. `owner/repo#12` or a file name; empty if it has none.
+    """
+
+    title: str
+    body: str
+    id: str = ""
+
+
+@dataclass(frozen=True)  # without slots, for what is cached
+class AxisScores:
+    """Calibrated probabilities of one axis.
+
+    Attributes:
+        probabilities: Label id -> probability; they sum to 1.
+    """
+
+    axis: str
+    probabilities: Mapping[str, float]
+
+    def ranked(self) -> Sequence[tuple[str, float]]:
+        """Labels with their probabilities, the likeliest first."""
+        return self._ranked
+
+    @cached_property
+    def _ranked(self) -> Sequence[tuple[str, float]]:
+        return sorted(self.probabilities.items(), key=lambda item: -item[1])
+
+
+def _no_vector() -> NDArray[np.float32]:
+    import numpy as np  # what only reads reports does without it
+
+    return np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the model says of one report: scores, no opinion.
+
+    Attributes:
+        model: Name of the bundle.
+        scores: Axis id -> scores.
+        domain_probability: Of the report being about what the model was trained on; None: the bundle has no gate.
+        in_domain: Whether that is enough; true where the bundle has no gate.
+        surely_in_domain: Whether it is enough for `precise`; true where the bundle has no gate.
+        vector: The encoder's mean vector [width], from the same pass; empty: not known.
+        penultimate: That of its last layer but one, likewise.
+    """
+
+    model: str
+    scores: Mapping[str, AxisScores]
+    domain_probability: float | None = None
+    in_domain: bool = True
+    surely_in_domain: bool = True
+    vector: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
+    penultimate: NDArray[np.float32] = field(default_factory=_no_vector, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What we say about one axis of a prediction.
+
+    Attributes:
+        label: The likeliest label, whatever the outcome.
+        probability: Its calibrated probability.
+        family: The label's family, if the label itself is not sure but the family is; else None.
+        family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
+            families.
+        reason: One sentence that a maintainer can read.
+        silence: Why no label is given; None: its probability decides, or the axis does not apply.
+    """
+
+    axis: str
+    outcome: Outcome
+    label: str
+    probability: float
+    family: str | None
+    family_probability: float | None
+    reason: str
+    silence: Silence | None = None

@@ -1,0 +1,116 @@
+"""`distriage past`: an index of a repository's own issues. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from distriage.base.errors import InputError
+from distriage.base.terminal import counted
+
+if TYPE_CHECKING:
+    from distriage.past.index import Match
+
+past_app = typer.Typer(
+    name="past",
+    help="Have we had this issue before? An index of a repository's own issues, and what is near a new one.",
+    no_args_is_help=True,
+)
+ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or the name of a shipped model.")]
+
+
+@past_app.command("index")
+def index_(
+    issues: Annotated[
+        str,
+        typer.Argument(metavar="ISSUES.jsonl", help="GitHub's issues, one a line, or what `backtest --cache` keeps."),
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="INDEX", help="The file to write (.npz).")],
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one a core.")] = None,
+    model: ModelOption = None,
+) -> None:
+    """Index a repository's own issues: title, words, vector, state, address, and what closed them."""
+    from distriage.base.disk import check_writable
+    from distriage.classifier import Classifier
+    from distriage.engine.output import check_apart
+    from distriage.past.build import build_index
+    from distriage.past.issue import read_issues
+
+    check_apart(str(output), [issues])
+    check_writable(output)
+    begun = time.monotonic()
+    index = build_index(read_issues(issues), Classifier(model, threads=1), workers)
+    if not index.issues:
+        raise InputError(f"{issues}: no issue; expected one a line")
+    index.save(output)
+    took_s = max(1e-9, time.monotonic() - begun)
+    typer.echo(
+        f"{output}: {counted(len(index.issues), 'issue')}, {output.stat().st_size / 1e6:,.1f} MB, "
+        f"{len(index.issues) / took_s:,.0f} a second",
+        err=True,
+    )
+
+
+@past_app.command("find")
+def find_(
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="What `past index` wrote.")],
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="Markdown, text or JSON; `-` is standard input.")],
+    title: Annotated[str | None, typer.Option(help="The title, where REPORT holds only the body.")] = None,
+    top: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 5,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    model: ModelOption = None,
+) -> None:
+    """Name the past issues that are nearest to a report, and whether the first one is likely the same."""
+    from distriage.classifier import Classifier
+    from distriage.past.build import known
+    from distriage.past.index import load_index
+    from distriage.reading.report import check_report
+    from distriage.reports.sources import read_report
+
+    past = load_index(index)
+    asked = read_report(report, title)
+    check_report(asked)
+    classifier = Classifier(model)
+    if past.vectors.size and past.model != classifier.bundle.manifest.name:
+        raise InputError(
+            f"{index}: made with the model {past.model}, asked with {classifier.bundle.manifest.name}; "
+            "expected the same: give --model, or index anew"
+        )
+    found = past.find(known(classifier, asked), top)
+    if json_:
+        typer.echo(json.dumps({"report": asked.id, "issues": [_as_json(match) for match in found]}, indent=2))
+        return
+    for match in found:
+        typer.echo(_line(match))
+    if not found:
+        typer.echo("No past issue is near.")
+
+
+def _as_json(match: Match) -> dict[str, object]:
+    from distriage.past.same import is_spoken_of
+
+    issue = match.issue
+    return {
+        "id": issue.id,
+        "title": issue.title,
+        "url": issue.url,
+        "state": issue.state,
+        "closed_by": issue.closed_by,
+        "similarity": round(match.similarity, 4),
+        "same_probability": None if match.same is None else round(match.same, 4),
+        "likely_duplicate": is_spoken_of(match.same),
+    }
+
+
+def _line(match: Match) -> str:
+    from distriage.base.terminal import printable
+    from distriage.past.same import is_spoken_of
+
+    issue = match.issue
+    state = f" ({issue.state}{', ' + issue.closed_by if issue.closed_by else ''})" if issue.state else ""
+    same = f"  likely the same, {match.same:.0%}" if is_spoken_of(match.same) else ""
+    return printable(f"{match.similarity:5.2f}  {issue.id}{state}  {issue.title}{same}")

@@ -1,0 +1,247 @@
+"""`distriage second-reader`: many reports for a reader that answers later, by a file. Imports nothing heavy before a
+command runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from distriage.base.disk import writing
+from distriage.base.errors import ConfigError, InputError
+from distriage.base.terminal import counted
+from distriage.base.types import Mode
+from distriage.second_reader import AXES
+
+if TYPE_CHECKING:
+    from distriage.classifier import Classifier
+    from distriage.second_reader.bulk import Asking
+    from distriage.second_reader.calibration import ReaderCalibration
+
+second_reader_app = typer.Typer(
+    name="second-reader",
+    help="Have a language model answer many reports by batch files, and find out how far to trust it.",
+    no_args_is_help=True,
+)
+
+Reports = Annotated[str, typer.Argument(metavar="REPORTS", help="Reports, one a line (.jsonl, .jsonl.gz) or .parquet.")]
+Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="What the batch service gave back (.jsonl).")]
+ReaderModel = Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model name.")]
+ModeOption = Annotated[
+    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same wherever the answers are used.")
+]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", help="The first reader: a bundle's folder or the name of a shipped model.")
+]
+Axes = Annotated[str, typer.Option("--axes", help="The axes to ask about, separated by commas.")]
+CalibrationOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+]
+Times = Annotated[
+    int,
+    typer.Option(
+        "--times",
+        min=1,
+        max=2,
+        help="How often each question is asked: twice costs twice as much, and tells doubt from certainty.",
+    ),
+]
+SAME = "the --reader-model, --mode, --model, --axes and --times of the export"
+ALL_AXES = ",".join(AXES)
+
+
+@second_reader_app.command("export")
+def export_(
+    reports: Reports,
+    reader_model: ReaderModel = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+    times: Times = 1,
+) -> None:
+    """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
+    from distriage.reports.records import BadRecord
+    from distriage.second_reader.bulk import requests
+
+    asked = left_out = 0
+    for line in requests(reports, asking_of(reader_model, mode, model, axes, times)):
+        if isinstance(line, BadRecord):
+            sys.stderr.write(f"{line.error}\n")
+            left_out += 1
+        else:
+            sys.stdout.write(line + "\n")
+            asked += 1
+    sys.stderr.write(
+        counted(asked, "request") + (f"; {counted(left_out, 'record')} cannot be read" if left_out else "") + "\n"
+    )
+
+
+@second_reader_app.command("import")
+def import_(
+    reports: Reports,
+    answers: Answers,
+    reader_model: ReaderModel = "",
+    reader_calibration: CalibrationOption = None,
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+    times: Times = 1,
+) -> None:
+    """Write the verdicts out of both readers, one a line, to standard output."""
+    from distriage.answer.verdict import Verdict
+    from distriage.second_reader.bulk import read_answers, verdicts
+
+    asking = asking_of(reader_model, mode, model, axes, times)
+    calibration = calibration_of(reader_calibration, asking) if reader_calibration is not None else None
+    asked = answered = 0
+    for verdict in verdicts(reports, read_answers(answers), asking, calibration):
+        sys.stdout.write(verdict.model_dump_json() + "\n")
+        reading = verdict.second_reading if isinstance(verdict, Verdict) else None
+        asked += reading is not None
+        answered += reading is not None and reading.note is None
+    hint = f"; expected answers to {SAME}" if asked and not answered else ""
+    sys.stderr.write(f"{counted(asked, 'report')} in doubt, {answered:,} of them answered by {reader_model}{hint}\n")
+
+
+@second_reader_app.command()
+def calibrate(
+    annotated: Annotated[
+        str, typer.Argument(metavar="ANNOTATED", help="Reports with `labels`, an object axis -> label; one a line.")
+    ],
+    answers: Answers,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the calibration.")],
+    reader_model: ReaderModel = "",
+    by: Annotated[
+        str, typer.Option(metavar="FIELD", help="A field of the reports: what is promised holds for each value.")
+    ] = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+    times: Times = 1,
+) -> None:
+    """Find out from annotated reports when the second reader's labels may be given."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from distriage.second_reader.annotated import examples
+    from distriage.second_reader.bulk import read_answers
+    from distriage.second_reader.calibration import ReaderCalibration
+    from distriage.second_reader.fitting import MIN_REPORTS, fit_axis
+
+    asking = asking_of(reader_model, mode, model, axes, times)
+    found = examples(annotated, read_answers(answers), asking, by)
+    fitted = {axis: fit_axis(found.get(axis, [])) for axis in asking.axes}
+    counts = {axis: len(found.get(axis, [])) for axis in asking.axes}
+    good = {axis: fit for axis, fit in fitted.items() if fit is not None}
+    if not good:
+        numbers = ", ".join(f"{axis} {count}" for axis, count in counts.items())
+        raise InputError(
+            f"{annotated}: too few annotated reports that both readers answered: {numbers}; expected {MIN_REPORTS} or "
+            f"more of an axis, and {SAME}"
+        )
+    calibration = ReaderCalibration(
+        reader=reader_model,
+        model=asking.classifier.bundle.manifest.name,
+        times=times,
+        axes={axis: fit.fusion for axis, fit in good.items()},
+    )
+    with writing(output):
+        output.write_text(calibration.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    table = Table("axis", "reports", "first right", "both right", "given at 80 %", "given at 90 %", box=None)
+    for axis, count in counts.items():
+        fit = good.get(axis)
+        if fit is None:
+            table.add_row(axis, str(count), f"under {MIN_REPORTS}")
+            continue
+        given = [f"{fit.given[target]:.0%}" if target in fit.given else "none" for target in ("0.80", "0.90")]
+        table.add_row(axis, str(count), f"{fit.first_right:.2f}", f"{fit.both_right:.2f}", *given)
+    Console(highlight=False).print(table)
+
+
+@second_reader_app.command()
+def evaluate(
+    annotated: Annotated[
+        str, typer.Argument(metavar="ANNOTATED", help="Reports with `labels`, an object axis -> label; one a line.")
+    ],
+    answers: Answers,
+    reader_model: ReaderModel = "",
+    reader_calibration: CalibrationOption = None,
+    by: Annotated[str, typer.Option(metavar="FIELD", help="A field of the reports: figures for each value.")] = "",
+    mode: ModeOption = Mode.BALANCED,
+    model: ModelOption = None,
+    axes: Axes = ALL_AXES,
+    times: Times = 1,
+) -> None:
+    """Compare both readers with annotated reports: alone, together, and what a perfect choice would reach.
+
+    Use other reports than those of the calibration.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from distriage.second_reader.annotated import compared
+    from distriage.second_reader.bulk import read_answers
+    from distriage.second_reader.comparison import compare
+
+    asking = asking_of(reader_model, mode, model, axes, times)
+    calibration = calibration_of(reader_calibration, asking) if reader_calibration is not None else None
+    found = compare(compared(annotated, read_answers(answers), asking, calibration, by))
+    table = Table(by or "reports", "axis", "n", "first", "second (of)", "both", "either", box=None)
+    table.add_column(f"first gives, {mode}")
+    table.add_column("both give")
+    for (group, axis), row in found.items():
+        table.add_row(
+            group,
+            axis,
+            f"{row.reports:,}",
+            f"{row.first:.3f}",
+            f"{row.second:.3f} ({row.asked:.0%})",
+            f"{row.both:.3f}",
+            f"{row.either:.3f}",
+            _given(row.first_coverage, row.first_precision),
+            _given(row.both_coverage, row.both_precision),
+        )
+    Console(highlight=False).print(table)
+
+
+def _given(coverage: float, precision: float) -> str:
+    return f"{coverage:.0%}, {precision:.0%} right" if coverage else "none"
+
+
+def calibration_of(file: Path, asking: Asking) -> ReaderCalibration:
+    """The calibration that an option names.
+
+    Raises:
+        ConfigError: it was made for another reader, bundle or number of answers.
+    """
+    from distriage.second_reader.calibration import load_calibration
+
+    calibration = load_calibration(file, asking.reader, asking.classifier.bundle.manifest.name)
+    if calibration.times != asking.times:
+        raise ConfigError(
+            f"{file}: made for --times {calibration.times}, not for {asking.times}; run `distriage second-reader "
+            "calibrate`"
+        )
+    return calibration
+
+
+def asking_of(reader: str, mode: Mode, model: str | Classifier | None, axes: str, times: int) -> Asking:
+    """How the options say that questions are made.
+
+    Raises:
+        ConfigError: the reader's name is missing, or an axis is none that it may be asked about.
+    """
+    from distriage.classifier import Classifier
+    from distriage.second_reader.bulk import Asking
+    from distriage.second_reader.endpoint import check_reader_name
+    from distriage.second_reader.reader import check_axes
+
+    if not reader:
+        raise ConfigError("--reader-model is missing; expected the name of the second reader's model")
+    check_reader_name(reader)
+    classifier = model if isinstance(model, Classifier) else Classifier(model)
+    known = check_axes(axes.replace(",", " ").split(), classifier.bundle.taxonomy)
+    return Asking(classifier, reader, mode, known, times)

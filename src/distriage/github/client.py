@@ -1,0 +1,297 @@
+"""GitHub's REST API: one client for reading and writing, which waits and tries again. Network I/O.
+
+Facts: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+A request that may have been carried out is sent again only where that does no harm; see `Client.write`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import count
+from typing import Any, Final
+
+import httpx
+
+from distriage.base.errors import GitHubError, InputError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
+from distriage.base.references import IssueReference
+from distriage.base.types import IssueReport
+from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
+from distriage.github.http_client import connections
+from distriage.github.limits import Limits, OwnLimits
+
+DEFAULT_API: Final = "https://api.github.com"
+TIMEOUT_S: Final = 20.0
+MAX_ATTEMPTS: Final = 5
+MAX_PAGES: Final = 50
+PAGE_ITEMS: Final = 100
+MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
+
+_remembered: dict[tuple[str, ...], Ok] = {}  # the oldest first
+_remembering = threading.Lock()  # a worker's threads each have a client
+
+
+def token_of_environment() -> str:
+    """The token in `GITHUB_TOKEN` or `GH_TOKEN`; empty if there is none."""
+    return os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
+
+
+class Client:
+    """A client of the API, for one piece of work.
+
+    Args of the constructor:
+        token: Sent as bearer token; empty or None: unauthenticated, 60 requests an hour.
+        api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions, and for GitHub Enterprise Server),
+            else api.github.com.
+        max_wait_s: How long all requests together may wait for rate limits and between attempts.
+        login: The token's own account, if known.
+        before_write: Called before each request that changes something; may raise.
+        renew: Called once, when GitHub refuses the token: gives another, or None where there is none.
+        limits: Shared by all clients of the account; None: there is no other.
+        sleep: Waits seconds.
+        now: Unix time in seconds.
+
+    Raises:
+        GitHubError: the token cannot be sent.
+    """
+
+    def __init__(
+        self,
+        token: str | None,
+        api: str | None = None,
+        *,
+        max_wait_s: float = 300.0,
+        timeout_s: float = TIMEOUT_S,
+        login: str | None = None,
+        before_write: Callable[[], None] | None = None,
+        renew: Callable[[], str | None] | None = None,
+        limits: Limits | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._token = (token or "").strip()
+        if not (self._token.isascii() and self._token.isprintable()):  # the HTTP library's own message would show it
+            raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) has characters that no token has; expected ASCII")
+        self._api = (api or os.environ.get("GITHUB_API_URL") or DEFAULT_API).rstrip("/")
+        self._timeout_s = timeout_s
+        self._patience_s = max_wait_s
+        self.sent = 0  # requests, for whoever estimates
+        self._before_write = before_write
+        self._renew = renew
+        self._limits = limits if limits is not None else OwnLimits(now)
+        self._sleep = sleep
+        self._now = now
+        self.login = login
+
+    @property
+    def hosts(self) -> Collection[str]:
+        """Of the pages of its issues; empty where the API is not github.com's, and may have any."""
+        return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()
+
+    # ---------------------------------------------------------------- reading
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        accept: str = "application/vnd.github+json",
+        place: str | None = None,
+        remember: bool = False,
+    ) -> Ok:
+        """Read; redirects of moved repositories and transferred issues are followed.
+
+        Args:
+            place: What messages call it; default: the request.
+            remember: It is asked for often and changes rarely. The process keeps the answer and asks whether it
+                changed, which does not count against the primary rate limit.
+
+        Raises:
+            NotFoundError: 404 or 410.
+            RefusedError: any other refusal.
+            RateLimitError: the limit ends later than this client may wait.
+            GitHubError: GitHub cannot be reached, or fails.
+        """
+        headers = {"Accept": accept}
+        key = (self._token, self._api, path, repr(query), accept)
+        known = _remembered.get(key) if remember else None
+        if known is not None and known.etag is not None:
+            headers["If-None-Match"] = known.etag
+        answer = self._send("GET", path, headers, params=query, place=place, repeatable=True)
+        if answer is None:
+            assert known is not None
+            return known
+        if remember and answer.etag is not None:
+            with _remembering:
+                _remembered.pop(key, None)
+                _remembered[key] = answer
+                while len(_remembered) > MAX_REMEMBERED:
+                    del _remembered[next(iter(_remembered))]
+        return answer
+
+    def json(self, path: str, *, place: str | None = None) -> dict[str, Any]:
+        """Read an object.
+
+        Raises:
+            GitHubError: as `get`, or the answer is no object.
+        """
+        value = self.get(path, place=place).value
+        if not isinstance(value, dict):
+            raise GitHubError(f"{place or f'GET {path}'}: GitHub's answer is not an object")
+        return value
+
+    def items(self, path: str, *, remember: bool = False) -> Iterator[dict[str, Any]]:
+        """Read a list, page by page.
+
+        Raises:
+            GitHubError: as `get`.
+            InputError: there are more than `MAX_PAGES` pages: a decision must not rest on a part, and asking again does
+                not help.
+        """
+        for number, (items, _) in enumerate(self.pages(path, {}, remember=remember)):
+            if number == MAX_PAGES:
+                raise InputError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
+            yield from items
+
+    def pages(
+        self, path: str, query: Mapping[str, str], *, key: str | None = None, remember: bool = False
+    ) -> Iterator[tuple[list[dict[str, Any]], dict[str, str] | None]]:
+        """Read a list of any length, a page at a time, as GitHub's `Link` headers lead.
+
+        Args:
+            key: The list is the answer's value under this key; default: the answer itself.
+
+        Returns:
+            Each page's objects, and the query with which a later call can go on; None after the last page.
+
+        Raises:
+            GitHubError: as `get`, or an answer is not a list.
+        """
+        following: dict[str, str] | None = {"per_page": str(PAGE_ITEMS), **query}
+        while following is not None:
+            answer = self.get(path, following, remember=remember)
+            value = answer.value.get(key) if key is not None and isinstance(answer.value, dict) else answer.value
+            if not isinstance(value, list):
+                raise GitHubError(f"GET {path}: GitHub's answer is not a list")
+            following = answer.following
+            yield [item for item in value if isinstance(item, dict)], following
+
+    def issue(self, reference: IssueReference) -> IssueReport:
+        """Read an issue's title and body; a transferred issue keeps the id it was asked by.
+
+        Raises:
+            GitHubError: as `get`, or the answer is not an issue.
+        """
+        issue = self.json(f"/repos/{reference.repository}/issues/{reference.number}", place=str(reference))
+        title, body = issue.get("title"), issue.get("body") or ""
+        if not isinstance(title, str) or not isinstance(body, str):
+            raise GitHubError(f"{reference}: GitHub's answer is not an issue")
+        return IssueReport(title=title, body=body, id=str(reference))
+
+    # ---------------------------------------------------------------- writing
+
+    def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
+        """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
+
+        Redirects are not followed: what moved is not what the caller looked at.
+
+        Args:
+            repeatable: Sending it twice is the same as once. Otherwise a lost answer is the caller's to look into.
+
+        Raises:
+            LostAnswerError: not repeatable, and nobody knows whether it was done.
+            RefusedError: GitHub refused it.
+            RateLimitError: the limit ends later than this client may wait.
+            GitHubError: GitHub cannot be reached.
+        """
+        answer = self._send(method, path, {"Accept": "application/vnd.github+json"}, body=body, repeatable=repeatable)
+        return answer.value if answer is not None else None
+
+    def pause(self, attempt: int) -> bool:
+        """Wait before another attempt, longer each time; False if there is no time left."""
+        return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
+
+    # ---------------------------------------------------------------- the loop
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        place: str | None = None,
+        repeatable: bool,
+    ) -> Ok | None:
+        """Send a request until there is an answer to stay with; None: unchanged."""
+        place = place or f"{method} {path}"
+        for attempt in count(1):
+            if (until := self._limits.ends_at()) > self._now():
+                self._wait_for_limit(until, attempt)
+            self.sent += 1
+            if method != "GET" and self._before_write is not None:
+                self._before_write()
+            try:
+                response = connections().request(
+                    method,
+                    self._api + path,
+                    params=params,
+                    json=body,
+                    headers=self._headers(headers),
+                    timeout=self._timeout_s,
+                    follow_redirects=method == "GET",
+                )
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: a host that is no name
+                why = f"{place}: GitHub cannot be reached at {self._api}: {error}"
+                nothing_was_done = isinstance(error, httpx.ConnectError)
+            else:
+                match read_answer(response.status_code, response.headers, response.content, self._now()):
+                    case Ok() as answer:
+                        return answer
+                    case Unchanged():
+                        return None
+                    case Wait(stated):
+                        self._wait_for_limit(self._limits.reached(stated), attempt)
+                        continue
+                    case Gone(status) as gone:
+                        raise NotFoundError(f"{place}: {gone.why(has_token=bool(self._token))}", status)
+                    case Refused(token_may_be_old=True) if self._has_new_token():
+                        continue
+                    case Refused(status, reason, already_exists):
+                        raise RefusedError(
+                            f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
+                        )
+                    case Broken(what):
+                        why, nothing_was_done = f"{place}: {what}", False
+            if not repeatable and not nothing_was_done:
+                raise LostAnswerError(why)
+            if attempt == MAX_ATTEMPTS or not self.pause(attempt):
+                raise GitHubError(why)
+        raise AssertionError  # the loop has no end
+
+    def _has_new_token(self) -> bool:
+        renew, self._renew = self._renew, None
+        token = renew() if renew is not None else None
+        self._token = token or self._token
+        return token is not None
+
+    def _headers(self, more: dict[str, str]) -> dict[str, str]:
+        own = {"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "distriage"}
+        return own | more | ({"Authorization": f"Bearer {self._token}"} if self._token else {})
+
+    def _wait_for_limit(self, until: float, attempt: int) -> None:
+        wait_s = max(0.0, until - self._now())
+        if attempt == MAX_ATTEMPTS or not self._wait(wait_s + random.uniform(0.0, 0.5)):
+            hint = "" if self._token else "; with a token (GITHUB_TOKEN) it is higher"
+            raise RateLimitError(f"GitHub's rate limit is reached; it ends in {wait_s:.0f} s{hint}", until)
+
+    def _wait(self, seconds: float) -> bool:
+        if seconds > self._patience_s:
+            return False
+        self._patience_s -= seconds
+        self._sleep(seconds)
+        return True

@@ -1,0 +1,1 @@
+"""A model bundle on disk, its graph and its labels."""

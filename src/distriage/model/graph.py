@@ -1,0 +1,70 @@
+"""The graph of a bundle in onnxruntime. Imports nothing else that is heavy, so that a process can begin with it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import onnxruntime
+
+from distriage.base.errors import BundleError
+from distriage.model.shipped import sha256_of
+
+
+def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
+    """Load an ONNX file as it is run in production.
+
+    Args:
+        threads: Threads per pass; None: one per core.
+
+    Raises:
+        BundleError: onnxruntime cannot load it.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    # Threads that wait in a loop take the core from whatever else runs, and double the time to load.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(
+            str(file),
+            options,
+            providers=["CPUExecutionProvider"],
+            # Its kernel is scalar: 6 times slower than Add and LayerNormalization.
+            disabled_optimizers=["SkipLayerNormFusion"],
+        )
+    except Exception as error:  # onnxruntime raises a dozen unrelated types
+        raise BundleError(f"{file}: onnxruntime cannot load it: {error}") from None
+
+
+class LoadingGraph:
+    """A graph that loads, and whose digest is taken, while its maker goes on; neither holds the interpreter's lock.
+
+    Attributes:
+        file: The ONNX file.
+    """
+
+    def __init__(self, file: Path, threads: int | None = None) -> None:
+        """Begin. See `open_session`; what goes wrong is raised where the result is asked for."""
+        self.file = file
+        beside = ThreadPoolExecutor(2)
+        self._session = beside.submit(open_session, file, threads)
+        self._sha256 = beside.submit(sha256_of, file)
+        beside.shutdown(wait=False)
+
+    def session(self) -> onnxruntime.InferenceSession:
+        """The loaded graph.
+
+        Raises:
+            BundleError: onnxruntime cannot load it.
+        """
+        return self._session.result()
+
+    def sha256(self) -> str:
+        """SHA-256 of the file, hex.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self._sha256.result()

@@ -1,0 +1,289 @@
+"""Axes and labels as data, read from the packaged `taxonomy.toml` or a user's own; the only source of labels."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from distriage.base.errors import TaxonomyError
+from distriage.base.validation import first_fault, known_keys, suggestion
+
+_Read = TypeVar("_Read", bound=BaseModel)
+_ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
+# Axes that code speaks of.
+DISTRIBUTED: Final = "distributed"  # tells one process from several
+STAGE: Final = "stage"  # tells training from inference
+SYMPTOM: Final = "symptom"
+CAUSE: Final = "cause"  # of the differential diagnosis
+YES_NO = {"true": "yes", "false": "no"}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Label(_Model):
+    """One label of an axis.
+
+    Attributes:
+        id: Stable kebab-case identifier; never reused.
+        definition: One sentence; the annotators' rule.
+        name: For people; made from the id where the data gives none.
+        family: Parent class, or None on an axis without families.
+        source: Where the label comes from; empty in taxonomies of a user's own.
+        advice: One sentence for whoever has to act on the label; empty on most axes.
+        since: The taxonomy version that added it; None: the first.
+        retired: The taxonomy version that retired it; None while it is in use.
+    """
+
+    id: str = Field(min_length=1)
+    definition: str = Field(min_length=1)
+    name: str = ""
+    family: str | None = None
+    source: Literal["", "ours", "paper", "sister"] = ""
+    advice: str = ""
+    since: str | None = None
+    retired: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_from_id(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("name") and isinstance(data.get("id"), str):
+            words = data["id"].replace("-", " ").capitalize()
+            return {**data, "name": _ABBREVIATION.sub(lambda found: found[0].upper(), words)}
+        return data
+
+
+class Requirement(NamedTuple):
+    """The label that another axis must have for an axis to apply."""
+
+    axis: str
+    label: str
+
+
+class Axis(_Model):
+    """One question that the model answers, with its possible answers.
+
+    Attributes:
+        requires: What must hold for this axis to apply; None: it always does.
+        colour: Of its labels on GitHub, six hexadecimal digits; None: no colour of its own.
+        filter: Whether the triage queue offers it as a filter.
+        weights: Label or family -> how much an issue that has it matters, where that is not 1.
+        needs_detail: Whether it is abstained from where a report says too little for anybody to know.
+    """
+
+    id: str
+    name: str = ""
+    question: str = ""
+    labels: tuple[Label, ...] = Field(strict=False)
+    requires: Requirement | None = None
+    colour: str | None = Field(default=None, pattern="^[0-9a-f]{6}$")
+    filter: bool = False
+    weights: Mapping[str, float] = Field(default_factory=dict)
+    needs_detail: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_from_id(cls, data: Any) -> Any:
+        return {"name": data["id"].capitalize(), **data} if isinstance(data, dict) else data
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+        ids = [label.id for label in labels]
+        if twice := next((label for label in ids if ids.count(label) > 1), None):
+            raise ValueError(f"{twice} is there twice")
+        if sum(label.retired is None for label in labels) < 2:
+            raise ValueError("fewer than two labels in use")
+        return labels
+
+    @cached_property
+    def label_ids(self) -> tuple[str, ...]:
+        """Ids of the labels in use, in the order of the model's outputs."""
+        return tuple(label.id for label in self.labels if label.retired is None)
+
+    def unmet(self, labels: Mapping[str, str | None]) -> str | None:
+        """Why it does not apply, such as `kind is question`; None: it does.
+
+        Args:
+            labels: Axis -> label. An axis that is absent says nothing against it.
+        """
+        if self.requires is None:
+            return None
+        other, wanted = self.requires
+        given = labels.get(other, wanted)
+        return None if given == wanted else f"{other} is {given}"
+
+    def shown(self, label: str) -> str:
+        """A label's id as people read it: on an axis of `true` and `false` it is `yes` or `no`."""
+        return YES_NO.get(label, label) if set(self.label_ids) == set(YES_NO) else label
+
+    @cached_property
+    def families(self) -> dict[str, tuple[str, ...]]:
+        """Family -> its label ids; empty on an axis without families."""
+        families: dict[str, list[str]] = {}
+        for label in self.labels:
+            if label.family and label.retired is None:
+                families.setdefault(label.family, []).append(label.id)
+        return {family: tuple(ids) for family, ids in families.items()}
+
+    def label(self, label_id: str) -> Label:
+        """Look a label up.
+
+        Raises:
+            TaxonomyError: no such label on this axis.
+        """
+        for label in self.labels:
+            if label.id == label_id:
+                return label
+        raise TaxonomyError(f"axis {self.id}: unknown label {label_id!r}; {suggestion(label_id, self.label_ids)}")
+
+    def weight(self, label_id: str) -> float:
+        """How much an issue with a label matters: its weight, else its family's, else 1; an unknown label: 1."""
+        family = next((label.family for label in self.labels if label.id == label_id), None)
+        return self.weights.get(label_id, self.weights.get(family or "", 1.0))
+
+
+# What says how an axis is shown and used; a model may be older than such a field.
+_USE = ("colour", "filter", "weights", "needs_detail")
+
+
+class Taxonomy(_Model):
+    """A versioned set of axes."""
+
+    name: str
+    version: str
+    axes: dict[str, Axis] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_requirements(self) -> Self:
+        before: set[str] = set()  # verdicts are made and completed in this order
+        for axis in self.axes.values():
+            if axis.requires is not None:
+                other, label = axis.requires
+                if other not in self.axes or label not in self.axes[other].label_ids:
+                    raise ValueError(f"axis {axis.id} requires {other}={label}, which does not exist")
+                if other not in before:
+                    raise ValueError(f"axis {axis.id} requires {other}, which does not come before it")
+            before.add(axis.id)
+        return self
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """Axes that others depend on: they ask what any report is, of whatever software."""
+        return frozenset(axis.requires.axis for axis in self.axes.values() if axis.requires is not None)
+
+    def axis(self, axis_id: str) -> Axis:
+        """Look an axis up.
+
+        Raises:
+            TaxonomyError: no such axis.
+        """
+        try:
+            return self.axes[axis_id]
+        except KeyError:
+            holds = [axis.id for axis in self.axes.values() if any(label.id == axis_id for label in axis.labels)]
+            meant = f" (a label of axis {' and '.join(holds)})" if holds else ""
+            raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; {suggestion(axis_id, self.axes)}") from None
+
+    def completed_by(self, newer: Taxonomy) -> Taxonomy:
+        """With what `newer` says of how axes are used, where this older copy of the same taxonomy says nothing."""
+        if self.name != newer.name:
+            return self
+        axes = {
+            axis.id: axis.model_copy(
+                update={name: getattr(newer.axes[axis.id], name) for name in _USE if name not in axis.model_fields_set}
+            )
+            if axis.id in newer.axes
+            else axis
+            for axis in self.axes.values()
+        }
+        return self.model_copy(update={"axes": axes})
+
+
+def parse_taxonomy(text: str, place: str) -> Taxonomy:
+    """Read a taxonomy from TOML.
+
+    Args:
+        text: The TOML document; see the packaged `taxonomy.toml` for the form.
+        place: File name for messages.
+
+    Raises:
+        TaxonomyError: not TOML, an unknown key, a label used twice, a reference to nothing.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TaxonomyError(f"{place}: not valid TOML: {error}") from None
+    if missing := [key for key in ("name", "version", "axis") if key not in data]:
+        raise TaxonomyError(f"{place}: key {missing[0]!r} is missing")
+    heads = _table(data.pop("axis"), f"{place}: axis")
+    if unknown := sorted(set(data) - {"name", "version", *heads}):
+        raise TaxonomyError(
+            f"{place}: labels of an axis that is not declared: {', '.join(unknown)}; declared: {', '.join(heads)}"
+        )
+    axes = {axis_id: _axis(axis_id, head, data.get(axis_id, []), place) for axis_id, head in heads.items()}
+    return _read(Taxonomy, {"name": data["name"], "version": data["version"], "axes": axes}, place)
+
+
+def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:
+    where = f"{place}: axis {axis_id}"
+    head = _table(head, where)
+    if own := {"id", "labels"} & head.keys():
+        known = ", ".join(key for key in known_keys(Axis) if key not in {"id", "labels"})
+        raise TaxonomyError(f"{where}: unknown key {min(own)}; known: {known}")
+    if not isinstance(entries, list):
+        raise TaxonomyError(
+            f"{place}: {axis_id}: expected tables [[{axis_id}]], one a label, found {type(entries).__name__}"
+        )
+    labels = []
+    for entry in entries:
+        name = _table(entry, f"{place}: {axis_id}").get("id", "(without id)")
+        labels.append(_read(Label, entry, f"{place}: {axis_id} {name}"))
+    return _read(Axis, {**head, "id": axis_id, "labels": labels}, where)
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TaxonomyError(f"{where}: expected a table, found {type(value).__name__}")
+    return value
+
+
+def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        show_value = error.errors()[0]["type"] != "value_error"  # such a message names what is wrong itself
+        raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
+
+
+def load_taxonomy(path: Path) -> Taxonomy:
+    """Read a taxonomy file.
+
+    Raises:
+        TaxonomyError: the file is missing or not valid.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaxonomyError(f"{path}: cannot be read: {error}") from None
+    # Parsing is slow, and most bundles carry the packaged text.
+    return default_taxonomy() if text == default_taxonomy_text() else parse_taxonomy(text, str(path))
+
+
+def default_taxonomy_text() -> str:
+    """The packaged taxonomy as TOML."""
+    return resources.files("distriage.model").joinpath("taxonomy.toml").read_text(encoding="utf-8")
+
+
+@cache
+def default_taxonomy() -> Taxonomy:
+    """The packaged taxonomy of distributed deep-learning bugs."""
+    return parse_taxonomy(default_taxonomy_text(), "taxonomy.toml")

@@ -1,0 +1,155 @@
+"""One report from a file or standard input; `records.py` reads files of many. Reads only."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from distriage.base.errors import InputError
+from distriage.base.references import reference_of
+from distriage.base.types import IssueReport
+from distriage.reading.report import MAX_REPORT_BYTES
+from distriage.recipe.text import MAX_TITLE_CHARS
+
+MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are of another encoding
+MAX_TORN = 6  # bytes, of one character at each end
+_TABLES = (".csv", ".tsv")  # read as one report, a table would become a title and a body
+_FENCES = ("```", "~~~")
+_NO_JSON = object()
+_DECODER = json.JSONDecoder()
+
+
+def read_report(path: str, title: str | None = None) -> IssueReport:
+    """Read one report from a file or, with `-`, from standard input.
+
+    A JSON object with `title` and `body` is read as GitHub's API gives it. Plain text and Markdown: the first line is
+    the title; of one that is too long for a title, the beginning is. `title` is the title, where it is given.
+
+    Raises:
+        InputError: missing, closed, too large, binary, not UTF-8, empty, JSON without a title, or several reports.
+    """
+    name = "standard input" if path == "-" else path
+    if title is None and path.lower().endswith(_TABLES):
+        raise InputError(f"{name}: a table; expected one report, or several as FILE.jsonl or FILE.parquet")
+    text = _decode(_read_bytes(path, name), name)
+    if not text.strip():
+        raise InputError(
+            f"{name}: empty; expected {'a report' if title is None else 'the body that --title goes with'}"
+        )
+    is_json = path.lower().endswith(".json")
+    if is_json or (title is None and text.lstrip().startswith(("{", "["))):
+        value = _parse(text)
+        if is_json and value is _NO_JSON:
+            raise InputError(f"{name}: not valid JSON; expected an object with `title` and `body`")
+        if is_json or isinstance(value, dict):
+            report = report_of(value, name)
+            return report if title is None else replace(report, title=title)
+        if _are_reports(value if isinstance(value, list) else _first_two(text)):
+            raise InputError(f"{name}: several reports; expected one, or a FILE.jsonl with one a line")
+    if title is not None:
+        return IssueReport(title=title, body=text, id=path)
+    first, _, rest = text.lstrip().partition("\n")
+    if first.startswith(_FENCES):  # a listing without a word before it: its first line says most
+        return IssueReport(title=rest.lstrip().partition("\n")[0].strip(), body=text, id=path)
+    heading = first.lstrip("# ").strip()
+    if len(heading) > MAX_TITLE_CHARS:  # a paragraph: all of it is read in the body
+        return IssueReport(title=heading[:MAX_TITLE_CHARS], body=text, id=path)
+    return IssueReport(title=heading, body=rest, id=path)
+
+
+def _parse(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # ValueError: not JSON, or a number of thousands of digits
+        return _NO_JSON
+
+
+def _first_two(text: str) -> list[object]:
+    """The two JSON values that a text begins with, as JSON Lines and `jq` write them; none where it does not."""
+    found: list[object] = []
+    for _ in range(2):
+        text = text.lstrip()
+        try:
+            value, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            return []
+        text = text[end:]
+        found.append(value)
+    return found
+
+
+def _are_reports(values: Sequence[object]) -> bool:
+    return bool(values) and all(isinstance(one, dict) and "title" in one for one in values)
+
+
+def _read_bytes(path: str, name: str) -> bytes:
+    if path == "-" and sys.stdin is None:  # as Python leaves it after `<&-`
+        raise InputError(f"{name}: closed; expected a report, or name a FILE")
+    try:
+        if path == "-":
+            return _bounded(sys.stdin.buffer, name, "FILE")
+        with Path(path).open("rb") as stream:
+            return _bounded(stream, name, path)
+    except OSError as error:
+        hint = ""
+        if isinstance(error, FileNotFoundError) and " " in path:
+            hint = f"; text goes through a pipe: echo {shlex.quote(path)} | distriage classify"
+        raise InputError(f"{name}: cannot be read: {error.strerror}{hint}") from None
+
+
+def _bounded(stream: BinaryIO, name: str, path: str) -> bytes:
+    content = stream.read(MAX_REPORT_BYTES + 1)
+    if len(content) > MAX_REPORT_BYTES:
+        raise InputError(
+            f"{name}: more than {MAX_REPORT_BYTES:,} bytes; give the end of a long log: "
+            f"tail -c 20000 {shlex.quote(path)} | distriage classify --title '...' - "
+            "(for many reports use a .jsonl file)"
+        )
+    return content
+
+
+def _decode(content: bytes, name: str) -> str:
+    """The text, with a mark for each byte that is none: `tail -c` cuts characters, and logs hold stray bytes."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as PowerShell's `>` writes
+        return content.decode("utf-16", "replace")
+    if b"\0" in content[:8192]:
+        raise InputError(f"{name}: binary data; expected text in UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content.decode("utf-8-sig", "replace")
+        if text.count("\ufffd") > max(MAX_STRAY_SHARE * len(text), MAX_TORN):
+            raise InputError(f"{name}: not valid UTF-8 at byte {error.start}; expected text in UTF-8") from None
+        return text
+
+
+def report_of(value: object, name: str) -> IssueReport:
+    """The report that a JSON value holds; `name` is its place, and its id where it has none.
+
+    Raises:
+        InputError: it is not an object with `title` and `body`.
+    """
+    if not isinstance(value, dict):
+        raise InputError(f"{name}: expected a JSON object with `title` and `body`, found {type(value).__name__}")
+    title, body = value.get("title"), value.get("body")
+    if not isinstance(title, str):
+        raise InputError(
+            f"{name}: `title` is {'missing' if 'title' not in value else type(title).__name__}; expected a string"
+        )
+    if body is not None and not isinstance(body, str):
+        raise InputError(f"{name}: `body` is {type(body).__name__}; expected a string or null")
+    return IssueReport(title=title, body=body or "", id=identifier_of(value, name))
+
+
+def identifier_of(value: object, name: str) -> str:
+    """The id that a JSON value gives itself, by its address, number or `id`; `name` where it gives none."""
+    if not isinstance(value, dict):
+        return name
+    given = (reference_of(value), value.get("number"), value.get("id"))
+    return next((str(one) for one in given if one not in (None, "")), name)
