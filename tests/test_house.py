@@ -35,6 +35,7 @@ FLOORS = {
         {"own", "reading"},
         {"facts", "github", "model"},
         {"recipe"},
+        {"segments"},
         {"base"},
     ],
     "distriage_serving": [
