@@ -51,7 +51,7 @@ FLOORS = {
     ],
     "distriage_training": [
         {"commands"},
-        {"release", "study", "learn", "bench"},
+        {"release", "study", "learn", "bench", "second_reader"},
         {"measure"},
         {"fit"},
         {"corpus"},

@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.base.types import IssueReport, Mode
-from distriage.second_reader.annotated import compared_axes
 from distriage.second_reader.batch import batch_line, custom_id
 from distriage.second_reader.bulk import Asking, ask
 from distriage.second_reader.calibration import ReaderCalibration
-from distriage.second_reader.comparison import Compared, Comparison, compare
 from distriage_training.corpus.records import Record
 from distriage_training.measure.evaluation import Applied, Figures
 from distriage_training.measure.tables import markdown
+from distriage_training.second_reader.annotated import compared_axes
+from distriage_training.second_reader.comparison import Compared, Comparison, compare
 
 MODES: Final = (Mode.BALANCED, Mode.PRECISE)
 ALL: Final = "all"

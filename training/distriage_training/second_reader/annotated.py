@@ -16,8 +16,8 @@ from distriage.model.taxonomy import Taxonomy
 from distriage.reports.records import BadRecord
 from distriage.second_reader.bulk import Asked, Asking, ask, read_reports
 from distriage.second_reader.calibration import ReaderCalibration
-from distriage.second_reader.comparison import Compared
-from distriage.second_reader.fitting import Example
+from distriage_training.second_reader.comparison import Compared
+from distriage_training.second_reader.fitting import Example
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from distriage.second_reader.fitting import Example, binomial_cdf, fit_axis, threshold_for
+from distriage_training.second_reader.fitting import Example, binomial_cdf, fit_axis, threshold_for
 
 from support.command_line import Command, assert_one_line
 from support.reader import WORDS, answer, answered, calibration_file, options
