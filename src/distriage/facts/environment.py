@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from distriage.base.texts import folded, shortened
 from distriage.facts.counts import count_gpus, listed_gpus
 from distriage.facts.frameworks import framework_of, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
@@ -18,8 +19,6 @@ from distriage.facts.projects import PYTORCH, projects
 from distriage.facts.scanning import first_at, places
 from distriage.facts.systems import system_of
 from distriage.facts.versions import releases, torch_versions, versions_of_packages
-from distriage.recipe.lines import folded
-from distriage.recipe.normalize import shortened
 
 # What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
 # means that it could not be imported.

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
 from distriage.recipe.chinese import in_english
 from distriage.recipe.folding import fold
-from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 from distriage.recipe.normalize import normalize
+from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
+from distriage.segments.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 
 RECIPE_VERSION = 6
 
