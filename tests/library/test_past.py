@@ -14,7 +14,7 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.answer import likely_duplicates
 from distriage.past.build import build_index, known
-from distriage.past.index import Known, PastIndex, load_index, make_index
+from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
 from distriage.reading.report import MAX_REPORT_BYTES
@@ -61,8 +61,8 @@ def toy_index(*vectors: tuple[float, float], issues: int = 0, days: float = 0.0)
     )
 
 
-def asked(*vector: float, id_: str = "", filed_at: float = 1e9) -> Known:
-    return Known((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.array(vector, np.float32), id_, filed_at)
+def asked(*vector: float, id_: str = "", filed_at: float = 1e9) -> PastQuery:
+    return PastQuery((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.array(vector, np.float32), id_, filed_at)
 
 
 # ---------------------------------------------------------------- what is read
@@ -197,7 +197,7 @@ def test_a_rare_word_weighs_more() -> None:
     index = make_index([PastIssue("o/r#1", ""), PastIssue("o/r#2", "")], words, [np.zeros(0, np.float32)] * 2, "toy")
     assert index.idf[[5, 6, 0]] == pytest.approx([1, 1 + np.log(3 / 2), 1 + np.log(3)])
     once, none = np.ones(1, np.float32), np.zeros(0, np.float32)
-    common, rare = (index.scores(Known((np.array([word], np.int32), once), none))[0] for word in (5, 6))
+    common, rare = (index.scores(PastQuery((np.array([word], np.int32), once), none))[0] for word in (5, 6))
     weight = 1 / np.hypot(1, index.idf[6])
     assert common == pytest.approx([0.2 * weight, 0.2], abs=1e-3)
     assert rare == pytest.approx([0.2 * weight * index.idf[6], 0], abs=1e-3)

@@ -73,7 +73,7 @@ def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifie
 
 
 def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
-    from distriage.past.index import Known, make_index
+    from distriage.past.index import PastQuery, make_index
 
     none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
     vectors = [np.array(vector, np.float32) for vector in ((1, 0), (-1, 0))]
@@ -81,6 +81,6 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
         PastIssue(f"o/r#{n}", "T", url, filed_at=1.0) for n, url in ((1, "https://x.org/1"), (2, "javascript:alert(1)"))
     ]
     index = make_index(issues, [none] * 2, vectors, "toy")
-    first, second = nearest(index, Known(none, vectors[0], filed_at=1.0))
+    first, second = nearest(index, PastQuery(none, vectors[0], filed_at=1.0))
     assert (first.number, second.same) == (1, "") and first.same.endswith("%")
     assert (first.url, second.url) == ("https://x.org/1", "")

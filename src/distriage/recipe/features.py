@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import repeat
+from typing import TYPE_CHECKING
 from zlib import crc32
 
-from distriage.recipe.text import ModelInput
+if TYPE_CHECKING:
+    from distriage.recipe.text import ModelInput
 
 HASH_BUCKETS = 1 << 17
 _bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one loop of C
