@@ -8,7 +8,8 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
-from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.queue.report.past import nearest
 
@@ -63,7 +64,8 @@ def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifie
         site.store.begin_past("owner/repo", "toy")
         earlier = site.store.get_issue("owner/repo", 1)
         assert earlier is not None
-        keep_issue(site.store, LocalJudge(keyword_classifier), earlier)
+        report = IssueReport(earlier.title, earlier.body, str(earlier.reference))
+        keep_issue(site.store, earlier, look(keyword_classifier, report, RepositoryConfig()).past, "toy")
         assert 'hx-get="/queue/owner/repo/9/past?' in client.get("/queue/owner/repo/9").text
         part = client.get("/queue/owner/repo/9/past").text
         assert "NCCL timeout in all_reduce" in part and "<span>open</span>" in part
