@@ -18,6 +18,7 @@ from distriage.answer.verdict import (
     SimilarIssue,
     Verdict,
 )
+from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.known_bad import known_bad
 from distriage.facts.scanning import stands_before
@@ -26,7 +27,7 @@ from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.recipe.lines import folded, names_exception, quotes_exception
+from distriage.segments.lines import names_exception, quotes_exception
 
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from distriage.base.texts import folded, shortened
 from distriage.facts.counts import count_gpus, listed_gpus
 from distriage.facts.frameworks import (
     PYTORCH,
@@ -23,8 +24,6 @@ from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.scanning import first_at, places
 from distriage.facts.systems import system_of
 from distriage.facts.versions import releases, torch_versions, versions_of_packages
-from distriage.recipe.lines import folded
-from distriage.recipe.normalize import shortened
 
 # Name, what a match begins with, pattern.
 _LAUNCHERS = tuple(

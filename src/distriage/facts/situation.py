@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.frameworks import PYTORCH
 from distriage.facts.installs import install_subjects
@@ -15,8 +16,6 @@ from distriage.facts.library import library_of
 from distriage.facts.scanning import any_of
 from distriage.facts.spoken import says_no_device, subjects_of
 from distriage.facts.traits import SERVERS, names_server, traits_of
-from distriage.recipe.lines import folded
-from distriage.recipe.normalize import shortened
 
 BUILD, INFERENCE, TRAINING = "build-import", "inference", "training-evaluation"  # stages of the packaged taxonomy
 ONE_PROCESS = "false"  # of its axis `distributed`

@@ -24,12 +24,12 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
 from distriage.recipe.folding import fold
-from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 from distriage.recipe.normalize import normalize
+from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
+from distriage.segments.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 
 RECIPE_VERSION = 6
 
