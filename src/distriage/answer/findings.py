@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from distriage.answer.differential import checks_of, differential
-from distriage.answer.policy import decide, given_labels, likely_labels
-from distriage.answer.questions import HANGS, missing_facts
+from distriage.answer.differential import checks_of, differential, settled
+from distriage.answer.policy import decide, likely_labels
+from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
@@ -24,7 +24,7 @@ from distriage.facts.known_bad import known_bad
 from distriage.facts.scanning import stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.model.bundle import Bundle
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
 from distriage.segments.lines import names_exception, quotes_exception
@@ -67,9 +67,7 @@ class Findings:
         prediction, domain = self.prediction, self.prediction.domain_probability
         decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.read.is_thin)
         report, facts = self.read.report, self.read.facts
-        situation = self.read.situation.at(
-            likely_labels(decisions).get(STAGE), given_labels(decisions).get(DISTRIBUTED)
-        )
+        situation = settled(self.read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         return Verdict(
@@ -116,12 +114,16 @@ class Findings:
         thin, in_domain = self.read.is_thin, self.prediction.in_domain
         if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
-        likely = likely_labels(decisions)
-        if likely.get(DISTRIBUTED) == "true" and decisions[DISTRIBUTED].outcome is not Outcome.APPLY:
+        likely = self.bundle.taxonomy.labels_of(likely_labels(decisions))
+        if (
+            DISTRIBUTED in likely
+            and likely[DISTRIBUTED].id == "true"
+            and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
+        ):
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         questions = missing_facts(
             self.read.facts,
-            has_error=self._has_error(hangs=likely.get(SYMPTOM) in HANGS),
+            has_error=self._has_error(hangs=SYMPTOM in likely and "hang" in likely[SYMPTOM].means),
             thin=thin,
             likely=likely,
             situation=situation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -16,9 +16,6 @@ from distriage.facts.library import library_of
 from distriage.facts.scanning import any_of
 from distriage.facts.spoken import says_no_device, subjects_of
 from distriage.facts.traits import SERVERS, names_server, traits_of
-
-BUILD, INFERENCE, TRAINING = "build-import", "inference", "training-evaluation"  # stages of the packaged taxonomy
-ONE_PROCESS = "false"  # of its axis `distributed`
 
 
 class Platform(StrEnum):
@@ -105,15 +102,15 @@ class Situation:
         """Whether it computes with PyTorch."""
         return self.library == PYTORCH
 
-    def at(self, stage: str | None, distributed: str | None = None) -> Situation:
-        """The situation with what is sure enough to act on; None: it is not.
+    def at(self, means: Set[str], *, one_process: bool) -> Situation:
+        """The situation with what is sure enough to act on.
 
         Args:
-            stage: The label of that axis; a suggestion will do.
-            distributed: The label of that axis, given.
+            means: What the labels of the report mean, as `Label.means` says; suggestions will do.
+            one_process: A single process shows it; sure.
         """
-        serving = stage == INFERENCE or (self.serving and stage != TRAINING)
-        return replace(self, serving=serving, one_process=distributed == ONE_PROCESS)
+        serving = "serving" in means or (self.serving and "training" not in means)
+        return replace(self, serving=serving, one_process=one_process)
 
 
 ORDINARY: Final = Situation()
