@@ -111,20 +111,7 @@ def _reviews(
     if not corrections:
         raise InputError(f"/triage wrong: nothing was said of {issue} yet")
     return [
-        Review(
-            repository=issue.repository,
-            number=issue.number,
-            axis=axis,
-            label=label,
-            who=asked.who,
-            how="command",
-            at=asked.at,
-            predicted_label=said[axis].label if axis in said else None,
-            probability=said[axis].probability if axis in said else None,
-            model=stored.model if stored is not None else None,
-            verdict_id=stored.id if stored is not None else None,
-        )
-        for axis, label in corrections.items()
+        Review.of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
     ]
 
 
