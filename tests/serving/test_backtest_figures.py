@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from distriage.base.intervals import wilson
 from distriage.base.types import Mode
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
 
 
 def replayed(number: int, label: str, probability: float, truth: str | None, *, applies: bool = True) -> Replayed:
-    issue = HistoryIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
+    issue = ListedIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
     modes = frozenset(
         mode
         for mode, least in ((Mode.BEST, 0.0), (Mode.BALANCED, 0.7), (Mode.PRECISE, 0.9))

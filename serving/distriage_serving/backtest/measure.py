@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from distriage.base.intervals import wilson
 from distriage.base.types import Mode
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_PERIODS = 24
@@ -40,7 +40,7 @@ class Said:
 class Replayed:
     """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
 
-    issue: HistoryIssue
+    issue: ListedIssue
     said: Mapping[str, Said]
     truth: Mapping[str, frozenset[str]]
 

@@ -11,7 +11,7 @@ from distriage.base.errors import InputError
 from distriage.base.references import thread_key
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.model.bundle import thread_digest
 from distriage.reading.report import ReadReport, read
 from distriage_serving.backtest.mapping import Meaning, truth_of
@@ -40,7 +40,7 @@ class Replay:
 def replay(
     classifier: Classifier,
     repository: str,
-    issues: Sequence[HistoryIssue],
+    issues: Sequence[ListedIssue],
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],

@@ -72,7 +72,7 @@ def backfill(
     with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage.github.client import Client, token_of_environment
-        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
+        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.commands.proposals import as_csv, as_page, estimate
         from distriage_serving.judging.indexes import PastIndexes
         from distriage_serving.judging.judge import LocalJudge
@@ -98,8 +98,8 @@ def backfill(
                 Classifier(model, own=own),
             )
             if past:
-                items = list_issues(client, repository, BackfillOptions(state="all"))
-                _print_kept(keep_all(store, classifier, repository, items), repository)
+                issues = issues_of(client, repository, BackfillOptions(state="all"))
+                _print_kept(keep_all(store, classifier, repository, issues), repository)
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
             has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None

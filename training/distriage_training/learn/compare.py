@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest
@@ -67,7 +67,7 @@ class Comparison:
         return [row.label for row in self.rows if row.outcome == "worse"]
 
 
-def held_out(issues: Sequence[HistoryIssue], previous: OwnLabels) -> int:
+def held_out(issues: Sequence[ListedIssue], previous: OwnLabels) -> int:
     """Where the issues begin that decide: the newest fifth, as far as the earlier heads were not learned from it."""
     seen = sum(issue.created_at <= previous.manifest.until for issue in issues)
     return max(seen, newest(len(issues)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distriage.base.intervals import wilson
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage_training.learn.fit import Bools, Floats, Learned
 from distriage_training.learn.thresholds import Promise, Threshold
 
@@ -40,8 +40,8 @@ class LabelFigures:
     likely: int
     likely_right: int
     confused: tuple[tuple[str, int], ...]
-    wrong: tuple[tuple[HistoryIssue, float], ...]
-    missed: tuple[tuple[HistoryIssue, float], ...]
+    wrong: tuple[tuple[ListedIssue, float], ...]
+    missed: tuple[tuple[ListedIssue, float], ...]
 
     @property
     def precision(self) -> float | None:
@@ -105,7 +105,7 @@ class Figures:
 
 
 def measure(
-    names: Sequence[str], learned: Learned, all_issues: Sequence[HistoryIssue], probabilities: Floats, truth: Bools
+    names: Sequence[str], learned: Learned, all_issues: Sequence[ListedIssue], probabilities: Floats, truth: Bools
 ) -> Figures:
     """Figures of heads that were learned from the first issues, on the others.
 
@@ -134,7 +134,7 @@ def measure(
 
 
 def _label(
-    name: str, learned_from: int, threshold: Threshold | None, issues: Sequence[HistoryIssue], p: Floats, has: Bools
+    name: str, learned_from: int, threshold: Threshold | None, issues: Sequence[ListedIssue], p: Floats, has: Bools
 ) -> LabelFigures:
     given = p >= threshold.probability if threshold is not None else np.zeros(len(p), np.bool_)
     likely = p >= LIKELIER_THAN_NOT
