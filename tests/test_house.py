@@ -41,7 +41,7 @@ FLOORS = {
     "distriage_serving": [
         {"commands"},
         {"server"},
-        {"app"},
+        {"app", "backfill"},
         {"queue", "bot", "action", "backtest"},
         {"web", "github"},
         {"judging"},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from distriage.base.intervals import wilson
 from distriage.base.types import Mode
 from distriage.github.listed import ListedIssue
-from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
+from distriage_serving.backtest.measure import THRESHOLDS, Claim, Replayed, by_period, measure, proposed_threshold
 
 
 def replayed(number: int, label: str, probability: float, truth: str | None, *, applies: bool = True) -> Replayed:
@@ -21,7 +21,7 @@ def replayed(number: int, label: str, probability: float, truth: str | None, *, 
     )
     return Replayed(
         issue,
-        {"symptom": Said(label, probability, applies, modes)},
+        {"symptom": Claim(label, probability, applies, modes)},
         {} if truth is None else {"symptom": frozenset({truth})},
     )
 

@@ -16,8 +16,8 @@ from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
+from distriage_serving.backfill.run import BackfillOptions, issues_of
 from distriage_serving.bot.sweep import sweep
-from distriage_serving.commands.backfilling import BackfillOptions, issues_of
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App

@@ -21,7 +21,7 @@ POINTS = 120  # of a curve
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Claim:
     """What the model says of an issue on one axis.
 
     Attributes:
@@ -41,7 +41,7 @@ class Replayed:
     """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
 
     issue: ListedIssue
-    said: Mapping[str, Said]
+    said: Mapping[str, Claim]
     truth: Mapping[str, frozenset[str]]
 
 
@@ -146,7 +146,7 @@ def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> Ax
         replayed: By date of filing.
     """
 
-    def tally(given: Callable[[Said], bool], part: Sequence[Replayed] = replayed) -> Tally:
+    def tally(given: Callable[[Claim], bool], part: Sequence[Replayed] = replayed) -> Tally:
         return _tally(axis, part, given)
 
     labelled = [item for item in replayed if axis in item.truth]
@@ -177,15 +177,15 @@ def tally_of(axis: str, items: Iterable[Replayed], mode: Mode) -> Tally:
     return _tally(axis, items, _in(mode))
 
 
-def _at(threshold: float, label: str | None = None) -> Callable[[Said], bool]:
+def _at(threshold: float, label: str | None = None) -> Callable[[Claim], bool]:
     return lambda said: said.applies and said.probability >= threshold and label in {None, said.label}
 
 
-def _in(mode: Mode) -> Callable[[Said], bool]:
+def _in(mode: Mode) -> Callable[[Claim], bool]:
     return lambda said: mode in said.modes
 
 
-def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Said], bool]) -> Tally:
+def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Claim], bool]) -> Tally:
     items = list(items)
     speaks = [item for item in items if given(item.said[axis])]
     judged = [item for item in speaks if axis in item.truth]

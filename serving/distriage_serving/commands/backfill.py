@@ -24,7 +24,7 @@ from distriage_serving.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage_serving.commands.backfilling import BackfillReport
+    from distriage_serving.backfill.run import BackfillResult
 
 
 def backfill(
@@ -72,8 +72,8 @@ def backfill(
     with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage.github.client import Client, token_of_environment
-        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, issues_of, paced
-        from distriage_serving.commands.proposals import as_csv, as_page, estimate
+        from distriage_serving.backfill.proposals import as_csv, as_page, estimate
+        from distriage_serving.backfill.run import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.judging.indexes import PastIndexes
         from distriage_serving.judging.judge import LocalJudge
         from distriage_serving.judging.keeping import keep_all
@@ -145,7 +145,7 @@ def _day(text: str | None) -> float:
         raise InputError(f"--since {text!r}: expected a day such as 2026-01-31") from None
 
 
-def _print_report(console: Console, report: BackfillReport) -> None:
+def _print_report(console: Console, report: BackfillResult) -> None:
     would = "would get" if report.dry_run else "got"
     console.print(
         f"{counted(report.labelled, 'issue')} {would} labels, {report.nothing:,} none; "

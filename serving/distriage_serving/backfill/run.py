@@ -51,7 +51,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class BackfillReport:
+class BackfillResult:
     """What a run did; complete after an interruption too.
 
     Attributes:
@@ -115,7 +115,7 @@ class Backfill:
     store: Store
     judge: Judge
     console: Console
-    report: BackfillReport = field(default_factory=BackfillReport)
+    report: BackfillResult = field(default_factory=BackfillResult)
     _failures: int = 0
     _refusals: int = 0
 
