@@ -22,7 +22,7 @@ from distriage_serving.github.issue import find_own_comment
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
-from distriage_serving.store import CommandArgument, Job, Review, Store, triage_job
+from distriage_serving.store import CommandArgument, Job, Review, Store, review_of, triage_job
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
@@ -111,7 +111,7 @@ def _reviews(
     if not corrections:
         raise InputError(f"/triage wrong: nothing was said of {issue} yet")
     return [
-        Review.of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
+        review_of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
     ]
 
 

@@ -30,10 +30,10 @@ from distriage_serving.store import (
     Backfilled,
     Issue,
     Job,
-    Review,
     Store,
     StoredVerdict,
     report_digest,
+    review_of,
     second_read_job,
     triage_job,
 )
@@ -155,7 +155,7 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
         if is_decided(seen, predicted, standing, names):
             continue
         by = (seen.who, seen.how, seen.at)
-        (review_id,) = store.add_reviews(Review.of(reference, seen.axis, label, by, before or verdict, predicted))
+        (review_id,) = store.add_reviews(review_of(reference, seen.axis, label, by, before or verdict, predicted))
         if seen.undone:
             store.undo_reviews(review_id)
     labelled = store.labelled_digest(reference.repository, reference.number)

@@ -18,7 +18,7 @@ from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
-from distriage_serving.store import Review, Store, StoredVerdict, triage_job
+from distriage_serving.store import Review, Store, StoredVerdict, review_of, triage_job
 from distriage_serving.web.problem import ProblemError
 
 UNDO_S: Final = 24 * 3600
@@ -208,7 +208,7 @@ class Decisions:
     def _reviews(self, decision: IssueDecision, now: float) -> list[Review]:
         stored = decision.stored
         issue, who = IssueReference(stored.repository, stored.number), self._session.who
-        return [Review.of(issue, axis, label, (who, "queue", now), stored) for axis, label in decision.choices.items()]
+        return [review_of(issue, axis, label, (who, "queue", now), stored) for axis, label in decision.choices.items()]
 
     def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
         """Those that say something new: a second click says the same again, and one undo would leave it."""

@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
-from distriage.answer.feedback import own_label
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
@@ -284,49 +283,6 @@ class Review(Base):
     model: Mapped[str | None] = mapped_column(default=None)
     verdict_id: Mapped[int | None] = mapped_column(default=None)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
-
-    @classmethod
-    def of(
-        cls,
-        issue: IssueReference,
-        axis: str,
-        label: str | None,
-        by: tuple[str, How, float],
-        said: StoredVerdict | Verdict | None,
-        predicted: str | None = None,
-    ) -> Review:
-        """A review beside what a verdict says of the axis, or of the own label that `axis` names.
-
-        Args:
-            by: `who`, `how` and `at`.
-            said: None: nothing was said of the issue.
-            predicted: What the review is about, where it is not the verdict's label; it has no probability then.
-        """
-        who, how, at = by
-        verdict = said.verdict if isinstance(said, StoredVerdict) else said
-        given, probability = _said(verdict, axis) if verdict is not None else (None, None)
-        return cls(
-            repository=issue.repository,
-            number=issue.number,
-            axis=axis,
-            label=label,
-            who=who,
-            how=how,
-            at=at,
-            predicted_label=predicted or given,
-            probability=probability if predicted in {None, given} else None,
-            model=verdict.model if verdict is not None else None,
-            verdict_id=said.id if isinstance(said, StoredVerdict) else None,
-        )
-
-
-def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
-    """The label of an axis and its probability; an own label is said where it is applied."""
-    if (name := own_label(axis)) is not None:
-        own = next((own for own in verdict.own or () if own.label == name), None)
-        return (name if own is not None and own.applied else None), (own.probability if own is not None else None)
-    said = verdict.axes.get(axis)
-    return (said.label, said.probability) if said is not None else (None, None)
 
 
 class SharedValue(Base):
