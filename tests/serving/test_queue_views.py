@@ -207,10 +207,8 @@ def test_precision_counts_the_latest_verdict_of_an_issue_that_stands() -> None:
     (found,) = charts.precision(
         [said(1, "oom"), said(2, "leak"), said(3, None), said(3, "oom", 2.0), said(4, None, undone=True)], "symptom"
     )
-    assert (found.label, found.right, found.count) == ("oom", 2, 3)
-    assert found.low == pytest.approx(0.2077, abs=1e-4) and found.high == pytest.approx(
-        0.9385, abs=1e-4
-    )  # R: binom::binom.wilson(2, 3)
+    assert (found.label, found.right.hits, found.right.n) == ("oom", 2, 3)
+    assert found.right.interval == pytest.approx((0.2077, 0.9385), abs=1e-4)  # R: binom::binom.wilson(2, 3)
     assert charts.precision([said(1, "oom")], "fix") == []
 
 

@@ -68,10 +68,10 @@ def _bar(middle: float, step: float, tally: Tally) -> Markup:
         f'<rect class="bar" x="{x - width / 2:.1f}" y="{_Y(coverage):.1f}" width="{width:.1f}" '
         f'height="{_Y(0) - _Y(coverage):.1f}"/>'
     )
-    if tally.precision is None:
+    if tally.right.value is None:
         return Markup(bar)
-    low, high = tally.interval
+    low, high = tally.right.interval
     return Markup(
         f'{bar}<line class="interval" x1="{x:.1f}" x2="{x:.1f}" y1="{_Y(high):.1f}" y2="{_Y(low):.1f}"/>'
-        f'<circle class="mark" cx="{x:.1f}" cy="{_Y(tally.precision):.1f}" r="3"/>'
+        f'<circle class="mark" cx="{x:.1f}" cy="{_Y(tally.right.value):.1f}" r="3"/>'
     )

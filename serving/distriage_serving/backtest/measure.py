@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.base.intervals import wilson
+from distriage.base.intervals import Share, wilson
 from distriage.base.types import Mode
 from distriage.github.listed import ListedIssue
 
@@ -47,29 +47,20 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of some issues, how many would get a label, on how many of those people said something, and on how many they
-    agree.
+    """Of some issues, how many would get a label.
+
+    Attributes:
+        right: On how many of those that people judged they agree.
     """
 
     issues: int
     given: int
-    judged: int
-    right: int
+    right: Share
 
     @property
     def coverage(self) -> float | None:
         """None of no issues."""
-        return self.given / self.issues if self.issues else None
-
-    @property
-    def precision(self) -> float | None:
-        """None where people said nothing."""
-        return self.right / self.judged if self.judged else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Of the precision; see `wilson`."""
-        return wilson(self.right, self.judged)
+        return Share(self.given, self.issues).value
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +125,7 @@ WANTED = 0.8  # what the lower end of the precision's interval must reach
 def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
     """The lowest threshold at which an axis was surely right often enough here, with its tally; None where none was."""
     for threshold, tally in zip(THRESHOLDS[1:], result.at[1:], strict=True):
-        if tally.judged >= MIN_JUDGED and tally.interval[0] >= WANTED:
+        if tally.right.n >= MIN_JUDGED and tally.right.interval[0] >= WANTED:
             return threshold, tally
     return None
 
@@ -189,20 +180,19 @@ def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Claim], bool])
     items = list(items)
     speaks = [item for item in items if given(item.said[axis])]
     judged = [item for item in speaks if axis in item.truth]
-    return Tally(
-        len(items), len(speaks), len(judged), sum(item.said[axis].label in item.truth[axis] for item in judged)
-    )
+    right = sum(item.said[axis].label in item.truth[axis] for item in judged)
+    return Tally(len(items), len(speaks), Share(right, len(judged)))
 
 
 def _label_row(axis: str, label: str, replayed: Sequence[Replayed], carried: int) -> LabelRow:
     tallies = tuple(_tally(axis, replayed, _at(threshold, label)) for threshold in THRESHOLDS)
-    return LabelRow(label, carried, tallies, tuple(tally.right / carried if carried else None for tally in tallies))
+    return LabelRow(label, carried, tallies, tuple(Share(tally.right.hits, carried).value for tally in tallies))
 
 
 def _point(tally: Tally) -> CurvePoint | None:
-    if tally.precision is None or tally.coverage is None:
+    if tally.right.value is None or tally.coverage is None:
         return None
-    return CurvePoint(tally.coverage, tally.precision, *tally.interval)
+    return CurvePoint(tally.coverage, tally.right.value, *tally.right.interval)
 
 
 def _curve(axis: str, labelled: Sequence[Replayed]) -> tuple[CurvePoint, ...]:

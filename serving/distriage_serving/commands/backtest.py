@@ -60,8 +60,8 @@ def backtest(
         for measured in result.results:
             tally = measured.modes[Mode.BALANCED]
             right = (
-                f"right in {tally.precision:.0%} of {tally.judged}"
-                if tally.precision is not None
+                f"right in {tally.right.value:.0%} of {tally.right.n}"
+                if tally.right.value is not None
                 else "no label by people to compare with"
             )
             typer.echo(f"{measured.axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")

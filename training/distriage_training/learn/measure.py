@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distriage.base.intervals import wilson
+from distriage.base.intervals import Share
 from distriage.github.listed import ListedIssue
 from distriage_training.learn.fit import Bools, Floats, Learned
 from distriage_training.learn.thresholds import Promise, Threshold
@@ -46,17 +46,17 @@ class LabelFigures:
     @property
     def precision(self) -> float | None:
         """None: never given."""
-        return self.right / self.given if self.given else None
+        return Share(self.right, self.given).value
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision."""
-        return wilson(self.right, self.given)
+        return Share(self.right, self.given).interval
 
     @property
     def found(self) -> float | None:
         """Share of the issues that have the label which get it; None: none has it."""
-        return self.right / self.carried if self.carried else None
+        return Share(self.right, self.carried).value
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ class Figures:
     @property
     def precision(self) -> float | None:
         """None: nothing is given."""
-        return self.right / self.given if self.given else None
+        return Share(self.right, self.given).value
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision."""
-        return wilson(self.right, self.given)
+        return Share(self.right, self.given).interval
 
     @property
     def coverage(self) -> float:

@@ -10,7 +10,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from distriage.base.intervals import wilson
+from distriage.base.intervals import Share
 from distriage.base.svg import Frame, polyline
 from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
 
@@ -21,18 +21,10 @@ OUTCOMES: Final = ("apply", "suggest", "abstain")
 
 @dataclass(frozen=True, slots=True)
 class LabelPrecision:
-    """How often people agreed with a label.
-
-    Attributes:
-        low, high: 95 % interval (Wilson).
-    """
+    """How often people agreed with a label."""
 
     label: str
-    right: int
-    count: int
-    share: float
-    low: float
-    high: float
+    right: Share
 
 
 def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
@@ -46,11 +38,8 @@ def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
     judged: dict[str, list[bool]] = {}
     for item in latest.values():
         judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
-    found = [
-        LabelPrecision(label, sum(rights), len(rights), sum(rights) / len(rights), *wilson(sum(rights), len(rights)))
-        for label, rights in judged.items()
-    ]
-    return sorted(found, key=lambda item: (-item.count, item.label))
+    found = [LabelPrecision(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
+    return sorted(found, key=lambda item: (-item.right.n, item.label))
 
 
 @dataclass(frozen=True, slots=True)
