@@ -187,7 +187,7 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bot = make(lease_s=0.3)
-    triage_now = worker.triage
+    triage_now = kinds.triage
 
     def too_slowly(*what: Any) -> Done:
         bot.clock.now += 1
@@ -204,7 +204,7 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
 def test_a_lease_is_renewed_long_before_its_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever renews it at its end may be too late: another has the job, and it is begun again and again."""
     bot = make(lease_s=0.3)
-    triage_now, wait = worker.triage, threading.Event.wait
+    triage_now, wait = kinds.triage, threading.Event.wait
     waits: list[float | None] = []
 
     def noted(self: threading.Event, timeout: float | None = None) -> bool:
