@@ -7,93 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from distriage.base.references import RENAMED, repository_of
-from distriage.facts.scanning import any_of, matches_at, places
-from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
-
-FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
-    "deepspeed": "DeepSpeed",
-    "megatron-lm": "Megatron-LM",
-    "megatron-core": "Megatron-LM",
-    "megatron_core": "Megatron-LM",
-    "megatron": "Megatron-LM",
-    "colossalai": "Colossal-AI",
-    "colossal-ai": "Colossal-AI",
-    "horovod": "Horovod",
-    "vllm": "vLLM",
-    "vllm-ascend": "vLLM Ascend",
-    "vllm_ascend": "vLLM Ascend",
-    "sglang": "SGLang",
-    "verl": "verl",
-    "trl": "TRL",
-    "accelerate": "Accelerate",
-    "pytorch-lightning": "Lightning",
-    "pytorch_lightning": "Lightning",
-    "lightning": "Lightning",
-    "ray": "Ray",
-    "nemo_toolkit": "NeMo",
-    "nemo-toolkit": "NeMo",
-    "nemo toolkit": "NeMo",
-    "fsdp": "PyTorch FSDP",
-    "fsdp1": "PyTorch FSDP",
-    "fsdp2": "PyTorch FSDP",
-    "ddp": "PyTorch DDP",
-    "distributeddataparallel": "PyTorch DDP",
-}
-PYTORCH = "PyTorch"
-_REPOSITORIES: Mapping[str, str] = {  # in lower case
-    "deepspeedai/deepspeed": "DeepSpeed",
-    "nvidia/megatron-lm": "Megatron-LM",
-    "hpcaitech/colossalai": "Colossal-AI",
-    "horovod/horovod": "Horovod",
-    "vllm-project/vllm": "vLLM",
-    "vllm-project/vllm-ascend": "vLLM Ascend",
-    "sgl-project/sglang": "SGLang",
-    "verl-project/verl": "verl",
-    "volcengine/verl": "verl",
-    "huggingface/trl": "TRL",
-    "huggingface/accelerate": "Accelerate",
-    "lightning-ai/pytorch-lightning": "Lightning",
-    "ray-project/ray": "Ray",
-    "nvidia-nemo/speech": "NeMo",  # once nvidia/nemo
-    "nvidia-nemo/nemo": "NeMo",
-    "tensorflow/tensorflow": "TensorFlow",
-    "pytorch/pytorch": PYTORCH,
-}
-# What means a framework only in its own repository: elsewhere NeMo is a model of Mistral's, and TensorFlow what Horovod
-# trains.
-_AT_HOME: Mapping[str, tuple[str, ...]] = {
-    "Lightning": ("pl", "pytorchlightning"),
-    "NeMo": ("nemo",),
-    "TensorFlow": ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf"),
-}
-_STARTS = tuple(
-    word for word in FRAMEWORKS if not word.startswith(tuple(other for other in FRAMEWORKS if other != word))
-)
-_PARTS = frozenset({"PyTorch FSDP", "PyTorch DDP"})
-PYTORCH_AND_PARTS = _PARTS | {PYTORCH}
-_WRAPPERS = frozenset({"Accelerate", "Lightning", "TRL", "verl"})
+from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
+from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
+from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
-_FRAMEWORK_NAME = re.compile(
-    r"(?<![A-Za-z0-9_-])("
-    + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True))
-    + rf"){NAME_AFTER}{_NO_LONGER_NAME}",
-    re.I,
-)
 _OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
 _VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
 _VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
 _NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
-# What tells a framework's version without its name: what the pattern begins with, and the pattern.
-_NAMELESS_VERSIONS = {
-    "Megatron-LM": ("core_", re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)),  # a branch
-    "vLLM": ("llm engine (", re.compile(rf"LLM engine \(v{VERSION}", re.I)),  # the first line of its log
-    "Ray": ("version: ", re.compile(rf"version: {VERSION} commit: ", re.I)),  # what it asks to print
-}
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
 # "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
@@ -106,6 +31,14 @@ _USED = (
     re.compile(
         r"(?:(?:using|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?){VERSION}(?![\w.]?\d)(?!\w)",
+        re.I,
+    ),
+)
+_FIELD = (  # of a form: what stands below "Version" or "Which version do you use?"
+    ("version", "which version", "what version", "release"),
+    re.compile(
+        r"(?:^|(?<=\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?(?: (?:are you using|do you use))?"
+        rf"\??[ \t]*[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
         re.I,
     ),
 )
@@ -132,81 +65,89 @@ _COMMIT = re.compile(
 )
 
 
-def framework_of_repository(identifier: str) -> str | None:
-    """The framework whose own repository a report was filed in, where its id is `owner/repo#12`."""
-    repository = repository_of(identifier) or ""
-    return _REPOSITORIES.get(RENAMED.get(repository, repository))
+def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker) -> tuple[str | None, Source | None]:
+    """The framework that a report is about, and where that is said: that of its tracker, else the one of its text.
 
-
-def framework_of(title: str, text: str, words: str, identifier: str = "") -> str | None:
-    """The framework that a report is about: that of its repository, else the one that its text is about.
-
-    A path, such as a traceback's, names a framework only where nothing else does.
+    A listing of the environment names versions, not what the report is about. A path, such as a traceback's, and a log
+    name a framework only where nothing else does.
 
     Args:
-        text: The title and the body.
-        words: The same text, folded.
-        identifier: The report's id; the repository is known where it is `owner/repo#12`.
+        own: The reporter's words, without listings; the title first.
+        short: Lists of a few versions that the reporter wrote.
+        output: What tools print.
     """
-    own = framework_of_repository(identifier)
-    if own and own != PYTORCH:
-        return own
-    in_words: list[tuple[int, str]] = []
-    in_paths: list[tuple[int, str]] = []
-    for place in places(_STARTS, words):
-        match = _FRAMEWORK_NAME.match(text, place)
+    if tracker.product and tracker.product != PYTORCH:
+        return tracker.product, None
+    own_names, own_paths = _named(own)
+    named = own_names or _named(short)[0] or sum(_named(output), own_paths)
+    if tracker.product:  # a part of PyTorch says more than PyTorch
+        named = [(name, source) for name, source in named if name in projects().parts]
+    if not named:
+        return tracker.product, None
+    meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
+    return meant, next(source for name, source in named if name == meant)
+
+
+def _named(passage: Passage) -> tuple[list[tuple[str, Source]], list[tuple[str, Source]]]:
+    """The frameworks that a text names: in words, and in paths."""
+    known = projects()
+    starts, pattern = _framework_name(known)
+    text = passage.text
+    in_words: list[tuple[str, Source]] = []
+    in_paths: list[tuple[str, Source]] = []
+    for place in places(starts, passage.words):
+        match = pattern.match(text, place)
         if match and not (match[1] == "accelerate" and _is_verb(text, place)):
             named = in_words if _OUTSIDE_A_PATH.match(text, place) else in_paths
-            named.append((place, FRAMEWORKS[words[place : match.end()]]))
-    named = in_words or in_paths
-    if own:  # a part of PyTorch says more than PyTorch
-        named = [(place, name) for place, name in named if name in _PARTS]
-    if not named:
-        return own
-    return _meant([name for place, name in named if place < len(title)], [name for _, name in named])
+            named.append((known.names[passage.words[place : match.end()]], passage.source(place)))
+    return in_words, in_paths
 
 
-def versions_of_framework(framework: str, text: str, words: str, *, at_home: bool = False) -> list[str]:
+@cache
+def _framework_name(known: Projects) -> tuple[Sequence[str], re.Pattern[str]]:
+    """The words that a name begins with, and the pattern of all names."""
+    names = known.names
+    starts = [word for word in names if not word.startswith(tuple(other for other in names if other != word))]
+    longest_first = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    return starts, re.compile(rf"(?<![A-Za-z0-9_-])({longest_first}){NAME_AFTER}{_NO_LONGER_NAME}", re.I)
+
+
+def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *, labelled: bool = False) -> Versions:
     """The versions of a framework that stand beside its name, or its commit or branch.
 
     Args:
         framework: Not PyTorch itself.
-        words: The same text, folded.
-        at_home: Whether the report was filed in the framework's own repository.
+        labelled: As of `versions_at`.
     """
-    spellings = [word for word, name in FRAMEWORKS.items() if name == framework]
-    if at_home:
-        spellings += _AT_HOME.get(framework, ())
-    named = {word: begins for word in spellings if (begins := places((word,), words))}
-    versions: list[str] = []
-    for word, begins in named.items():
-        versions += versions_at(_framework_version(word), text, begins)
-    if not versions and framework in _NAMELESS_VERSIONS:
-        start, pattern = _NAMELESS_VERSIONS[framework]
-        versions = versions_at(pattern, text, places((start,), words))
-    if not versions and framework not in _PARTS:
-        versions = _commits(text, words, named)
-    if not versions and at_home:
-        versions = nameless_versions(text, words) or _branches(text, words, spellings)
+    project = projects().all.get(framework)
+    at_home = framework == tracker.product
+    spellings = tracker.spellings if at_home or project is None else project.names
+    named = {word: begins for word in spellings if (begins := places((word,), passage.words))}
+    beside = (
+        versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
+    )
+    versions = joined(beside) or joined(_stamped(stamp, passage) for stamp in (project.stamps if project else ()))
+    if not versions and framework not in projects().parts and not labelled:
+        versions = _commits(passage, named)
+    if not versions and at_home and not labelled:
+        versions = nameless_versions(passage) or _branches(passage, spellings)
     return versions
 
 
-def nameless_versions(text: str, words: str) -> list[str]:
-    """The versions without a name of a report that was filed in the framework's own repository.
+def _stamped(stamp: str, passage: Passage) -> Versions:
+    before, _, after = stamp.partition("{}")
+    pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
+    return versions_at(pattern, passage, places((before.lower(),), passage.words))
 
-    Args:
-        text: The title, a line break and the body.
-        words: The same text, folded.
-    """
-    title = text.partition("\n")[0]
+
+def nameless_versions(passage: Passage) -> Versions:
+    """The versions without a name of a report that was filed in the framework's own repository."""
+    title = passage.text.partition("\n")[0]
     in_title = [match.start() for match in _IN_TITLE.finditer(title)]
-    words_of_use, used = _USED
-    starts, checked_out = _CHECKED_OUT
-    return (
-        versions_at(_IN_TITLE, title, in_title)
-        or versions_at(used, text, places(words_of_use, words))
-        or versions_at(checked_out, text, places(starts, words))
-    )
+    found = versions_at(_IN_TITLE, passage, in_title)
+    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT):
+        found = found or versions_at(pattern, passage, places(starts, passage.words))
+    return found
 
 
 def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
@@ -215,9 +156,10 @@ def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
     FSDP and DDP are parts that others use, and so come after them; but only a wrapper comes before one in the title.
     Of the restated reports from a framework's own repository, 80 % are told right so, 77 % without this exception.
     """
-    if in_title and in_title[0] not in _PARTS:
+    if in_title and in_title[0] not in projects().parts:
         return in_title[0]
-    users = [name for name in everywhere if (name in _WRAPPERS if in_title else name not in _PARTS)]
+    known = projects()
+    users = [one for one in everywhere if (known.is_a(one, What.TRAINER) if in_title else one not in known.parts)]
     return Counter(users or in_title[:1] or everywhere).most_common(1)[0][0]
 
 
@@ -241,18 +183,17 @@ def _framework_version(word: str) -> re.Pattern[str]:
     )
 
 
-def _commits(text: str, words: str, named: Mapping[str, Sequence[int]]) -> list[str]:
+def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
     """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
-    found = [
-        f"commit {match['v']}" for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)
-    ]
+    text, words = passage.text, passage.words
+    found = [match for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)]
     for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
         line = words.rfind("\n", 0, match.start()) + 1
         before = words[max(line, match.start() - 40) : match.start()]
         alone = not before.strip(" -*#`") and (match["v"] or _begins_section(words, line))
         if alone or any_of(named, before):
-            found.append(f"commit {match['v'] or match['bare']}")
-    return found
+            found.append(match)
+    return Versions({f"commit {one['v'] or one['bare']}": passage.source(one.start()) for one in reversed(found)})
 
 
 def _begins_section(words: str, line: int) -> bool:
@@ -266,19 +207,20 @@ def _commit_of(word: str) -> re.Pattern[str]:
     """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
     return re.compile(
         rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
-        rf"[`(]{{0,2}}(?P<v>{_HASH})",
+        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)",
         re.I,
     )
 
 
-def _branches(text: str, words: str, names: Iterable[str]) -> list[str]:
+def _branches(passage: Passage, names: Iterable[str]) -> Versions:
     """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
-    found = []
+    text, words = passage.text, passage.words
+    found: dict[str, Source] = {}
     for match in matches_at(_BRANCH, text, places(("master", "main", "nightly"), words)):
         start = match.start()
         line = max(text.rfind("\n", 0, start) + 1, start - 200)
         before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
         named = before.rstrip(" :").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
         if named and not _NO_BRANCH_IN.search(text, line, start + 60):
-            found.append(match["v"].lower())
-    return found
+            found.setdefault(match["v"].lower(), passage.source(start))
+    return Versions(found)
