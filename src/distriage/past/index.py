@@ -35,7 +35,7 @@ from distriage.base.disk import replaced
 from distriage.base.errors import InputError
 from distriage.past.issue import PastIssue
 from distriage.past.same import likelihood
-from distriage.past.words import Features, Floats, postings, unit, weighted
+from distriage.past.words import Features, Floats, Postings, postings, unit, weighted
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.weights import cosines
 
@@ -231,7 +231,11 @@ def make_index(
     idf = (np.log((1 + len(issues)) / (1 + frequency)) + 1).astype(np.float32)
     has_vectors = all(vector.size for vector in vectors) and len(issues) > 0
     matrix = np.array([unit(vector) for vector in vectors], np.float32) if has_vectors else np.zeros((0, 0), np.float32)
-    found = postings(features, idf)
+    return assemble(model, issues, idf, postings(features, idf), matrix)
+
+
+def assemble(model: str, issues: Sequence[PastIssue], idf: Floats, found: Postings, vectors: Floats) -> PastIndex:
+    """The index of issues, whose rows are numbered in their order; vectors of length 1."""
     order = np.argsort(found.columns, kind="stable")
     return PastIndex(
         model=model,
@@ -240,6 +244,6 @@ def make_index(
         starts=np.concatenate([[0], np.cumsum(np.bincount(found.columns, minlength=BUCKETS))]).astype(np.int64),
         rows=found.rows[order],
         weights=found.weights[order].astype(np.float16),
-        vectors=matrix,
+        vectors=vectors,
         filed_at=np.array([issue.filed_at for issue in issues]),
     )
