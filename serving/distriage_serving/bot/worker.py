@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from distriage.base.errors import (
     ConfigError,
@@ -95,6 +95,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
+        self._began_at = 0.0  # with the job that is under way
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
     def run(self) -> None:
@@ -155,12 +156,13 @@ class Worker:
 
     def _work(self, job: Job) -> None:
         store = self._store
+        self._began_at = store.clock()
         try:
             with self._heartbeat(job) as lost:
                 done = self._do(job, lost)
             with store.transaction():
                 follow_job(store, done)
-                store.finish(job, "ignored" if done.nothing_to_do else "done", done.note)
+                self._finish(job, "ignored" if done.nothing_to_do else "done", done.note)
             idle = done.nothing_to_do
             log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=idle)
         except (LeaseLostError, UnavailableError):
@@ -169,19 +171,30 @@ class Worker:
             store.defer(job, error.reset_epoch_s, str(error))
             log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
         except NotFoundError as error:
-            store.finish(job, "ignored", str(error))
+            self._finish(job, "ignored", str(error))
         except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
             else:  # only a person can mend it; once it is mended, it can be replayed
-                store.finish(job, "dead", str(error))
+                self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
             self._try_again(job, str(error))
         except Exception as error:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
             self._try_again(job, without_message(error))
+
+    def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
+        """End a job; an act that it was to carry out, and did not, is given back to the queue."""
+        with self._store.transaction():
+            self._store.finish(job, state, note)
+            if state != "done":
+                self._give_back(job, note or "")
+
+    def _give_back(self, job: Job, why: str) -> None:
+        if job.kind == "close":
+            self._store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, self._began_at)
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
@@ -273,7 +286,10 @@ class Worker:
 
     def _try_again(self, item: Delivery | Job, error: str) -> None:
         wait_s = min(LONGEST_RETRY_S, self._timing.retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
-        state = self._store.retry(item, self._store.clock() + wait_s, error)
+        with self._store.transaction():
+            state = self._store.retry(item, self._store.clock() + wait_s, error)
+            if state == "dead" and isinstance(item, Job):
+                self._give_back(item, error)
         log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
 
 
