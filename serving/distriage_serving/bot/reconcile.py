@@ -133,3 +133,13 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
+    """Note of the acts that a job was to carry out, and did not, that GitHub refused them.
+
+    Args:
+        began_at: When the job began; what was done since then has a job of its own.
+    """
+    if job.kind == "close":
+        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)

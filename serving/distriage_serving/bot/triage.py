@@ -14,6 +14,7 @@ from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.configuration.file import config_digest
@@ -82,7 +83,7 @@ def triage(
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
     names = resolve(current.config, taxonomy, issue.labels_there)
-    issue = under_new_names(issue, names.renamed)
+    issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
     verdict = judge(issue.report, current.config)
     keep_issue(store, judge, _row(issue))
     if current.config.name_duplicates:
@@ -115,6 +116,20 @@ def triage(
         refused=bool(refused),
         jobs=tuple(jobs),
     )
+
+
+def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
+    """The issue with its label history in the names of today, which are noted for the next look."""
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is None:
+        return issue
+    known = LabelNames.read(row.labels)
+    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
+    labels = known.looked_at(issue, watched, store.clock())
+    if labels != known:
+        store.save_repository(reference.repository, labels=labels.stored())
+    return labels.in_names_of_today(issue, store.reviews(issue=reference))
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:

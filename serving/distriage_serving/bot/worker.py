@@ -33,7 +33,7 @@ from distriage_serving.bot.answers import answer
 from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
 from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
-from distriage_serving.bot.reconcile import bring_in_step, reconcile
+from distriage_serving.bot.reconcile import bring_in_step, give_back, reconcile
 from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
@@ -190,11 +190,7 @@ class Worker:
         with self._store.transaction():
             self._store.finish(job, state, note)
             if state != "done":
-                self._give_back(job, note or "")
-
-    def _give_back(self, job: Job, why: str) -> None:
-        if job.kind == "close":
-            self._store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, self._began_at)
+                give_back(self._store, job, note or "", self._began_at)
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
@@ -289,7 +285,7 @@ class Worker:
         with self._store.transaction():
             state = self._store.retry(item, self._store.clock() + wait_s, error)
             if state == "dead" and isinstance(item, Job):
-                self._give_back(item, error)
+                give_back(self._store, item, error, self._began_at)
         log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
 
 

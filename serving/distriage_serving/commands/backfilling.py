@@ -136,7 +136,8 @@ class Backfill:
         )
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
         self.report.dry_run = config.dry_run
-        names = resolve(config, self.judge.bundle.taxonomy, read_labels(self.client, repository))
+        there, _ = read_labels(self.client, repository)
+        names = resolve(config, self.judge.bundle.taxonomy, there)
         self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
         columns = (
             TextColumn("issues"),

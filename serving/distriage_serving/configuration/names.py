@@ -93,6 +93,11 @@ class Names:
         chosen = {other: label for other, label in decided.items() if label is not None}
         return self.taxonomy.axes[axis].unmet(chosen) is not None
 
+    def known(self) -> frozenset[str]:
+        """All names of labels that are set here, or would be if they were not switched off, case-folded."""
+        own = {self.needs_triage.name.casefold()} if self.needs_triage is not None else set()
+        return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
+
     def describe(self) -> Iterator[str]:
         """A line for each axis: how many labels the repository may get, and which issue types."""
         for axis in self.labelled():

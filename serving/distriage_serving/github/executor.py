@@ -113,7 +113,8 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
         client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
-            done.warnings.append(_explain(error, f"the label {definition.name!r} could not be created"))
+            what = f"the label {definition.name!r} could not be created"
+            done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
         return error.already_exists
     done.labels_created.append(definition.name)
     return True
@@ -174,14 +175,19 @@ def raise_if_moved(error: RefusedError) -> None:
         raise TransferredError(f"it moved to another place: {error}") from None
 
 
-def _explain(error: RefusedError, what: str) -> str:
+def _explain(error: RefusedError, what: str, may_not: str | None = None) -> str:
+    """A warning.
+
+    Args:
+        may_not: What 403 and 404 mean here; None: as of an issue.
+    """
     raise_if_moved(error)
     if error.status == 403 and "archived" in str(error):
         return f"{what}: the repository is archived ({error})"
     reasons = {
         401: "the token is not valid",
-        403: "the issue is locked, or the token lacks the permission `issues: write`",
-        404: "the issue was deleted or transferred, or the token may not see it",
-        410: "the issue was deleted",
+        403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",
+        404: may_not or "the issue was deleted or transferred, or the token may not see it",
+        410: "the issue was deleted, or issues are switched off",
     }
     return f"{what}: {reasons.get(error.status, 'GitHub found it not valid')} ({error})"

@@ -40,6 +40,7 @@ class ReadIssue:
         created_at, updated_at: Unix time in seconds.
         label_events: Oldest first.
         labels_there: Name -> description of the labels of the repository.
+        label_ids: Id -> name of the same.
     """
 
     report: IssueReport
@@ -49,19 +50,30 @@ class ReadIssue:
     updated_at: float
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
+    label_ids: Mapping[int, str] = field(default_factory=dict)
 
 
-def read_labels(client: Client, repository: str) -> dict[str, str]:
-    """Name -> description of a repository's labels.
+def read_labels(client: Client, repository: str) -> tuple[dict[str, str], dict[int, str]]:
+    """Name -> description of a repository's labels, however many it has, and id -> name.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    return {
-        name: str(label.get("description") or "")
-        for label in client.items(f"/repos/{repository}/labels", remember=True)
-        if isinstance(name := label.get("name"), str)
-    }
+    described: dict[str, str] = {}
+    ids: dict[int, str] = {}
+    for labels, _ in client.pages(f"/repos/{repository}/labels", {}, remember=True):
+        for label in labels:
+            if isinstance(name := label.get("name"), str):
+                described[name] = str(label.get("description") or "")
+                if isinstance(id_ := label.get("id"), int):
+                    ids[id_] = name
+    return described, ids
+
+
+def label_names(issue: Mapping[str, Any]) -> list[str]:
+    """Names of an issue's labels, which GitHub's schema lets be objects or texts."""
+    labels = (label.get("name") if isinstance(label, Mapping) else label for label in issue.get("labels") or ())
+    return [name for name in labels if isinstance(name, str)]
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -134,8 +146,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     """
     issue = _read(client, reference)
     timeline = read_timeline(client, reference)
-    there = read_labels(client, reference.repository)
-    labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
+    there, ids = read_labels(client, reference.repository)
     user = issue.get("user") or {}
     state = IssueState(
         issue=reference,
@@ -146,7 +157,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         is_open=issue.get("state") != "closed",
         is_pull_request="pull_request" in issue,
         locked=bool(issue.get("locked")),
-        labels=labels,
+        labels=frozenset(label_names(issue)),
         repository_labels=frozenset(there),
         own_comment=timeline.comment,
         comment_deleted=timeline.comment_deleted,
@@ -162,6 +173,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(timeline.label_events),
         labels_there=there,
+        label_ids=ids,
     )
 
 

@@ -13,4 +13,4 @@ def upgrade() -> None:
     """Add the columns."""
     op.add_column("acts", sa.Column("refused", sa.Text))
     op.add_column("issues", sa.Column("issue_type", sa.Text))
-    op.add_column("repositories", sa.Column("labels", sa.Text))
+    op.add_column("repositories", sa.Column("labels", sa.Text, nullable=False, server_default="null"))
