@@ -50,8 +50,8 @@ MESSAGE = b'{"message": "No"}'
         (
             422,
             JSON,
-            b'{"message": "Validation Failed", "errors": [{"field": "state_reason", "code": "invalid"}, "Too long", 1]}',
-            Refused(422, "Validation Failed (state_reason invalid; Too long)", already_exists=False),
+            b'{"message": "Validation Failed", "errors": [{"field": "state_reason", "code": "invalid"}, "Long", 1]}',
+            Refused(422, "Validation Failed (state_reason invalid; Long)", already_exists=False),
         ),
         (400, JSON, json.dumps({"message": "x" * 999}).encode(), Refused(400, "x" * 200, already_exists=False)),
         (500, {}, b"<html>", Broken("GitHub fails (500)")),

@@ -95,7 +95,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
-        self._began_at = 0.0  # with the job that is under way
+        self._began_at = 0.0  # the job that is under way
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
     def run(self) -> None:
@@ -133,8 +133,6 @@ class Worker:
             with _leased(job):
                 self._work(job)
         return bool(deliveries or jobs)
-
-    # ---------------------------------------------------------------- inbox
 
     def _receive(self, delivery: Delivery) -> None:
         store = self._store
@@ -186,7 +184,7 @@ class Worker:
             self._try_again(job, without_message(error))
 
     def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
-        """End a job; an act that it was to carry out, and did not, is given back to the queue."""
+        """End a job; an act that it did not carry out is given back to the queue."""
         with self._store.transaction():
             self._store.finish(job, state, note)
             if state != "done":

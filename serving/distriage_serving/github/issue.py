@@ -11,6 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
 
@@ -51,29 +52,6 @@ class ReadIssue:
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
     label_ids: Mapping[int, str] = field(default_factory=dict)
-
-
-def read_labels(client: Client, repository: str) -> tuple[dict[str, str], dict[int, str]]:
-    """Name -> description of a repository's labels, however many it has, and id -> name.
-
-    Raises:
-        GitHubError: GitHub cannot be reached or refuses.
-    """
-    described: dict[str, str] = {}
-    ids: dict[int, str] = {}
-    for labels, _ in client.pages(f"/repos/{repository}/labels", {}, remember=True):
-        for label in labels:
-            if isinstance(name := label.get("name"), str):
-                described[name] = str(label.get("description") or "")
-                if isinstance(id_ := label.get("id"), int):
-                    ids[id_] = name
-    return described, ids
-
-
-def label_names(issue: Mapping[str, Any]) -> list[str]:
-    """Names of an issue's labels, which GitHub's schema lets be objects or texts."""
-    labels = (label.get("name") if isinstance(label, Mapping) else label for label in issue.get("labels") or ())
-    return [name for name in labels if isinstance(name, str)]
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:

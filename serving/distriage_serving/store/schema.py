@@ -117,17 +117,6 @@ class Job(WorkColumns, Base):
     argument: Mapped[JsonValue] = mapped_column(default=None)
 
 
-class Write(Base):
-    """A request that changed something on GitHub, kept for an hour; see `Pace`."""
-
-    __tablename__ = "writes"
-    __table_args__ = (Index("writes_at", "installation_id", "at"), _NEVER_REUSE_IDS)
-
-    id: Mapped[Number] = mapped_column(init=False)
-    installation_id: Mapped[int]
-    at: Mapped[float]
-
-
 class Repository(Base):
     """A repository that the App is, or was, installed on.
 
@@ -204,8 +193,8 @@ class StoredVerdict(Base):
     Attributes:
         digest: `report_digest` of the title and body that the model read.
         verdict: Schema in `schemas/verdict.schema.json`.
-        plan: A JSON object: `changes`, fields of `Change`; `refused`, sentences on those that GitHub refused;
-            `dry_run`; `configuration`; and `backfilled`, fields of `Backfilled`.
+        plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`, and
+            `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
         carried_out_at: When the plan was; None: not yet.
     """

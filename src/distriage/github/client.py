@@ -24,7 +24,6 @@ from distriage.github.http_client import connections
 from distriage.github.limits import Limits, OwnLimits
 
 DEFAULT_API: Final = "https://api.github.com"
-GHES_API: Final = "https://HOST/api/v3"  # of a GitHub Enterprise Server
 TIMEOUT_S: Final = 20.0
 MAX_ATTEMPTS: Final = 5
 MAX_PAGES: Final = 50
@@ -261,7 +260,7 @@ class Client:
                     case Gone(status) as gone:
                         why = gone.why(has_token=bool(self._token))
                         if not gone.by_github and self._api != DEFAULT_API:
-                            why = f"nothing of GitHub answers at {self._api}; expected an address such as {GHES_API}"
+                            why = f"nothing of GitHub answers at {self._api}; expected https://HOST/api/v3"
                         raise NotFoundError(f"{place}: {why}", status)
                     case Refused(token_may_be_old=True) if self._has_new_token():
                         continue
