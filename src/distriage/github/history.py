@@ -17,7 +17,7 @@ from distriage.base.disk import writing
 from distriage.base.errors import InputError
 from distriage.base.times import LAST_S
 from distriage.github.client import Client
-from distriage.github.listed import ListedIssue
+from distriage.github.listed import ListedIssue, issue_type
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
@@ -156,12 +156,13 @@ def _is_text(value: object) -> bool:
 
 def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of GitHub's JSON."""
-    user = item.get("user") or {}
+    user, kind = item.get("user") or {}, issue_type(item)
     labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
     return {
         **{key: item.get(key) for key in _KEYS},
         "user": {"type": user.get("type")},
         "labels": labels,
+        "type": {"name": kind} if kind is not None else None,
     }
 
 

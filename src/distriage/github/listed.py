@@ -19,6 +19,7 @@ class ListedIssue:
         created_at, updated_at: Unix time in seconds; 0 where unknown.
         labels: Names.
         is_open: As far as is known.
+        issue_type: Its name; None: it has none, or an earlier Distriage fetched it.
         reason: Why it was closed (`completed`, `not_planned`, `duplicate`); empty: it was not, or nobody said.
     """
 
@@ -30,6 +31,7 @@ class ListedIssue:
     labels: tuple[str, ...]
     by_bot: bool
     is_open: bool = False
+    issue_type: str | None = None
     updated_at: float = 0.0
     reason: str = ""
 
@@ -49,9 +51,17 @@ class ListedIssue:
             labels=tuple(name for name in names if isinstance(name, str)),
             by_bot=is_bot(item.get("user")),
             is_open=item.get("state") == "open",
+            issue_type=issue_type(item),
             updated_at=epoch_s(item.get("updated_at")),
             reason=str(item.get("state_reason") or ""),
         )
+
+
+def issue_type(issue: object) -> str | None:
+    """Name of the type of an issue as GitHub gives it; only organizations have types."""
+    given = issue.get("type") if isinstance(issue, Mapping) else None
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def is_bot(user: object) -> bool:

@@ -20,7 +20,8 @@ from distriage.base.types import Prediction
 from distriage.base.validation import first_fault
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_versions
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
 from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
