@@ -41,7 +41,8 @@ FLOORS = {
     "distriage_serving": [
         {"commands"},
         {"server"},
-        {"app", "backfill"},
+        {"app"},
+        {"backfill", "webhook"},
         {"queue", "bot", "action", "backtest"},
         {"web", "github"},
         {"judging"},

@@ -18,7 +18,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
-from distriage_serving.bot.webhook import webhook_router
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.metrics import Metrics
 from distriage_serving.queue.pages import error_page, go_to, is_browser
@@ -33,6 +32,7 @@ from distriage_serving.web.openapi import build_openapi
 from distriage_serving.web.problem import ProblemError, of_status
 from distriage_serving.web.rooms import Rooms
 from distriage_serving.web.routes import classify, health, model
+from distriage_serving.webhook import webhook_router
 
 # FastAPI's own telemetry, where a host application configures it, would carry bodies and messages of exceptions.
 _NO_TELEMETRY: Any = {
