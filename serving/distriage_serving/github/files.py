@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from distriage.base.errors import ConfigError, NotFoundError
+from distriage.base.errors import ConfigError, NotFoundError, RefusedError
+from distriage.base.texts import decoded
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.configuration.file import merge_configs, parse_document
@@ -86,7 +87,7 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{place}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
     try:
-        return content.decode("utf-8-sig")
+        return decoded(content)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place}: not valid UTF-8 at byte {error.start}") from None
 
@@ -108,3 +109,9 @@ def _content(client: Client, repository: str, path: str, commit: str | None) -> 
         ).body
     except NotFoundError:
         return None
+    except RefusedError as error:
+        if error.status != 403:
+            raise
+        raise RefusedError(
+            f"{repository}/{path}: the token may not read it (permission `contents: read`): {error}", error.status
+        ) from None
