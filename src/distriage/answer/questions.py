@@ -134,7 +134,8 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tr
     alone = framework is None and not tracker and library is not None
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
-    if framework not in projects().all and version == "framework_version":  # who states others' versions mostly states this one
+    # Who states others' versions mostly states this one.
+    if framework not in projects().all and version == "framework_version":
         known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
