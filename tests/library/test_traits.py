@@ -12,8 +12,8 @@ import pytest
 from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.installs import install_subjects
 from distriage.facts.situation import Platform, Situation
+from distriage.facts.spoken import install_subjects
 from distriage.facts.traits import traits_of
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read

@@ -50,7 +50,7 @@ class Findings:
     """
 
     bundle: Bundle
-    known: ReadReport
+    read: ReadReport
     prediction: Prediction
     evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
     similar: Sequence[SimilarIssue] | None = None
@@ -65,9 +65,9 @@ class Findings:
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         prediction, domain = self.prediction, self.prediction.domain_probability
-        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
-        report, facts = self.known.report, self.known.facts
-        situation = settled(self.known.situation, decisions, taxonomy)
+        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.read.is_thin)
+        report, facts = self.read.report, self.read.facts
+        situation = settled(self.read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         return Verdict(
@@ -111,7 +111,7 @@ class Findings:
         )
 
     def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
-        thin, in_domain = self.known.is_thin, self.prediction.in_domain
+        thin, in_domain = self.read.is_thin, self.prediction.in_domain
         if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
         likely = self.bundle.taxonomy.labels_of(likely_labels(decisions))
@@ -122,17 +122,17 @@ class Findings:
         ):
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         questions = missing_facts(
-            self.known.facts,
+            self.read.facts,
             has_error=self._has_error(hangs=SYMPTOM in likely and "hang" in likely[SYMPTOM].means),
             thin=thin,
             likely=likely,
             situation=situation,
-            tracker=self.known.tracker,
+            tracker=self.read.tracker,
         )
         return questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
 
     def _has_error(self, *, hangs: bool) -> bool:
-        known = self.known
+        known = self.read
         if (hangs and "py-spy" in known.report.body) or _attaches(known):
             return True
         # Of a hang the line "it hangs" says nothing.

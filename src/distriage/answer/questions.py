@@ -7,8 +7,7 @@ from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.frameworks import PYTORCH_AND_PARTS
-from distriage.facts.library import is_built_on_torch
+from distriage.facts.projects import PYTORCH, is_built_on_torch, projects
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label, meanings
 from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
@@ -132,7 +131,7 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tr
     home = tracker.lower().rpartition("/")[2].removeprefix("incubator-")  # so Apache names a new project
     own = library is not None and library.lower() in {home, (framework or "").lower()}
     alone = framework is None and not tracker and library is not None
-    version = "torch" if framework in PYTORCH_AND_PARTS or own or alone else "framework_version"
+    version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
     if framework is None and version == "framework_version":  # who states others' versions mostly states this one
         known |= {"version", "torch", "python", "cuda"}

@@ -10,12 +10,11 @@ from typing import Final
 
 from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.frameworks import PYTORCH
-from distriage.facts.installs import install_subjects
 from distriage.facts.library import library_of
+from distriage.facts.projects import PYTORCH, projects
 from distriage.facts.scanning import any_of
-from distriage.facts.spoken import says_no_device, subjects_of
-from distriage.facts.traits import SERVERS, names_server, traits_of
+from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
+from distriage.facts.traits import is_server, names_server, traits_of
 
 
 class Platform(StrEnum):
@@ -148,7 +147,7 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     return Situation(
         platform,
         library=library,
-        serving=facts.framework in SERVERS,
+        serving=is_server(facts.framework),
         stated=frozenset(stated),
         server=names_server(facts.framework, words),
         traits=traits_of(facts, library, folded(title), words, own, subjects, no_device=no_device),
@@ -172,4 +171,7 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
         return Platform.WINDOWS
     if nvidia:
         return Platform.NVIDIA
-    return Platform.MACOS if system.startswith("mac") else Platform.NVIDIA
+    if system.startswith("mac"):
+        return Platform.MACOS
+    project = projects().all.get(facts.framework or "")
+    return Platform(project.platform) if project and project.platform else Platform.NVIDIA
