@@ -81,8 +81,9 @@ def _rate(name: str, model: Any, config: TrainingConfig) -> float:
 def multiplies_bf16() -> bool:
     """Whether the GPU, or the CPU where there is none, has instructions for bfloat16."""
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return bool(torch.cpu.get_capabilities().get("avx512_bf16") or torch.cpu.get_capabilities().get("amx_bf16"))
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
 
 
 def use_fast_attention(encoder: Any) -> None:
