@@ -85,6 +85,8 @@ class TrainingConfig(_Section):
     """Fine-tuning.
 
     Attributes:
+        precision: Of the encoder's products, in pre-training too; `auto`: bf16 where the GPU or the CPU has
+            instructions for it. Weights and optimizer are fp32 always.
         epochs: Passes over the training records.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
         weight_decay: AdamW's.
@@ -106,6 +108,7 @@ class TrainingConfig(_Section):
             the same label; 1 where not named.
     """
 
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
     epochs: float = Field(default=4, gt=0)
     batch_size: int = Field(default=16, ge=1)
     gradient_accumulation: int = Field(default=1, ge=1)
