@@ -53,7 +53,7 @@ def running(
     listener = listen("127.0.0.1", 0)
     configuration = Settings(**settings)
     app = create_app(configuration, load, store)
-    made = protocol(configuration)
+    made = protocol(configuration, app.state.door)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
