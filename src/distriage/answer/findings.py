@@ -27,7 +27,7 @@ from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments.lines import names_exception, quotes_exception
+from distriage.segments.roles import names_exception, quotes_exception
 
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)

@@ -16,9 +16,9 @@ from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, find_facts
 from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
-from distriage.recipe.text import ModelInput, prepare
+from distriage.recipe.text import ModelInput, model_input
 from distriage.segments import Segments, split
-from distriage.segments.lines import quotes_exception
+from distriage.segments.roles import quotes_exception
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
@@ -85,7 +85,8 @@ def read(report: IssueReport) -> ReadReport:
     """
     check_report(report)
     title, body = report.title, report.body
-    return ReadReport(report, split(title, body), prepare(title, body), find_facts(title, body, report.id))
+    segments = split(title, body)
+    return ReadReport(report, segments, model_input(segments), find_facts(title, body, report.id))
 
 
 def check_report(report: IssueReport) -> None:
