@@ -137,7 +137,7 @@ def test_what_cannot_be_foreseen_shows_no_text(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret\n::error::x")
 
-    monkeypatch.setattr("distriage_serving.action.run.judge", fail)
+    monkeypatch.setattr("distriage_serving.action.run.look", fail)
     assert act() == 0
     out = capsys.readouterr().out
     assert (

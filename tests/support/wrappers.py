@@ -25,9 +25,7 @@ def _json(log: str) -> str:
 
 
 def _loguru_json(log: str) -> str:
-    return "\n".join(
-        json.dumps({"level": "ERROR", "rank": 0, "message": line}) for line in log.split("\n")
-    )
+    return "\n".join(json.dumps({"level": "ERROR", "rank": 0, "message": line}) for line in log.split("\n"))
 
 
 def _ansi(log: str) -> str:
@@ -35,7 +33,9 @@ def _ansi(log: str) -> str:
 
 
 def _overwritten(log: str) -> str:
-    return "\n".join(f" 40%|####      | 4/10\r 50%|#####     | 5/10\r{line}" if line else "" for line in log.split("\n"))
+    return "\n".join(
+        f" 40%|####      | 4/10\r 50%|#####     | 5/10\r{line}" if line else "" for line in log.split("\n")
+    )
 
 
 def _deepspeed(log: str) -> str:

