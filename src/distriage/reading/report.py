@@ -58,13 +58,15 @@ class ReadReport:
     @cached_property
     def is_thin(self) -> bool:
         """Whether it says too little for anybody to know a cause."""
+        if self.segments.is_unfilled_form:
+            return True
         content: set[str] = set()
         for match in _ANY_WORD.finditer(self.input.text.lower()):
             if match.group() not in _FUNCTION_WORDS:
                 content.add(match.group())
                 if len(content) == MIN_CONTENT_WORDS:
                     return False
-        return not any(map(quotes_exception, self.input.errors))
+        return self.segments.first_error is None and not any(map(quotes_exception, self.input.errors))
 
     @property
     def tracker(self) -> str:

@@ -128,8 +128,15 @@ def _kept(report: Segments) -> list[_Read]:
     ]
     texts = normalize_lines(in_english("\n".join(line.text for *_, line in lines))).split("\n")
     return [
-        _Read(number, kind, text, line) for (number, kind, line), text in zip(lines, texts, strict=bool(lines)) if text
+        _Read(number, kind, text, line)
+        for (number, kind, line), text in zip(lines, map(_own_words, lines, texts), strict=bool(lines))
+        if text
     ]
+
+
+def _own_words(line: tuple[int, Kind, Line], text: str) -> str:
+    """A line without Markdown around it, where it is prose."""
+    return text.strip().lstrip(_MARKS).rstrip("*: ") if line[1] in _PROSE else text
 
 
 def _lines(kept: Iterable[_Read]) -> Iterator[tuple[bool, _Read]]:
@@ -141,9 +148,7 @@ def _lines(kept: Iterable[_Read]) -> Iterator[tuple[bool, _Read]]:
                 yield True, read
                 continue
             text = read.text.strip()
-            if read.kind in _PROSE:
-                text = text.lstrip(_MARKS).rstrip("*: ")
-            else:
+            if read.kind not in _PROSE:
                 count += 1
                 if count > MAX_CODE_LINES or _IMPORT.match(text):
                     continue

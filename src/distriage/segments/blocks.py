@@ -12,6 +12,7 @@ from distriage.segments.prefixes import bare_lines, without_logger
 from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in
 from distriage.segments.types import Kind, Line, Role
 
+_LOOKED_AT = 20  # lines of a block tell its kind
 _MOST_BETWEEN = 2  # lines between two of a listing are of it, too
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
 _LOG_LINE = re.compile(
@@ -25,8 +26,9 @@ _COMMAND = re.compile(
     r"|docker +(?:run|pull)|(?:uv )?pip3? +install|horovodrun +-|llamafactory-cli +|swift +(?:sft|pt|rlhf|infer)|megatron +(?:sft|pt|rlhf)"
     r"|colossalai run|(?:ba|z)?sh +\S+\.sh|\./\S{1,200} +-|ucx_\w+ +-|git +(?:clone|checkout)|\$ )|export +[A-Z]\w{1,60}="
 )
+_SENTENCE = re.compile(r"`[^`]*`.|(?: [A-Za-z]{2,12}){4}|[a-z][.!?]$")
 _SETTING = re.compile(
-    r"(?:- )?[\"']?[A-Za-z_][\w./-]{0,60}[\"']?\s?[:=]\s?(?:$|[^=\s].{0,300}$)|[\[\]{}(),\s]+$|- \S{1,100}$"
+    r"(?:- )?[\"']?[A-Za-z_][\w-]{0,60}[\"']?\s?[:=]\s?(?:$|[^=\s].{0,300}$)|[\[\]{}(),\s]+$|- \S{1,100}$"
 )
 _CODE = re.compile(
     r"(?:import|from|def|class|for|if|with|return|while|try|except|else|async|await|@\w|#include|print\()|.{0,200}[\w\])]\(.{0,300}\)\s?[,;:{]?$|\w[\w.]{0,60} = "
@@ -60,13 +62,13 @@ class Reader:
     """Sorts the blocks of a report, one after the other.
 
     Attributes:
-        sorted: Kind, heading and line of what was read.
+        read_so_far: Kind, heading and lines of each segment.
         answers: Heading of a form's field -> the lines below it.
         in_form: A line of a form was seen.
     """
 
     def __init__(self, forms: Forms, words: Vocabulary) -> None:
-        self.sorted: list[tuple[Kind, str, Line]] = []
+        self.read_so_far: list[tuple[Kind, str, list[Line]]] = []
         self.answers: dict[str, list[str]] = {}
         self.in_form = False
         self._forms, self._words = forms, words
@@ -87,7 +89,7 @@ class Reader:
         """
         self._found, self._open, self._box = [], {}, 0
         bare = bare_lines(lines)
-        default = Kind.PROSE if word is None else _kind_of(word, [text.strip() for _, text, _ in bare])
+        default = Kind.PROSE if word is None else self._kind_of(word, [text.strip() for _, text, _ in bare])
         in_log = default is Kind.LOG
         for place, text, process in bare:
             stripped = text.strip()
@@ -104,7 +106,7 @@ class Reader:
                 self._add(Kind.LISTING, Line(stripped, number, process))
             elif word is None and self._is_of_form(stripped):
                 pass
-            elif self._is_command(stripped, number):
+            elif self._is_command(stripped, number, fenced=word is not None):
                 self._add(Kind.COMMAND, Line(stripped.strip("`"), number, process))
             elif in_log or process or self._begins_log(text, line, default):
                 in_log = word is not None
@@ -117,6 +119,24 @@ class Reader:
                 self._add(default, Line(text.rstrip(), number, process))
         self._end(fenced=word is not None)
 
+    def _kind_of(self, word: str, lines: Sequence[str]) -> Kind:
+        """What a fenced block holds, as its word says or most of its lines look."""
+        word = word.split()[0] if word.split() else ""
+        if word in _SETTINGS:
+            return Kind.CONFIGURATION
+        if word in _SOURCES:
+            return Kind.SOURCE
+        lines = [line for line in lines if line][:_LOOKED_AT]
+        if word in _SHELL:
+            return Kind.LOG if any(map(_COMMAND.match, lines)) else Kind.COMMAND
+        if not lines or word in _LOGS or any(map(self._words.is_error, lines)):
+            return Kind.LOG
+        if sum(_SETTING.match(line) is not None for line in lines) > 0.6 * len(lines) and len(lines) > 1:
+            return Kind.CONFIGURATION
+        if sum(_CODE.match(line) is not None for line in lines) > 0.4 * len(lines):
+            return Kind.SOURCE
+        return Kind.LOG
+
     # ---------------------------------------------------------------- logs
 
     def _below_listing(self, number: int, stripped: str) -> bool:
@@ -125,13 +145,15 @@ class Reader:
             return False
         return self._found[-1][2][-1].number == number - 1 and not self._words.is_error(stripped)
 
-    def _is_command(self, stripped: str, number: int) -> bool:
+    def _is_command(self, stripped: str, number: int, *, fenced: bool) -> bool:
         """Whether a line starts a program, or goes on with the line above, which a backslash ends."""
         if self._found and self._found[-1][0] is Kind.COMMAND:
             above = self._found[-1][2][-1]
             if above.number == number - 1 and above.text.endswith("\\"):
                 return True
-        return _COMMAND.match(stripped) is not None
+        if _COMMAND.match(stripped) is None:
+            return False
+        return fenced or (len(stripped) < 1000 and _SENTENCE.search(stripped) is None and stripped.count("`") in (0, 2))
 
     def _begins_log(self, text: str, line: str, default: Kind) -> bool:
         if default in (Kind.SOURCE, Kind.CONFIGURATION):
@@ -252,25 +274,7 @@ class Reader:
                 and all((fenced or is_entry(line.text)) and line.role is not Role.INITIATING for line in lines)
             ):
                 found[i] = (Kind.LISTING, heading, lines)
-        for kind, heading, lines in found:
-            self.sorted += ((kind, heading, line) for line in lines)
+        self.read_so_far += found
+        for _, heading, lines in found:
             if self._in_field and heading in self.answers:
                 self.answers[heading] += (line.text for line in lines)
-
-
-def _kind_of(word: str, lines: Sequence[str]) -> Kind:
-    """What a fenced block holds, as its word says or most of its lines look."""
-    word = word.split()[0] if word.split() else ""
-    if word in _SETTINGS:
-        return Kind.CONFIGURATION
-    if word in _SOURCES:
-        return Kind.SOURCE
-    lines = [line for line in lines if line][:40]
-    if not lines or word in _LOGS:
-        return Kind.LOG
-    if word not in _SHELL:
-        if sum(_SETTING.match(line) is not None for line in lines) > 0.6 * len(lines) and len(lines) > 1:
-            return Kind.CONFIGURATION
-        if sum(_CODE.match(line) is not None for line in lines) > 0.4 * len(lines):
-            return Kind.SOURCE
-    return Kind.COMMAND if word in _SHELL and not any(map(_COMMAND.match, lines)) else Kind.LOG

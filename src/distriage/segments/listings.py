@@ -21,9 +21,9 @@ _SHAPES = re.compile(
     r"|GPU \d+: |(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|X\s+= Self|(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
     r"|GPU\d+\s+CPU Affinity|GPU [\d,]+ Compute Capability: |NUMA node\d+ CPU\(s\):|NIC\d+: "
     # ds_report
-    r"|[\w ()/.-]{1,60} \.{4,} |[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
+    r"|[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
     # pip, uv and conda
-    r"|(?:[-*•] )?[A-Za-z][\w.-]{1,60}={1,2}[\d.]+\S*$"
+    r"|(?:[-*•] )?[A-Za-z][\w.-]{1,60}==[\d.]+\S*$"
     r"|[A-Za-z][\w.-]{0,60}\s+\d+(?:\.\d+){1,4}(?:[\w.+-]*\w)?(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
     r"|[A-Za-z][\w.-]{1,60} @ (?:file|git\+https)://|-{3,} +-{3,}(?: +-{3,})*$"
     # Lightning, cuDNN

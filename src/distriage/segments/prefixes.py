@@ -20,7 +20,10 @@ _AGREE = 0.8  # of a block's lines have the prefix
 _LOOKED_AT = 8  # lines, whether the others need be
 _TRACEBACK_WORDS = "Traceback (most recent"
 _TRACEBACK = re.compile(r'\s*(?:\[[\w,.-]{1,40}\](?:<\w+>)?: ?)?(?:Traceback \(most recent| +File ")')
-_NO_PROCESS = re.compile(r"(?i)(?:error|exception|warning|info|debug|note|hint|critical|fatal|failure)$")
+_PROCESS = re.compile(
+    r"(?![\w.]*(?:Error|Exception|Warning)$)[\w.-]*[\d.-]"
+)  # a host's name has a digit, a hyphen or a dot; most words before a colon have none
+_PROGRESS = re.compile(r"[^|\n]{0,120}\d%\|[^|\n]{0,200}\| *[\d.]+[kMGT]?/[^\]\n]{0,200}(?:\]|$)")
 _MESSAGES = ("message", "msg", "log", "text", "event")
 _BESIDE = ("exc_info", "exception", "stack_trace", "stack", "traceback", "error")
 _LOGGED = ("level", "levelname", "severity", "time", "ts", "timestamp", "asctime", "stream", "record", *_BESIDE)
@@ -68,8 +71,10 @@ def bare_lines(lines: Sequence[str]) -> list[tuple[int, str, str]]:
 
 
 def without_logger(text: str) -> str:
-    """A line of a log without times, levels and the logger's place at its beginning; the indentation behind them stays."""
+    """A line of a log without a progress bar, times, levels and the logger's place at its beginning; the indentation behind them stays."""
     inner = _patterns()[2]
+    if "%|" in text:
+        text = _PROGRESS.sub("", text, 1)
     begin = 0
     for _ in range(MAX_PREFIXES):
         match = inner.match(text, begin)
@@ -127,11 +132,10 @@ def _without_shared(lines: list[tuple[int, str, str]]) -> list[tuple[int, str, s
         ):
             continue
         matches = [pattern.match(text) for _, text, _ in lines]
-        named = [match for match in matches if match and not _NO_PROCESS.search(match[1])]
-        names = Counter(match[1] for match in named)
-        taken = {name for name, count in names.items() if count >= 3}
+        names = Counter(match[1] for match in matches if match)
+        taken = {name for name, count in names.items() if count >= 3 and _PROCESS.match(name)}
         if sum(names[name] for name in taken) < _AGREE * len(filled):
-            taken = {match[1] for match in named if _TRACEBACK.match(match.string, match.end())}
+            taken = {match[1] for match in matches if match and _TRACEBACK.match(match.string, match.end())}
         if taken:
             return list(_taken_off(lines, matches, taken))
     return lines
@@ -148,7 +152,7 @@ def _taken_off(
             yield place, rest, inside or process or match[1]
 
 
-def _unboxed(lines: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]] | list[tuple[int, str, str]]:
+def _unboxed(lines: Sequence[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
     """Rich's box around a traceback, as Python prints one; of other boxes the text."""
     found: list[tuple[int, str, str]] = []
     pending = ""  # the beginning of a path that Rich broke

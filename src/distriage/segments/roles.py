@@ -22,7 +22,6 @@ _ENDS = ("Error", "Exception", "Interrupt", "Failure", "Timeout", "Exit", "Abort
 _QUOTED = re.compile(
     r"(?<![\w.])(?:[A-Za-z_]\w{0,60}\.){0,8}(?=[A-Z])\w{0,80}(?:Error|Exception)(?:: |\((?!\)|f?[\"']?\{|$))"
 )
-_PROGRESS = re.compile(r"\d%\|[^|\n]{0,200}\| *\d")
 _PLAIN = re.compile(r"(?:^|[\s:])(?:fatal )?error: ")
 _SOURCE = re.compile(
     r"\s*(?:raise|except|assert|return|if|elif|with|for|import|from|class|def)\b|.*\braise(?: |_from\()[A-Za-z_][\w.]{0,80}\("
@@ -36,7 +35,7 @@ _FATAL = re.compile(
     r"|卡住|报错|失败|错误|无法|超时|不支持|显存|溢出|崩溃"
 )
 
-_ENDED = re.compile(r"exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
+_ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
 _ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
 
 Parts = tuple[bool, tuple[str, ...]]  # at the beginning of the line?; the words, in order
@@ -46,26 +45,32 @@ Parts = tuple[bool, tuple[str, ...]]  # at the beginning of the line?; the words
 class Vocabulary:
     """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
 
+    errors: Sequence[str]
     cascade: Sequence[Parts]
     teardown: Sequence[Parts]
     wrappers: Sequence[Parts]
     notices: Sequence[Parts]
-    errors: Sequence[str]
 
     def of(self, text: str) -> Vocabulary:
         """Those whose words a text has."""
         words = folded(text)
-        few = (
-            [row for row in rows if row[1][0] in text]
-            for rows in (self.cascade, self.teardown, self.wrappers, self.notices)
+
+        def seen(rows: Sequence[Parts]) -> list[Parts]:
+            return [row for row in rows if row[1][0] in text]
+
+        return Vocabulary(
+            [error for error in self.errors if error in words],
+            seen(self.cascade),
+            seen(self.teardown),
+            seen(self.wrappers),
+            seen(self.notices),
         )
-        return Vocabulary(*few, [error for error in self.errors if error in words])
 
     def role(self, line: str) -> Role:
         """The role of a line of a log that is no frame."""
-        if stands_in(self.notices, line) or ("%|" in line and _PROGRESS.search(line)):
+        if stands_in(self.notices, line):
             return Role.NOTICE
-        if stands_in(self.teardown, line):
+        if stands_in(self.teardown, line) or stands_in(self.wrappers, line):
             return Role.TEARDOWN
         if stands_in(self.cascade, line):
             return Role.CASCADE
@@ -78,19 +83,17 @@ class Vocabulary:
         if _SOURCE.match(line):
             return False
         words = folded(line)
-        return (
-            quotes_exception(line)
-            or _PLAIN.search(words) is not None
-            or any(_is_word(error, words) for error in self.errors)
-        )
+        return quotes_exception(line) or any(_is_word(error, words) for error in self.errors)
 
 
 @cache
 def vocabulary() -> Vocabulary:
     """All entries of `roles.toml`."""
     rows = tomllib.loads(files(__package__).joinpath("roles.toml").read_text(encoding="utf-8"))
-    parts = {name: [_parts(entry) for entry in rows[name]] for name in ("cascade", "teardown", "wrappers", "notices")}
-    return Vocabulary(**parts, errors=rows["errors"])
+    return Vocabulary(
+        rows["errors"],
+        *([_parts(entry) for entry in rows[name]] for name in ("cascade", "teardown", "wrappers", "notices")),
+    )
 
 
 def _parts(entry: str) -> Parts:
@@ -132,8 +135,10 @@ def ends_traceback(line: str) -> bool:
 
 
 def quotes_exception(line: str) -> bool:
-    """Whether a line names an exception with its message (`it ends with RuntimeError: ...`)."""
-    return ("Error" in line or "Exception" in line) and _QUOTED.search(line) is not None
+    """Whether a line names an exception with its message (`it ends with RuntimeError: ...`), or an error (`error: ...`)."""
+    if ("Error" in line or "Exception" in line) and _QUOTED.search(line):
+        return True
+    return _PLAIN.search(folded(line)) is not None
 
 
 def names_failure(line: str) -> bool:

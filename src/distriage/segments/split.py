@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
 
 from distriage.base.texts import MAX_INPUT_CHARS, shortened
 from distriage.segments.blocks import Reader
@@ -46,12 +44,10 @@ def split(title: str, body: str, forms: Forms | None = None) -> Segments:
     skipped = body.count("\n") - text.count("\n") if len(body) > MAX_INPUT_CHARS else 0
     tail = text.count("\n") - shortened(body)[-MAX_INPUT_CHARS // 4 :].count("\n") if skipped else 0
     segments = [Segment(Kind.TITLE, "", (Line(title, 0),))] if title.strip() else []
-    for (kind, heading), run in groupby(reader.sorted, key=itemgetter(0, 1)):
-        lines_of_it = (
-            line if line.number <= tail or not skipped else line._replace(number=line.number + skipped)
-            for _, _, line in run
-        )
-        segments.append(Segment(kind, heading, tuple(lines_of_it)))
+    for kind, heading, lines in reader.read_so_far:
+        if skipped:
+            lines = [line if line.number <= tail else line._replace(number=line.number + skipped) for line in lines]
+        segments.append(Segment(kind, heading, tuple(lines)))
     culprit = _culprit(text)
     return Segments(
         title,
