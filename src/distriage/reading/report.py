@@ -13,7 +13,7 @@ from functools import cached_property
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.types import IssueReport
-from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
 from distriage.recipe.text import ModelInput, model_input
@@ -86,9 +86,8 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
-    title, body = report.title, report.body
-    segments = split(title, body)
-    return ReadReport(report, segments, model_input(segments), find_facts(title, body, report.id))
+    segments = split(report.title, report.body)
+    return ReadReport(report, segments, model_input(segments), facts_of(segments, report.id))
 
 
 def check_report(report: IssueReport) -> None:

@@ -44,10 +44,10 @@ def split(title: str, body: str, forms: Forms | None = None) -> Segments:
     skipped = body.count("\n") - text.count("\n") if len(body) > MAX_INPUT_CHARS else 0
     tail = text.count("\n") - shortened(body)[-MAX_INPUT_CHARS // 4 :].count("\n") if skipped else 0
     segments = [Segment(Kind.TITLE, "", (Line(title, 0),))] if title.strip() else []
-    for kind, heading, lines in reader.read_so_far:
+    for kind, heading, found in reader.read_so_far:
         if skipped:
-            lines = [line if line.number <= tail else line._replace(number=line.number + skipped) for line in lines]
-        segments.append(Segment(kind, heading, tuple(lines)))
+            found = [line._replace(number=line.number + skipped) if line.number > tail else line for line in found]
+        segments.append(Segment(kind, heading, tuple(found)))
     culprit = _culprit(text)
     return Segments(
         title,
