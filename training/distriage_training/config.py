@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault, known_keys, suggestion
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
@@ -84,6 +85,8 @@ class TrainingConfig(_Strict):
     """Fine-tuning.
 
     Attributes:
+        precision: Of the encoder's products, in pre-training too; `auto`: bf16 where the GPU or the CPU has
+            instructions for it. Weights and optimizer are fp32 always.
         epochs: Passes over the training records.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
         weight_decay: AdamW's.
@@ -105,6 +108,7 @@ class TrainingConfig(_Strict):
             the same label; 1 where not named.
     """
 
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
     epochs: float = Field(default=4, gt=0)
     batch_size: int = Field(default=16, ge=1)
     gradient_accumulation: int = Field(default=1, ge=1)
@@ -246,7 +250,7 @@ def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         above: Files that extend this one.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(decoded(path.read_bytes()))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
