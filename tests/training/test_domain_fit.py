@@ -103,6 +103,8 @@ def test_an_interruption_leaves_the_gate_and_the_seal_that_were_there(
     folder = toy_gate.add_gate(keyword_model.build(tmp_path / "toy"))
 
     class Data:
+        others = ()
+
         def __init__(self, whole: bool) -> None:
             self.whole = whole
 
