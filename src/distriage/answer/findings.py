@@ -12,11 +12,13 @@ from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
+    FactSource,
     KnownProblem,
     LabelProbability,
     MissingFact,
     SimilarIssue,
     Verdict,
+    VersionPair,
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
@@ -27,8 +29,10 @@ from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments.lines import names_exception, quotes_exception
+from distriage.segments import Role
+from distriage.segments.roles import quotes_exception
 
+_ERRORS = frozenset({Role.INITIATING, Role.CASCADE})
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
@@ -80,6 +84,8 @@ class Findings:
             domain_probability=None if domain is None else round(domain, 4),
             axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
             environment=facts.stated(),
+            sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
+            version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
             missing=self._missing(decisions, situation),
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
@@ -135,9 +141,12 @@ class Findings:
         known = self.read
         if (hangs and "py-spy" in known.report.body) or _attaches(known):
             return True
+        if quotes_exception(known.input.title):
+            return True
+        if not hangs:
+            return bool(known.input.errors)
         # Of a hang the line "it hangs" says nothing.
-        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
-        return any(errors) or quotes_exception(known.input.title)
+        return any(line.role in _ERRORS for segment in known.segments.all for line in segment.lines)
 
 
 def _attaches(known: ReadReport) -> bool:
