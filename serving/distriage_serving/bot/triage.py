@@ -13,6 +13,7 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage_serving.bot import suggestions
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
@@ -21,6 +22,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.suggestions import OFF, read_fields
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
@@ -81,16 +83,35 @@ def triage(
         if config is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
+    if suggestions.is_off(store, reference.repository):
+        current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
     names = resolve(current.config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
+    is_app = installation_id is not None
+    rows = suggestions.poll(client, store, reference, issue.label_ids, is_app=is_app)
+    issue = suggestions.with_approvals(issue, rows)
+    issue = replace(issue, state=replace(issue.state, suggested=tuple(map(suggestions.as_known, rows))))
+    if any(axis.field is not None for axis in names.labelled()):
+        fields = read_fields(client, reference.repository)
+        issue = replace(issue, state=replace(issue.state, known_fields=fields))
     verdict = judge(issue.report, current.config)
     keep_issue(store, judge, _row(issue))
-    if current.config.name_duplicates:
+    if current.config.name_duplicates or current.config.suggestions != "off":
         verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
+    found: str | None = None
+    if names.config.suggestions != "off":
+        store.save_issue(_row(issue))
+        first = make_plan(verdict, _state(store, issue, verdict, names), names)
+        there = suggestions.ask(client, store, issue, names) if first.suggestions and not first.dry_run else ()
+        if there is None:
+            found, names = OFF, resolve(names.config.model_copy(update={"suggestions": "off"}), taxonomy, names.there)
+        elif there:
+            issue = replace(issue, state=replace(issue.state, suggested=(*there, *issue.state.suggested)))
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
         plan = make_plan(verdict, state, names)
+        suggestions.begin(store, plan, issue.label_ids)
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
@@ -99,11 +120,15 @@ def triage(
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    did, planned = {*done.labels_added, *done.labels_taken_off}, {*plan.labels, *plan.take_off}
+    found = suggestions.note(store, plan, done, state, issue.label_ids) or found
+    did, planned = (
+        {*done.labels_added, *done.labels_taken_off, *(one.value for one in done.suggested)},
+        {*plan.labels, *plan.take_off},
+    )
     refused = not plan.dry_run and not planned <= did
     if not (plan.dry_run or refused or is_awaited(verdict)):  # the second reader may still change a rewritten report's
         store.mark_carried_out(verdict_id)
-    notes = [*([current.error] if current.error is not None else []), *done.warnings]
+    notes = [*([current.error] if current.error is not None else []), *done.warnings, *filter(None, [found])]
     jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
     jobs += [triage_job(reference, installation_id)] if repaired else []
     return Done("; ".join(notes) or None, labels=plan.labels, refused=refused, jobs=tuple(jobs))

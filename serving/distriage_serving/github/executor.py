@@ -13,8 +13,9 @@ from urllib.parse import quote
 from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
-from distriage_serving.github.issue import find_own_comment, issue_type
-from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
+from distriage_serving.github import intents
+from distriage_serving.github.issue import find_own_comment
+from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment, Reasoned, Suggested
 
 
 @dataclass(slots=True)
@@ -26,6 +27,11 @@ class Execution:
         labels_added: Names of labels that the issue has now by this plan.
         labels_taken_off: Names of labels that the issue has no more by this plan.
         issue_type: That was set; None: none was.
+        fields: That were set.
+        suggested: That a person is asked to approve.
+        settled: Earlier suggestions, and whether each was approved; else it was dismissed.
+        label_ids: Name -> GitHub's id of labels that were created.
+        no_suggestions: Why nothing can be suggested here; None: it can, as far as is known.
         comment: `written`, `edited` or None.
         warnings: What GitHub refused, one sentence each.
     """
@@ -34,6 +40,11 @@ class Execution:
     labels_added: list[str] = field(default_factory=list)
     labels_taken_off: list[str] = field(default_factory=list)
     issue_type: str | None = None
+    fields: list[Reasoned] = field(default_factory=list)
+    suggested: list[Reasoned] = field(default_factory=list)
+    settled: list[tuple[Suggested, bool]] = field(default_factory=list)
+    label_ids: dict[str, int] = field(default_factory=dict)
+    no_suggestions: str | None = None
     comment: str | None = None
     warnings: list[str] = field(default_factory=list)
 
@@ -54,14 +65,8 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         return done
     base, issue = f"/repos/{plan.issue.repository}", f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"
     failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
-    labels = [name for name in plan.labels if name not in failed]
-    if labels:
-        try:
-            client.write("POST", f"{issue}/labels", {"labels": labels}, repeatable=True)
-        except RefusedError as error:
-            done.warnings.append(_explain(error, "the labels could not be added"))
-        else:
-            done.labels_added = labels
+    intents.settle(client, plan, done, _explain)
+    intents.add_labels(client, plan, failed, done, _explain)
     for name in plan.take_off:
         if name in {".", ".."}:  # in an address they are no names, and without one all labels are taken off
             done.warnings.append(f"the label {name!r} could not be taken off: no address can name it")
@@ -73,8 +78,7 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
                 done.warnings.append(_explain(error, f"the label {name!r} could not be taken off"))
                 continue
         done.labels_taken_off.append(name)
-    if plan.issue_type is not None:
-        _set_type(client, issue, plan.issue_type, done)
+    intents.edit_issue(client, plan, done, _explain)
     if plan.comment is not None:
         try:
             done.comment = write_comment(client, plan.issue, plan.comment)
@@ -86,26 +90,15 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
 def _create_label(client: Client, base: str, definition: LabelDefinition, done: Execution) -> bool:
     body = {"name": definition.name, "color": definition.color, "description": definition.description}
     try:
-        client.write("POST", f"{base}/labels", body, repeatable=True)
+        created = client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
             done.warnings.append(_explain(error, f"the label {definition.name!r} could not be created"))
         return error.already_exists
     done.labels_created.append(definition.name)
+    if isinstance(created, dict) and isinstance(created.get("id"), int):
+        done.label_ids[definition.name] = created["id"]
     return True
-
-
-def _set_type(client: Client, issue: str, name: str, done: Execution) -> None:
-    """GitHub drops the type in silence where the token may not set it, so its answer is read."""
-    try:
-        answer = client.write("PATCH", issue, {"type": name}, repeatable=True)
-    except RefusedError as error:
-        done.warnings.append(_explain(error, f"the issue type {name!r} could not be set"))
-        return
-    if (issue_type(answer) or "").casefold() != name.casefold():
-        done.warnings.append(f"the issue type {name!r} was not set: the organization lacks it, or the token may not")
-    else:
-        done.issue_type = name
 
 
 def write_comment(client: Client, issue: IssueReference, comment: PlannedComment) -> str:

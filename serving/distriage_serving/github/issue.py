@@ -23,6 +23,8 @@ class LabelEvent:
         added: Set; else taken off.
         who: Login; `ghost` of a deleted account.
         at: Unix time in seconds.
+        id: GitHub's.
+        approved: A person set it by approving our suggestion.
     """
 
     label: str
@@ -30,6 +32,8 @@ class LabelEvent:
     by: Literal["us", "bot", "person"]
     who: str
     at: float
+    id: int = 0
+    approved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class ReadIssue:
     Attributes:
         created_at, updated_at: Unix time in seconds.
         label_events: Oldest first.
-        labels_there: Name -> description of the labels of the repository.
+        labels_there: Name -> description of the labels of the repository; `label_ids`: GitHub's id -> name.
     """
 
     report: IssueReport
@@ -49,6 +53,7 @@ class ReadIssue:
     updated_at: float
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
+    label_ids: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_labels(client: Client, repository: str) -> dict[str, str]:
@@ -57,11 +62,24 @@ def read_labels(client: Client, repository: str) -> dict[str, str]:
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
-    return {
-        name: str(label.get("description") or "")
-        for label in client.items(f"/repos/{repository}/labels", remember=True)
-        if isinstance(name := label.get("name"), str)
-    }
+    return _descriptions(client.items(f"/repos/{repository}/labels", remember=True))
+
+
+def _descriptions(labels: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    return {name: str(label.get("description") or "") for label in labels if isinstance(name := label.get("name"), str)}
+
+
+def read_label_ids(client: Client, repository: str) -> dict[int, str]:
+    """GitHub's id -> name of a repository's labels.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    return _ids(client.items(f"/repos/{repository}/labels", remember=True))
+
+
+def _ids(labels: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    return {label["id"]: str(label.get("name")) for label in labels if isinstance(label.get("id"), int)}
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -134,7 +152,8 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     """
     issue = _read(client, reference)
     timeline = read_timeline(client, reference)
-    there = read_labels(client, reference.repository)
+    listed = list(client.items(f"/repos/{reference.repository}/labels", remember=True))
+    there = _descriptions(listed)
     labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
     user = issue.get("user") or {}
     state = IssueState(
@@ -153,6 +172,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         converted=timeline.converted,
         issue_type=issue_type(issue),
         type_touched=timeline.type_touched,
+        fields=field_values(issue),
     )
     return ReadIssue(
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
@@ -162,6 +182,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(timeline.label_events),
         labels_there=there,
+        label_ids=_ids(listed),
     )
 
 
@@ -251,7 +272,14 @@ class Timeline:
             is_us = self._is_us(actor) and (is_bot or kind == "labeled")
             by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
             self.label_events.append(
-                LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", epoch_s(event.get("created_at")))
+                LabelEvent(
+                    label,
+                    kind == "labeled",
+                    by,
+                    _login(actor) or "ghost",
+                    epoch_s(event.get("created_at")),
+                    event["id"] if isinstance(event.get("id"), int) else 0,
+                )
             )
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
             self.type_touched = self.type_touched or not self._is_us(actor)
@@ -272,6 +300,16 @@ class Timeline:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
+
+
+def field_values(issue: Mapping[str, Any]) -> dict[str, str]:
+    """Name, case-folded -> value of the issue fields that have one, of an issue as GitHub gives it."""
+    values = issue.get("issue_field_values")
+    return {
+        str(item.get("issue_field_name") or "").casefold(): str(item["value"])
+        for item in (values if isinstance(values, list) else [])
+        if isinstance(item, Mapping) and item.get("value") is not None
+    }
 
 
 def issue_type(issue: object) -> str | None:

@@ -4,9 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from distriage.base.references import IssueReference
+from distriage_serving.planning.intent import Intent
 from distriage_serving.planning.marker import Kind
+
+Action = Literal["add_label", "set_type", "add_field", "close_issue"]  # GitHub's words for what is suggested
+SuggestionState = Literal["pending", "approved", "dismissed", "applied", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A change that was suggested, or a field that was set, earlier.
+
+    Attributes:
+        value: Name of the label, the type or the option; number of the original.
+        id: GitHub's; None: not known.
+        target_id: GitHub's id of the label or the field, or of the original; None: not known.
+        ours: Distriage made it, so it may take it back.
+        label: The axis's label behind it; empty: none, or not known.
+    """
+
+    action: Action
+    value: str
+    state: SuggestionState
+    id: int | None = None
+    target_id: int | None = None
+    ours: bool = True
+    axis: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueField:
+    """A single-select issue field of an organization.
+
+    Attributes:
+        options: Names.
+    """
+
+    id: int
+    name: str
+    options: tuple[str, ...]
+
+    def option(self, wanted: str) -> str | None:
+        """The option that is meant, whatever the case and the marks between words; None: there is no such one."""
+        return next((name for name in self.options if _words(name) == _words(wanted)), None)
+
+
+def _words(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoned:
+    """A change with its reason.
+
+    Attributes:
+        value, target_id: See `Suggested`.
+        axis, label: That it follows from; empty: it follows from past issues, or is an own label.
+    """
+
+    action: Action
+    value: str
+    intent: Intent
+    target_id: int | None = None
+    axis: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +109,9 @@ class IssueState:
         decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
             label has an axis to itself; see `distriage.answer.feedback.own_axis`.
         withdrawn: Axis -> labels of such decisions that no longer hold.
+        suggested: What was suggested on it.
+        fields: Name, case-folded -> value of the issue fields that have one.
+        known_fields: Name, case-folded -> field of the organization.
     """
 
     issue: IssueReference
@@ -68,6 +136,23 @@ class IssueState:
     type_touched: bool = False
     decided: Mapping[str, str | None] = field(default_factory=dict)
     withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    suggested: tuple[Suggested, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    known_fields: Mapping[str, IssueField] = field(default_factory=dict)
+
+    def earlier(self, action: Action, value: str, target_id: int | None = None) -> Suggested | None:
+        """What was suggested before, the last time; None: it was not.
+
+        Args:
+            target_id: Of the field; a label and a type are known by name.
+        """
+        same = (
+            one
+            for one in reversed(self.suggested)
+            if one.action == action and one.value.casefold() == value.casefold()
+            if action != "add_field" or one.target_id == target_id
+        )
+        return next(same, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +197,11 @@ class Plan:
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
         issue_type: To set; None: it stays as it is.
+        fields: To set.
+        intents: Name of a label to add, or of the type -> the same with its reason.
+        reasons: GitHub is to show the reasons, and takes suggestions as far as is known.
+        suggestions: Changes that a person is asked to approve.
+        approve, dismiss: Pending suggestions of ours that a person decided about elsewhere, or that no longer hold.
         comment: The one comment, or None.
         left_out: Everything that is not done, with the reason.
         ignored: Why the issue is left alone; None: it is not.
@@ -123,6 +213,12 @@ class Plan:
     create: tuple[LabelDefinition, ...] = ()
     take_off: tuple[str, ...] = ()
     issue_type: str | None = None
+    fields: tuple[Reasoned, ...] = ()
+    intents: Mapping[str, Reasoned] = field(default_factory=dict)
+    reasons: bool = False
+    suggestions: tuple[Reasoned, ...] = ()
+    approve: tuple[Suggested, ...] = ()
+    dismiss: tuple[Suggested, ...] = ()
     comment: PlannedComment | None = None
     left_out: tuple[LeftOut, ...] = ()
     ignored: str | None = None
@@ -131,4 +227,5 @@ class Plan:
     @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        return not self.dry_run and bool(self.labels or self.take_off or self.issue_type or self.comment)
+        changes = (self.fields, self.suggestions, self.approve, self.dismiss, self.issue_type)
+        return not self.dry_run and bool(self.labels or self.take_off or self.comment or any(changes))

@@ -32,6 +32,7 @@ from distriage_serving.store.schema import (
     report_digest,
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
+from distriage_serving.store.suggestions import SuggestionRow, SuggestionRows
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
 from distriage_serving.store.work.jobs import (
     CheckArgument,
@@ -81,6 +82,7 @@ __all__ = [
     "Sort",
     "Store",
     "StoredVerdict",
+    "SuggestionRow",
     "UnavailableError",
     "VerdictAxis",
     "WorkState",
@@ -100,5 +102,17 @@ __all__ = [
 ]
 
 
-class Store(WorkStore, Issues, Verdicts, Reviews, Acts, Repositories, LoginSessions, Pace, ReaderAnswers, PastIssues):
+class Store(
+    WorkStore,
+    Issues,
+    Verdicts,
+    Reviews,
+    Acts,
+    Repositories,
+    LoginSessions,
+    Pace,
+    ReaderAnswers,
+    PastIssues,
+    SuggestionRows,
+):
     """All of it; `Store.open` makes one. Any thread may use it."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Index, exists, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database
-from distriage_serving.store.schema import Base, Issue, Name, Number, Review
+from distriage_serving.store.schema import Base, Issue, Name, Number
 
 SNOOZE: Final = "snooze"
 
@@ -112,8 +112,8 @@ class Acts(Database):
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out))
 
 
-def of_this_issue(table: type[Act | Review]) -> ColumnElement[bool]:
-    """For WHERE on `acts` or `reviews`: not of an earlier issue of its number, in a repository deleted since."""
+def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
+    """For WHERE on what was done with issues: not with an earlier one of its number, in a repository deleted since."""
     this = (Issue.repository == table.repository, Issue.number == table.number)
     return ~exists().where(*this, Issue.created_at > table.at)
 

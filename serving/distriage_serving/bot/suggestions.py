@@ -1,0 +1,234 @@
+"""Suggestions on GitHub and what people made of them: what is stored, brought in step. Network and database I/O.
+
+GitHub tells nobody of a decision: a label's own event shows an approval, and nothing shows a dismissal but the list of
+an issue's suggestions. It is asked for where the store has pending ones, and for nothing else; beside that once for a
+repository, to learn whether it takes any.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage_serving.configuration.names import Names
+from distriage_serving.github.executor import Execution
+from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.github.suggestions import ListedSuggestion, as_suggested, list_suggestions, login_of
+from distriage_serving.logs import log
+from distriage_serving.planning.types import IssueState, Plan, Reasoned, Suggested
+from distriage_serving.store import Review, Store, SuggestionRow
+
+ASK_AGAIN_S: Final = 86400.0  # whether a repository takes suggestions by now
+CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
+_OPEN: Final = frozenset({"making", "pending"})
+_FIRST: Final = {"add_label": 0, "set_type": 1, "add_field": 2}
+
+
+def is_off(store: Store, repository: str) -> bool:
+    """Whether the repository took no suggestions when it was asked last, not long ago."""
+    row = store.get_repository(repository)
+    return row is not None and (row.no_suggestions_until or 0.0) > store.clock()
+
+
+def switch_off(store: Store, repository: str) -> None:
+    """Note that a repository takes no suggestions, and say so, once."""
+    store.save_repository(repository, no_suggestions_until=store.clock() + ASK_AGAIN_S)
+    log(logging.WARNING, "suggestions_off", repository=repository)
+
+
+def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[Suggested, ...] | None:
+    """Whether a repository takes suggestions, asked by an issue that is to get some, unless it is known.
+
+    Returns:
+        What is there already on this issue, made by others; None: it takes none.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is not None and row.no_suggestions_until == 0:
+        return ()
+    listed = list_suggestions(client, reference)
+    if listed is None:
+        switch_off(store, reference.repository)
+        return None
+    store.save_repository(reference.repository, no_suggestions_until=0.0)
+    return others(listed, issue.label_ids, names)
+
+
+def others(listed: Iterable[ListedSuggestion], label_ids: Mapping[int, str], names: Names) -> tuple[Suggested, ...]:
+    """What GitHub lists, as far as the configuration gives it a meaning."""
+    meanings = {}
+    for number, name in label_ids.items():
+        meant = sorted(names.meanings(name), key=str)
+        axis, label = meant[0] if len(meant) == 1 else ("", "")
+        meanings[number] = (name, axis, label or "")
+    return as_suggested(listed, meanings)
+
+
+def poll(
+    client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str], *, is_app: bool
+) -> list[SuggestionRow]:
+    """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
+
+    Args:
+        is_app: Nobody but Distriage acts by the account that suggests.
+
+    Returns:
+        All of the issue as they are now.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    rows = store.suggestions(reference)
+    if all(row.state not in _OPEN for row in rows) or is_off(store, reference.repository):
+        return rows
+    listed = list_suggestions(client, reference)
+    if listed is None:
+        switch_off(store, reference.repository)
+        return rows
+    found = [(row, _latest(row, listed, label_ids)) for row in rows if row.state in _OPEN]
+    people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
+    with store.transaction():
+        for row, one in found:
+            values = _values(one, people.get(one.resolved_by) if one is not None else None)
+            store.note_suggestion(row, polled_at=store.clock(), **values)
+        rows = store.suggestions(reference)
+        decided = [row for row in rows if row.who is not None and row.id in {old.id for old, _ in found}]
+        store.add_reviews(*_reviews(store, reference, decided, rows))
+    return rows
+
+
+def _latest(
+    row: SuggestionRow, listed: Iterable[ListedSuggestion], names: Mapping[int, str]
+) -> ListedSuggestion | None:
+    same = [one for one in listed if one.is_of(as_known(row), names)]
+    return same[-1] if same else None
+
+
+def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -> str | None:
+    """Login of the person who decided; None: nobody has, or we did, as a person asked for elsewhere."""
+    if one.state not in {"approved", "dismissed"} or one.resolved_by is None:
+        return None
+    if is_app and one.resolved_by == one.by:
+        return None
+    return store.login_of(one.resolved_by) or login_of(client, one.resolved_by)
+
+
+def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
+    if one is None:  # it never arrived, or is no more
+        return {"state": "ended"}
+    decided = {"decided_at": one.at, "resolved_by": one.resolved_by} if one.state != "pending" else {}
+    return {"state": one.state, "github_id": one.id, "event_id": one.event_id, "who": who, **decided}
+
+
+def _reviews(
+    store: Store, reference: IssueReference, decided: Iterable[SuggestionRow], rows: Sequence[SuggestionRow]
+) -> list[Review]:
+    """Reviews of axes; where an axis has a label, a type and a field, the label's counts."""
+    stored = store.latest_verdict(reference.repository, reference.number)
+    found = []
+    for row in decided:
+        first = min((other for other in rows if other.axis == row.axis), key=lambda other: _FIRST.get(other.action, 3))
+        if not row.axis or not row.label or first.id != row.id or row.who is None:
+            continue
+        said = stored.verdict.axes.get(row.axis) if stored is not None else None
+        found.append(
+            Review(
+                repository=reference.repository,
+                number=reference.number,
+                axis=row.axis,
+                label=row.label if row.state == "approved" else None,
+                who=row.who,
+                how="approve" if row.state == "approved" else "dismiss",
+                at=row.decided_at or 0.0,
+                predicted_label=row.label,
+                probability=said.probability if said is not None and said.label == row.label else None,
+                model=stored.model if stored is not None else None,
+                verdict_id=stored.id if stored is not None else None,
+            )
+        )
+    return found
+
+
+def as_known(row: SuggestionRow) -> Suggested:
+    """A stored suggestion, for the plan."""
+    state = "pending" if row.state == "making" else row.state
+    return Suggested(
+        row.action,  # type: ignore[arg-type]  # both as we wrote them
+        row.value,
+        state,  # type: ignore[arg-type]
+        row.github_id,
+        row.target_id,
+        axis=row.axis,
+        label=row.label,
+    )
+
+
+def with_approvals(issue: ReadIssue, rows: Iterable[SuggestionRow]) -> ReadIssue:
+    """The issue with labels that a person approved as set by that person, in whose name GitHub may not show them."""
+    approved = [row for row in rows if row.action == "add_label" and row.state == "approved" and row.who is not None]
+    if not approved:
+        return issue
+    events = []
+    for event in issue.label_events:
+        row = next((row for row in approved if event.added and _made(row, event.id, event.label, event.at)), None)
+        if row is not None:
+            approved.remove(row)
+            event = replace(event, by="person", who=row.who or event.who, approved=True)
+        events.append(event)
+    return replace(issue, state=with_label_history(issue.state, events), label_events=tuple(events))
+
+
+def _made(row: SuggestionRow, event_id: int, label: str, at: float) -> bool:
+    if row.event_id is not None:
+        return row.event_id == event_id
+    return label.casefold() == row.value.casefold() and at >= row.at - CLOCKS_S
+
+
+def begin(store: Store, plan: Plan, label_ids: Mapping[int, str]) -> None:
+    """Note what a plan is about to suggest, and to fill in, so that a worker that dies sends nothing twice."""
+    if not plan.dry_run:
+        store.begin_suggestions([_row(store, plan, one, label_ids) for one in (*plan.suggestions, *plan.fields)])
+
+
+def _row(store: Store, plan: Plan, one: Reasoned | Suggested, label_ids: Mapping[int, str]) -> SuggestionRow:
+    ids = {name.casefold(): number for number, name in label_ids.items()} if one.action == "add_label" else {}
+    return SuggestionRow(
+        repository=plan.issue.repository,
+        number=plan.issue.number,
+        action=one.action,
+        value=one.value,
+        axis=one.axis,
+        label=one.label,
+        target_id=ids.get(one.value.casefold(), one.target_id),
+        at=store.clock(),
+    )
+
+
+def note(store: Store, plan: Plan, done: Execution, state: IssueState, label_ids: Mapping[int, str]) -> str | None:
+    """Note what became of a plan's suggestions; what a person has to know of it, None: nothing."""
+    if plan.dry_run:
+        return None
+    ids = {**label_ids, **{number: name for name, number in done.label_ids.items()}}
+    with store.transaction():
+        unplanned = [one for one in done.suggested if all(one.value != made.value for made in plan.suggestions)]
+        store.begin_suggestions([_row(store, plan, one, ids) for one in unplanned])
+        done_now = {(one.action, one.value): "pending" for one in done.suggested}
+        done_now |= {(one.action, one.value): "applied" for one in done.fields}
+        targets = {one.value: one.target_id for one in done.suggested}
+        for one in (*plan.suggestions, *plan.fields, *unplanned):
+            row = _row(store, plan, one, ids)
+            values = {"target_id": row.target_id or targets.get(one.value), "polled_at": store.clock()}
+            store.note_suggestion(row, state=done_now.get((one.action, one.value), "ended"), **values)
+        for known, approved in done.settled:
+            became = "approved" if approved else "dismissed" if known.axis in state.decided else "ended"
+            store.note_suggestion(_row(store, plan, known, ids), state=became, decided_at=store.clock())
+    if done.no_suggestions is not None:
+        switch_off(store, plan.issue.repository)
+    return done.no_suggestions
