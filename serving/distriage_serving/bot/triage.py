@@ -102,7 +102,11 @@ def triage(
     if names.config.suggestions != "off":
         store.save_issue(_row(issue))
         first = make_plan(verdict, _state(store, issue, verdict, names), names)
-        there = suggestions.ask(client, store, issue, names) if first.suggestions and not first.dry_run else ()
+        there = (
+            suggestions.ask(client, store, issue, names)
+            if first.suggestions and first.writes and current.error is None
+            else ()
+        )
         if there is None:
             found, names = OFF, resolve(names.config.model_copy(update={"suggestions": "off"}), taxonomy, names.there)
         elif there:
@@ -111,10 +115,10 @@ def triage(
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
         plan = make_plan(verdict, state, names)
-        suggestions.begin(store, plan, issue.label_ids)
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
+        suggestions.begin(store, plan, issue.label_ids)
         verdict_id = _keep(store, issue, verdict, plan, names, account)
         row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
