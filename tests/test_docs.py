@@ -102,13 +102,9 @@ def test_a_command_of_the_readme_runs(
     del shipped_bundle  # the default model, which must be there
     report = (REPOSITORY / "examples" / "report.md").read_bytes()
     (tmp_path / "examples").mkdir()
-    (tmp_path / ".github").mkdir()
     for name in ("report.md", "examples/report.md"):
         (tmp_path / name).write_bytes(report)
     (tmp_path / "issues.jsonl").write_text('{"title": "NCCL timeout"}\n{"title": "Out of memory"}\n', encoding="utf-8")
-    blocks = FENCED.findall((REPOSITORY / "README.md").read_text(encoding="utf-8"))
-    (configuration,) = [block for block in blocks if block.startswith("mode:")]
-    (tmp_path / ".github" / "distriage.yml").write_text(configuration, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     done = command(*arguments, stdin=b'{"title": "NCCL timeout", "body": "It hangs."}')
     summary = "2 answers\n" if "issues.jsonl" in arguments and "classify" in arguments else ""

@@ -34,6 +34,7 @@ FLOORS = {
         {"own", "reading"},
         {"facts", "github", "model"},
         {"recipe"},
+        {"segments"},
         {"base"},
     ],
     "distriage_serving": [

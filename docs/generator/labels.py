@@ -11,7 +11,8 @@ from functools import cache
 from copies import ROOT
 
 from distriage.answer.playbooks import Playbook, playbook_of
-from distriage.model.taxonomy import Axis, Label, default_taxonomy
+from distriage.model.label import Label
+from distriage.model.taxonomy import Axis, default_taxonomy
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "kinds-and-stages": ("kind", "distributed", "stage"),

@@ -26,7 +26,6 @@ from distriage.model.domain import DomainGate
 from distriage.model.graph import LoadingGraph
 from distriage.model.shipped import GRAPH, find_bundle
 from distriage.reading.report import ReadReport, check_report, read
-from distriage.recipe.features import all_features
 from distriage.recipe.text import ModelInput, prepare
 
 if TYPE_CHECKING:
@@ -59,11 +58,11 @@ def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int
         `input_ids` [1, tokens], `feature_ids` and `feature_counts` [1, features]; a report without words has one
         feature, counted 0 times.
     """
-    ids, counts = all_features(report)
+    ids, counts = report.features if report.features[0].size else (np.zeros(1, np.int32), np.zeros(1, np.float32))
     return {
         "input_ids": np.asarray([token_ids(tokenizer, report.text)], np.int64),
-        "feature_ids": np.asarray([ids or [0]], np.int64),
-        "feature_counts": np.asarray([counts or [0.0]], np.float32),
+        "feature_ids": ids[None].astype(np.int64),
+        "feature_counts": counts[None],
     }
 
 

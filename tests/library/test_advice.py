@@ -10,6 +10,7 @@ from distriage.answer.playbooks import checks_for
 from distriage.answer.questions import missing_facts
 from distriage.base.types import IssueReport
 from distriage.facts.situation import Platform, Situation
+from distriage.model.label import meanings
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read
 
@@ -21,9 +22,13 @@ DEEPSPEED, LIGHTNING = "deepspeedai/DeepSpeed#1", "Lightning-AI/pytorch-lightnin
 LABELS = {axis: TAXONOMY.axes[axis].label_ids for axis in ("symptom", "cause", "fix")}
 
 
+def settled_at(situation: Situation, labels: dict[str, str]) -> Situation:
+    return situation.at(meanings(TAXONOMY.labels_of(labels).values()), one_process=labels.get("distributed") == "false")
+
+
 def situation(text: str, identifier: str, title: str = "It does not do what it should", **at: str) -> Situation:
     known = read(IssueReport(title, text, identifier)).situation
-    return known.at(at.get("stage"), at.get("distributed"))
+    return settled_at(known, at)
 
 
 def checks(text: str, identifier: str, *, title: str = "It does not do what it should", **labels: str) -> str:
@@ -37,8 +42,8 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         report.facts,
         has_error=has_error,
         thin=thin,
-        likely=likely,
-        situation=report.situation.at(likely.get("stage"), likely.get("distributed")),
+        likely=TAXONOMY.labels_of(likely),
+        situation=settled_at(report.situation, likely),
         tracker=report.tracker,
     )
     return {question.fact: question.question for question in questions}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
+from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage.base.texts import folded
 from distriage.facts.environment import EnvironmentFacts, find_facts
-from distriage.recipe.lines import folded
 
 COLLECT_ENV = """Collecting environment information...
 PyTorch version: 2.1.2+cu121

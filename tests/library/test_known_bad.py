@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.facts.environment import EnvironmentFacts, find_facts
-from distriage.facts.frameworks import FRAMEWORKS
 from distriage.facts.known_bad import Combination, combinations, known_bad
+from distriage.facts.projects import projects
 
 EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])
 
@@ -33,7 +33,7 @@ def test_there_are_at_least_fifteen_each_with_its_source_and_no_two_alike() -> N
 def test_a_combination_names_only_facts_that_reports_state() -> None:
     for item in combinations():
         assert item.when.model_dump(exclude_none=True).keys() <= {field.name for field in fields(EnvironmentFacts)}
-        assert item.when.framework in {None, *FRAMEWORKS.values()}
+        assert item.when.framework in {None, *projects().all}
 
 
 def test_every_condition_on_a_version_is_a_specifier() -> None:

@@ -13,8 +13,8 @@ from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.answer import likely_duplicates
-from distriage.past.build import build_index, known
-from distriage.past.index import Known, PastIndex, load_index, make_index
+from distriage.past.build import build_index
+from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import MIN_AHEAD, MIN_SIMILARITY, is_spoken_of, likelihood
 from distriage.reading.report import MAX_REPORT_BYTES
@@ -22,7 +22,7 @@ from distriage.recipe.features import HASH_BUCKETS
 
 from support.command_line import Command, assert_one_line
 from support.files import mark_encrypted, spoil
-from support.past_index import BODY, DAY_S, FILED_AT, TITLE, asked_before
+from support.past_index import BODY, DAY_S, FILED_AT, TITLE, asked_before, query
 
 TITLES = (
     "NCCL timeout in all_reduce after the first epoch",
@@ -61,8 +61,8 @@ def toy_index(*vectors: tuple[float, float], issues: int = 0, days: float = 0.0)
     )
 
 
-def asked(*vector: float, id_: str = "", filed_at: float = 1e9) -> Known:
-    return Known((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.array(vector, np.float32), id_, filed_at)
+def asked(*vector: float, id_: str = "", filed_at: float = 1e9) -> PastQuery:
+    return PastQuery((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.array(vector, np.float32), id_, filed_at)
 
 
 # ---------------------------------------------------------------- what is read
@@ -139,7 +139,7 @@ def test_words_find_the_same_issue_and_a_file_finds_what_memory_found(
     keyword_classifier: Classifier, issues_file: Path, tmp_path: Path
 ) -> None:
     index = build_index(read_issues(str(issues_file)), keyword_classifier)
-    report = known(keyword_classifier, IssueReport("all_reduce: NCCL timeout", "After one epoch it fails."))
+    report = query(keyword_classifier, IssueReport("all_reduce: NCCL timeout", "After one epoch it fails."))
     found = index.find(report, 2)
     assert found[0].issue.number == 1
     assert found[0].similarity > found[1].similarity
@@ -152,11 +152,11 @@ def test_words_find_the_same_issue_and_a_file_finds_what_memory_found(
 def test_an_issue_that_is_indexed_finds_only_earlier_ones(keyword_classifier: Classifier, issues_file: Path) -> None:
     index = build_index(read_issues(str(issues_file)), keyword_classifier)
     report = IssueReport(TITLES[2], f"It fails: {TITLES[2]}.", "Owner/Repo#3")
-    assert {match.issue.number for match in index.find(known(keyword_classifier, report))} == {1, 2}
+    assert {match.issue.number for match in index.find(query(keyword_classifier, report))} == {1, 2}
     elsewhere = IssueReport(report.title, report.body, "other/repo#3")
-    assert index.find(known(keyword_classifier, elsewhere), 1)[0].issue.number == 3
+    assert index.find(query(keyword_classifier, elsewhere), 1)[0].issue.number == 3
     filed_at = index.issues[1].filed_at
-    assert {match.issue.number for match in index.find(known(keyword_classifier, elsewhere, filed_at))} == {1, 2}
+    assert {match.issue.number for match in index.find(query(keyword_classifier, elsewhere, filed_at))} == {1, 2}
 
 
 def test_in_an_index_of_several_repositories_only_later_issues_of_its_own_are_left_out() -> None:
@@ -197,7 +197,7 @@ def test_a_rare_word_weighs_more() -> None:
     index = make_index([PastIssue("o/r#1", ""), PastIssue("o/r#2", "")], words, [np.zeros(0, np.float32)] * 2, "toy")
     assert index.idf[[5, 6, 0]] == pytest.approx([1, 1 + np.log(3 / 2), 1 + np.log(3)])
     once, none = np.ones(1, np.float32), np.zeros(0, np.float32)
-    common, rare = (index.scores(Known((np.array([word], np.int32), once), none))[0] for word in (5, 6))
+    common, rare = (index.scores(PastQuery((np.array([word], np.int32), once), none))[0] for word in (5, 6))
     weight = 1 / np.hypot(1, index.idf[6])
     assert common == pytest.approx([0.2 * weight, 0.2], abs=1e-3)
     assert rare == pytest.approx([0.2 * weight * index.idf[6], 0], abs=1e-3)
@@ -283,7 +283,7 @@ def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_cl
 
     def named(id_: str, title: str = TITLE, filed_at: float = later) -> list[str]:
         return [
-            item.id for item in likely_duplicates(index, known(classifier, IssueReport(title, BODY, id_), filed_at))
+            item.id for item in likely_duplicates(index, query(classifier, IssueReport(title, BODY, id_), filed_at))
         ]
 
     assert named("owner/repo#9") == named("1") == ["Owner/Repo#1"]
@@ -293,5 +293,5 @@ def test_what_is_likely_the_same_is_named_but_never_the_report_itself(shipped_cl
     assert named("another/repo#1") == ["Owner/Repo#1"]  # filed at another time: it only has the same number
     assert named("owner/repo#9", filed_at=FILED_AT) == [] and named("owner/repo#9", "Docs: a typo") != ["Owner/Repo#2"]
     broken = replace(index, issues=[replace(index.issues[0], title="\ud800"), *index.issues[1:]])
-    (item,) = likely_duplicates(broken, known(classifier, IssueReport(TITLE, BODY), later))
+    (item,) = likely_duplicates(broken, query(classifier, IssueReport(TITLE, BODY), later))
     assert item.title == "?" and item.model_dump_json()

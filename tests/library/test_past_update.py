@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distriage.past.index import BUCKETS, Known, PastIndex, assemble, make_index
+from distriage.past.index import BUCKETS, PastIndex, PastQuery, assemble, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import pack, unpack
 from distriage.past.update import updated
@@ -39,7 +39,7 @@ def test_an_updated_index_is_that_of_all_its_issues(width: int) -> None:
     whole = assemble("toy", [past for past, _, _ in wanted], before.idf, found, vectors)
     assert [issue.number for issue in index.issues] == [1, 2, 4, 6, 7, 8, 3, 9]
     _, features, vector = random_issue(random, 10, width)
-    for asked in (Known(features, vector), Known(new[0][1], new[0][2]), Known(old[4][1], old[4][2])):
+    for asked in (PastQuery(features, vector), PastQuery(new[0][1], new[0][2]), PastQuery(old[4][1], old[4][2])):
         # Weights that come from the index were rounded to 16 bits before.
         np.testing.assert_allclose(index.scores(asked)[0], whole.scores(asked)[0], atol=1e-3)
     assert len(before.issues) == 8  # as it was
@@ -48,8 +48,8 @@ def test_an_updated_index_is_that_of_all_its_issues(width: int) -> None:
 def test_what_a_report_needs_survives_its_bytes() -> None:
     random = np.random.default_rng(7)
     for known in (
-        Known(*random_issue(random, 1)[1:]),
-        Known((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.zeros(0, np.float32)),
+        PastQuery(*random_issue(random, 1)[1:]),
+        PastQuery((np.zeros(0, np.int32), np.zeros(0, np.float32)), np.zeros(0, np.float32)),
     ):
         (buckets, counts), vector = unpack(pack(known))
         np.testing.assert_array_equal(buckets, known.features[0])

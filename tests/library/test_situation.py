@@ -129,7 +129,10 @@ def test_a_command_is_called_what_it_is_called_there(platform: Platform, symptom
 def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
     text: str, stage: str | None, serving: bool
 ) -> None:
-    assert read_as(text).at(stage).serving is serving
+    assert (
+        read_as(text).at(TAXONOMY.axis("stage").label(stage).means if stage else frozenset(), one_process=False).serving
+        is serving
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,9 @@ def test_it_serves_at_inference_and_with_a_server_that_does_not_train(
 )
 def test_only_what_there_is_on_a_platform_is_asked_for(text: str, symptom: str, asked: str) -> None:
     facts, situation = find_facts("", text), read_as(text)
-    questions = missing_facts(facts, has_error=True, likely={"symptom": symptom}, situation=situation)
+    questions = missing_facts(
+        facts, has_error=True, likely=TAXONOMY.labels_of({"symptom": symptom}), situation=situation
+    )
     anywhere = {"framework_version", "nodes", "launcher"}
     own = [item.question for item in questions if item.fact not in anywhere and "PyTorch" not in item.question]
     assert "torch_npu 2" not in text or not any("PyTorch" in item.question for item in questions)

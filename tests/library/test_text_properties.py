@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distriage.base.texts import MAX_INPUT_CHARS
 from distriage.recipe.features import all_features
-from distriage.recipe.normalize import MAX_INPUT_CHARS, MAX_LINE_CHARS, normalize
+from distriage.recipe.normalize import MAX_LINE_CHARS, normalize
 from distriage.recipe.text import (
     MAX_ERROR_CHARS,
     MAX_ERROR_LINES,

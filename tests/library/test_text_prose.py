@@ -6,7 +6,8 @@ from string import ascii_letters
 
 import pytest
 
-from distriage.recipe.normalize import MAX_INPUT_CHARS, MAX_LINE_CHARS, normalize
+from distriage.base.texts import MAX_INPUT_CHARS
+from distriage.recipe.normalize import MAX_LINE_CHARS, normalize
 from distriage.recipe.text import (
     MAX_CODE_LINES,
     ModelInput,

@@ -17,10 +17,10 @@ from distriage.facts.environment import find_facts
 from distriage.model.bundle import Bundle
 from distriage.model.shipped import find_bundle
 from distriage.reading.report import read
-from distriage.recipe.boilerplate import is_environment_line, is_template_line
 from distriage.recipe.features import all_features
 from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.recipe.text import prepare
+from distriage.segments.boilerplate import is_environment_line, is_template_line
 
 from support.linear_time import in_time
 

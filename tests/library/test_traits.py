@@ -12,8 +12,8 @@ import pytest
 from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.installs import install_subjects
 from distriage.facts.situation import Platform, Situation
+from distriage.facts.spoken import install_subjects
 from distriage.facts.traits import traits_of
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read
@@ -145,12 +145,12 @@ def test_a_client_on_windows_reaches_a_server_by_the_command_that_is_there() -> 
     ],
 )
 def test_options_of_servers_are_named_to_those_who_run_one(text: str, identifier: str, server: bool) -> None:
-    served = situation(text, identifier).at("inference")
+    served = situation(text, identifier).at({"serving"}, one_process=False)
     labels = {"symptom": "device-out-of-memory", "cause": "resource-misallocation", "fix": "resource-adjustment"}
     for axis in ("cause", "fix"):
         assert ("vLLM" in first(served, **{axis: labels[axis]})) is server
     assert ("cache" in first(served, symptom=labels["symptom"])) is server
-    trained = advice(situation(text, identifier).at("training-evaluation"))
+    trained = advice(situation(text, identifier).at({"training"}, one_process=False))
     assert [check for check in trained if re.search("vLLM|temperature|tokenizer|prompt|chat", check)] == []
 
 

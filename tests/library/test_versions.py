@@ -6,14 +6,14 @@ import pytest
 
 from distriage.base.types import IssueReport
 from distriage.facts.environment import find_facts
-from distriage.facts.frameworks import FRAMEWORKS
+from distriage.facts.projects import projects
 from distriage.reading.report import read
 
 
-@pytest.mark.parametrize("name", list(FRAMEWORKS))
+@pytest.mark.parametrize("name", list(projects().names))
 def test_every_framework_is_known_with_its_version(name: str) -> None:
     facts = find_facts("", f"It fails with {name} 1.2.3")
-    assert (facts.framework, facts.framework_version) == (FRAMEWORKS[name], "1.2.3")
+    assert (facts.framework, facts.framework_version) == (projects().names[name], "1.2.3")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
         ("deepspeedai/DeepSpeed#12", "accelerate 0.33, deepspeed 0.14.2", "DeepSpeed", "0.14.2"),
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs with torch 2.6.0", "PyTorch", "2.6.0"),
         ("pytorch/pytorch#12", "vLLM 0.8.5 hangs, and FSDP with torch 2.6.0", "PyTorch FSDP", None),
-        ("someone/else#12", "accelerate 0.33", "Accelerate", "0.33"),
+        ("someone/else#12", "accelerate 0.33", "else", None),
         (
             "tensorflow/tensorflow#12",
             "horovod 0.28 and TensorFlow version (use command below): 2.2.0",
@@ -110,7 +110,8 @@ def test_the_framework_is_the_first_of_the_title_else_what_is_named_most(
         ("vllm-project/vllm#12", "pip install vllm          3577.9s", "vLLM", None),
         ("pytorch/pytorch#12", "the pytorch's version is 0.3.1", "PyTorch", "0.3.1"),
         ("pytorch/pytorch#12", "I build the branch v0.2.0", "PyTorch", "0.2.0"),
-        ("someone/else#12", "I am using 0.7.5 of vLLM on the latest master", "vLLM", None),
+        ("a/b#12", "I am using 0.7.5 of vLLM on the latest master", "vLLM", None),
+        ("someone/vllm#12", "I am using 0.7.5", "vLLM", "0.7.5"),
         ("vllm-project/vllm", "the file of a report: accelerate 0.33", "Accelerate", "0.33"),
     ],
 )
@@ -134,7 +135,7 @@ def test_a_frameworks_own_repository_tells_the_framework(
 )
 def test_in_a_frameworks_own_repository_a_version_of_the_title_needs_no_name(title: str, version: str | None) -> None:
     assert find_facts(title, "", "ray-project/ray#1").stated().get("framework_version") == version
-    assert find_facts(f"{title} with ray", "", "someone/else#1").framework_version is None
+    assert find_facts(f"{title} with ray", "", "a/b#1").framework_version is None
 
 
 def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:

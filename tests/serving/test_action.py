@@ -137,7 +137,7 @@ def test_what_cannot_be_foreseen_shows_no_text(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret\n::error::x")
 
-    monkeypatch.setattr("distriage_serving.action.run.judge", fail)
+    monkeypatch.setattr("distriage_serving.action.run.look", fail)
     assert act() == 0
     out = capsys.readouterr().out
     assert (
@@ -255,10 +255,10 @@ def test_action_yml_is_as_the_command_expects() -> None:
     assert {name for name in label if name.startswith("DISTRIAGE_")} == expected
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/github-action.md"])
-def test_two_runs_for_one_issue_follow_each_other(page: str) -> None:
+def test_two_runs_for_one_issue_follow_each_other() -> None:
     """Both would find no comment yet, and write one each."""
-    fences = re.findall(r"```yaml\n(.*?)```", (REPOSITORY / page).read_text(encoding="utf-8"), re.S)
+    page = (REPOSITORY / "docs/github-action.md").read_text(encoding="utf-8")
+    fences = re.findall(r"```yaml\n(.*?)```", page, re.S)
     workflow = next(text for text in fences if "issues:\n    types:" in text)
     assert "github.event.issue.number" in yaml.safe_load(workflow)["concurrency"]["group"]
 

@@ -11,10 +11,11 @@ import pytest
 
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.lane import Lane
+from distriage_serving.judging.lane_judge import LaneJudge
 from distriage_serving.metrics import Metrics
-from distriage_serving.web.engine import LaneJudge
 
 from support import past_index
 from support.bot import CONFIG, ISSUE, OTHER_BOT, TITLE, Bot, bot, github, make, store  # noqa: F401
@@ -44,8 +45,10 @@ def test_a_likely_duplicate_is_named_where_the_configuration_says_so(knowing: Bo
     assert [path for _, path in knowing.writes() if "comments" in path] == ["/repos/owner/repo/issues/9/comments"]
     assert "/Owner/Repo/issues/1)" in str(knowing.github.written[-1].body)
     judge = knowing.worker._judge
-    assert judge.duplicates(IssueReport("It hangs", "", "owner/other#1"), 0.0) is None
-    assert judge.duplicates(IssueReport("Docs", "", NEW), past_index.FILED_AT) == []
+    assert judge.past is not None
+    for report, found in ((IssueReport("It hangs", "", "owner/other#1"), None), (IssueReport("Docs", "", NEW), [])):
+        query = judge.look(report, RepositoryConfig(), past_index.FILED_AT).past
+        assert judge.past.duplicates(query, judge.bundle.manifest.name) == found
 
 
 def past(bot: Bot) -> tuple[str, str, str] | None:

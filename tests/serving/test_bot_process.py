@@ -16,7 +16,7 @@ import pytest
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.configuration.model import RepositoryConfig
-from distriage_serving.judging.judge import judge
+from distriage_serving.judging.judge import look
 from distriage_serving.store import Store
 
 from support import local_http
@@ -42,7 +42,7 @@ def test_a_report_is_labelled_with_the_shipped_model(
 ) -> None:
     title, _, body = (REPOSITORY / "examples" / "report.md").read_text(encoding="utf-8").partition("\n")
     github.open(ISSUE, title, body)
-    said = judge(shipped_classifier, IssueReport(title, body), RepositoryConfig())
+    said = look(shipped_classifier, IssueReport(title, body), RepositoryConfig()).verdict
     wanted = [f"{axis}: {said.axes[axis].label}" for axis in ("stage", "symptom") if said.axes[axis].outcome == "apply"]
     assert wanted
     (tmp_path / "key.pem").write_text(app_key_pem())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distriage.model.taxonomy import default_taxonomy
-from distriage_serving.configuration.draft import ALIASES, LEAST_ISSUES, TheirLabel, draft, observe
+from distriage_serving.configuration.draft import LEAST_ISSUES, TheirLabel, draft, observe
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.model import RepositoryConfig
 
@@ -25,10 +25,6 @@ def names(config: RepositoryConfig) -> dict[str, str | None]:
 
 def drafted(*labels: TheirLabel) -> RepositoryConfig:
     return parse_config(draft("o/r", labels, TAXONOMY), "draft", TAXONOMY)
-
-
-def test_aliases_are_of_labels_that_there_are() -> None:
-    assert [(axis, label) for axis, label in ALIASES if label not in TAXONOMY.axes[axis].label_ids] == []
 
 
 def test_labels_are_found_by_name_then_by_description() -> None:

@@ -13,11 +13,11 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.indexes import PastIndexes
-from distriage_serving.judging.judge import judge
+from distriage_serving.judging.judge import look
 from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.judging.lane_judge import LaneJudge
 from distriage_serving.judging.process import ModelError, ModelProcess
 from distriage_serving.metrics import Metrics
-from distriage_serving.web.engine import LaneJudge
 
 from support.model_work import (
     die,
@@ -144,9 +144,9 @@ def test_threads_are_let_in_where_requests_are_refused(keyword_bundle: Path, key
     ask = LaneJudge(lane, lane.start(), PastIndexes(None), metrics)
     with pytest.raises(QueueFullError):
         lane.submit(double, [(1,)])
-    assert ask(report, config) == judge(keyword_classifier, report, config)
+    assert ask.look(report, config).verdict == look(keyword_classifier, report, config).verdict
     assert ask.bundle.manifest == keyword_classifier.bundle.manifest
-    ask.doubt(report, config, ["kind"])
+    ask.look(report, config, axes=["kind"])
     assert 'distriage_reports_total{result="classified"} 2.0' in metrics.text().decode()
     lane.close()
 
@@ -158,7 +158,7 @@ def test_a_report_of_the_bot_that_is_given_up_is_counted_and_logged(
     metrics = Metrics()
     ask = LaneJudge(lane, lane.start(), PastIndexes(None), metrics)
     with pytest.raises(InputError, match="takes more than"):
-        ask(IssueReport("zebra hangs", "zebra " * 9000, "o/r#1"), RepositoryConfig())
+        ask.look(IssueReport("zebra hangs", "zebra " * 9000, "o/r#1"), RepositoryConfig())
     assert 'distriage_reports_total{result="failed"} 1.0' in metrics.text().decode()
     assert [record.message for record in caplog.records] == ["report_given_up"]
     lane.close()

@@ -10,14 +10,13 @@ import pytest
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.past.build import known
 from distriage.past.packed import pack
 from distriage_serving.judging.indexes import ANEW_AT, PastIndexes
-from distriage_serving.judging.keeping import KnowingJudge, keep_issue
+from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.store import Issue, PastRow, PastState, Store
 
 from support.databases import NOW
-from support.past_index import BODY, TITLE, write_asked_before
+from support.past_index import BODY, TITLE, query, write_asked_before
 from support.waiting import WAIT_S
 
 
@@ -44,7 +43,7 @@ def test_an_index_of_another_model_is_none(shipped_bundle: Path, tmp_path: Path)
 
 
 def put(store: Store, classifier: Classifier, number: int, title: str, after_s: float = 0.0) -> None:
-    read = known(classifier, IssueReport(title, title))
+    read = query(classifier, IssueReport(title, title))
     values = {"title": title, "url": "", "state": "open", "closed_by": "", "filed_at": NOW, "digest": title}
     row = PastRow(repository="o/r", number=number, updated_at=NOW + after_s, fingerprint=pack(read), **values)
     store.put_past(classifier.bundle.manifest.name, row)
@@ -68,7 +67,7 @@ def test_an_index_follows_what_changes_in_the_store(
     def found(text: str) -> list[str]:
         index = indexes.index("o/r", model)
         assert index is not None
-        return [match.issue.id for match in index.find(known(keyword_classifier, IssueReport(text, text)), 1)]
+        return [match.issue.id for match in index.find(query(keyword_classifier, IssueReport(text, text)), 1)]
 
     put(store, keyword_classifier, 99, "Watchdog barks at the ring")
     assert found("Watchdog barks at the ring") == ["o/r#99"]
@@ -95,7 +94,16 @@ def test_another_model_s_issues_are_left_behind(sqlite_store: Store, keyword_cla
 
 def test_an_issue_is_kept_and_the_next_one_like_it_is_told(sqlite_store: Store, shipped_bundle: Path) -> None:
     classifier = Classifier(shipped_bundle, threads=1)
-    judge = KnowingJudge(classifier, PastIndexes(None, sqlite_store))
+    indexes, model = PastIndexes(None, sqlite_store), classifier.bundle.manifest.name
+
+    def keep(issue: Issue) -> None:
+        read = IssueReport(issue.title, issue.body, str(issue.reference))
+        keep_issue(sqlite_store, issue, query(classifier, read, issue.created_at), model)
+
+    def duplicates(report: IssueReport, filed_at: float) -> list[tuple[str, str]] | None:
+        found = indexes.duplicates(query(classifier, report, filed_at), model)
+        return None if found is None else [(item.id, item.state) for item in found]
+
     new, report = {"author": "a", "created_at": NOW, "updated_at": NOW}, IssueReport(TITLE, BODY, "o/r#9")
     past = [
         Issue(
@@ -109,18 +117,16 @@ def test_an_issue_is_kept_and_the_next_one_like_it_is_told(sqlite_store: Store, 
         for number, (title, body) in enumerate([(TITLE, BODY), ("Docs: a dead link", "See LoRA.")], 1)
     ]
     for issue in past:
-        keep_issue(sqlite_store, judge, issue)
-    assert judge.duplicates(report, NOW) is None  # nobody asked to keep them
-    sqlite_store.begin_past("o/r", classifier.bundle.manifest.name)
+        keep(issue)
+    assert duplicates(report, NOW) is None  # nobody asked to keep them
+    sqlite_store.begin_past("o/r", model)
     for issue in past:
-        keep_issue(sqlite_store, judge, issue)
-    found = judge.duplicates(report, NOW + 86400)
-    assert found is not None and [(item.id, item.state) for item in found] == [("o/r#1", "open")]
+        keep(issue)
+    assert duplicates(report, NOW + 86400) == [("o/r#1", "open")]
     past[0].state = "closed"
-    keep_issue(sqlite_store, judge, past[0])
-    found = judge.duplicates(report, NOW + 86400)
-    assert found is not None and [(item.id, item.state) for item in found] == [("o/r#1", "closed")]
-    assert judge.duplicates(IssueReport(TITLE, BODY, "o/r#1"), NOW) == []
+    keep(past[0])
+    assert duplicates(report, NOW + 86400) == [("o/r#1", "closed")]
+    assert duplicates(IssueReport(TITLE, BODY, "o/r#1"), NOW) == []
 
 
 def test_a_ready_index_is_looked_up_while_another_is_made(

@@ -8,7 +8,8 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import build_index
 from distriage.past.issue import PastIssue
-from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.configuration.model import RepositoryConfig
+from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.queue.report.past import nearest
 
@@ -63,7 +64,8 @@ def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifie
         site.store.begin_past("owner/repo", "toy")
         earlier = site.store.get_issue("owner/repo", 1)
         assert earlier is not None
-        keep_issue(site.store, LocalJudge(keyword_classifier), earlier)
+        report = IssueReport(earlier.title, earlier.body, str(earlier.reference))
+        keep_issue(site.store, earlier, look(keyword_classifier, report, RepositoryConfig()).past, "toy")
         assert 'hx-get="/queue/owner/repo/9/past?' in client.get("/queue/owner/repo/9").text
         part = client.get("/queue/owner/repo/9/past").text
         assert "NCCL timeout in all_reduce" in part and "<span>open</span>" in part
@@ -73,7 +75,7 @@ def test_past_issues_of_the_database_are_shown_as_they_are_now(keyword_classifie
 
 
 def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
-    from distriage.past.index import Known, make_index
+    from distriage.past.index import PastQuery, make_index
 
     none = (np.zeros(0, np.int32), np.zeros(0, np.float32))
     vectors = [np.array(vector, np.float32) for vector in ((1, 0), (-1, 0))]
@@ -81,6 +83,6 @@ def test_what_is_likely_the_same_says_so_and_only_the_web_is_linked() -> None:
         PastIssue(f"o/r#{n}", "T", url, filed_at=1.0) for n, url in ((1, "https://x.org/1"), (2, "javascript:alert(1)"))
     ]
     index = make_index(issues, [none] * 2, vectors, "toy")
-    first, second = nearest(index, Known(none, vectors[0], filed_at=1.0))
+    first, second = nearest(index, PastQuery(none, vectors[0], filed_at=1.0))
     assert (first.number, second.same) == (1, "") and first.same.endswith("%")
     assert (first.url, second.url) == ("https://x.org/1", "")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.past.build import build_index
-from distriage.past.index import PastIndex
+from distriage.past.build import build_index, query_of
+from distriage.past.index import PastIndex, PastQuery
 from distriage.past.issue import PastIssue
 
 TITLE = "NCCL timeout in all_reduce @octocat `after` 1200 steps <b>"
@@ -36,3 +36,8 @@ def write_asked_before(folder: Path, classifier: Classifier) -> Path:
     file = folder / "owner--repo.npz"
     asked_before(classifier).save(file)
     return file
+
+
+def query(classifier: Classifier, report: IssueReport, filed_at: float = 0.0) -> PastQuery:
+    """A report as it is looked up."""
+    return query_of(classifier.examine(report), filed_at)

@@ -15,24 +15,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from distriage.answer.verdict import Verdict
 from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.terminal import counted
-from distriage.base.types import IssueReport, Mode
+from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import likely_duplicates
-from distriage.past.build import known
 from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.executor import Execution, execute
 from distriage_serving.github.files import find_config, is_there
-from distriage_serving.github.issue import read_issue, under_new_names
-from distriage_serving.judging.judge import doubt, judge, required
+from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
@@ -126,10 +124,10 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     config = _config(found.config, inputs.mode, dry_run=dry_run)
     sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
-    verdict = _judged(classifier, issue.report, config, inputs, warnings)
+    seen = _look(classifier, issue, config, inputs, warnings)
+    verdict = seen.verdict
     if past is not None:
-        same = likely_duplicates(past, known(classifier, issue.report, issue.created_at))
-        verdict = verdict.model_copy(update={"duplicates": same})
+        verdict = verdict.model_copy(update={"duplicates": likely_duplicates(past, seen.past)})
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
@@ -163,18 +161,17 @@ def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
         return None
 
 
-def _judged(
-    classifier: Classifier, report: IssueReport, config: RepositoryConfig, inputs: Inputs, warnings: list[str]
-) -> Verdict:
-    """The verdict, by both readers where a second one is set; if that one fails, the first verdict with a note."""
+def _look(
+    classifier: Classifier, issue: ReadIssue, config: RepositoryConfig, inputs: Inputs, warnings: list[str]
+) -> Look:
+    """By both readers where a second one is set; if that one fails, the first verdict with a note."""
     bundle = classifier.bundle
     reader = _extra(lambda: _reader(inputs, bundle.manifest.name), warnings) if inputs.second_reader else None
-    if reader is None:
-        return judge(classifier, report, config)
-    verdict, question = doubt(classifier, report, config, reader.axes)
-    if question is None:
-        return verdict
-    return reader.put(verdict, question, bundle.taxonomy, partial(required, config))
+    first = look(classifier, issue.report, config, issue.created_at, () if reader is None else reader.axes)
+    if reader is None or first.question is None:
+        return first
+    both = reader.put(first.verdict, first.question, bundle.taxonomy, partial(required, config))
+    return replace(first, verdict=both)
 
 
 def _reader(inputs: Inputs, model: str) -> SecondReader:

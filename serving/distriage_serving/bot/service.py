@@ -15,13 +15,13 @@ from distriage_serving.github.app_auth import open_app
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.lane import Lane
+from distriage_serving.judging.lane_judge import LaneJudge
 from distriage_serving.judging.process import load_classifier
 from distriage_serving.judging.two_readers import TwoReaders, open_reader
 from distriage_serving.logs import configure_logging
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
-from distriage_serving.web.engine import LaneJudge
 
 
 class Workers:

@@ -94,10 +94,12 @@ def triage(
     if any(axis.field is not None for axis in names.labelled()):
         fields = read_fields(client, reference.repository)
         issue = replace(issue, state=replace(issue.state, known_fields=fields))
-    verdict = judge(issue.report, current.config)
-    keep_issue(store, judge, _row(issue))
-    if current.config.name_duplicates or current.config.suggestions != "off":
-        verdict = verdict.model_copy(update={"duplicates": judge.duplicates(issue.report, issue.created_at)})
+    seen = judge.look(issue.report, current.config, issue.created_at)
+    verdict, model = seen.verdict, judge.bundle.manifest.name
+    keep_issue(store, _row(issue), seen.past, model)
+    wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
+    if wants_duplicates and judge.past is not None:
+        verdict = verdict.model_copy(update={"duplicates": judge.past.duplicates(seen.past, model)})
     found: str | None = None
     if names.config.suggestions != "off":
         store.save_issue(_row(issue))

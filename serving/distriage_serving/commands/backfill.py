@@ -75,7 +75,8 @@ def backfill(
         from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
         from distriage_serving.commands.proposals import as_csv, as_page, estimate
         from distriage_serving.judging.indexes import PastIndexes
-        from distriage_serving.judging.keeping import KnowingJudge, keep_all
+        from distriage_serving.judging.judge import LocalJudge
+        from distriage_serving.judging.keeping import keep_all
 
         check_repository(repository)
         if state not in get_args(State):
@@ -100,7 +101,7 @@ def backfill(
                 items = list_issues(client, repository, BackfillOptions(state="all"))
                 _print_kept(keep_all(store, classifier, repository, items), repository)
                 return
-            judge = KnowingJudge(classifier, PastIndexes(None, store))
+            judge = LocalJudge(classifier, PastIndexes(None, store))
             has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
             options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))

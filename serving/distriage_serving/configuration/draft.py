@@ -16,25 +16,6 @@ LEAST_ISSUES: Final = 10  # with a label, before what the model says of them cou
 LEAST_SHARE: Final = 0.6  # of them, of which the model says the same
 LEAST_LIFT: Final = 2.0  # as often as of all issues
 MAX_UNUSED: Final = 60
-# What trackers call our labels; found as whole words, the longest first. What a taxonomy lacks is skipped.
-ALIASES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    ("kind", "bug"): ("bug", "defect"),
-    ("kind", "question"): ("question", "usage", "how to", "support"),
-    ("kind", "feature"): ("feature", "feature request", "enhancement", "improvement"),
-    ("distributed", "true"): ("distributed", "multi gpu", "multi node", "ddp", "fsdp"),
-    ("stage", "build-import"): ("build", "installation", "install"),
-    ("stage", "inference"): ("inference", "serving"),
-    ("symptom", "install-failure"): ("install failure", "installation failure"),
-    ("symptom", "runtime-hang"): ("hang", "deadlock", "stuck", "freeze"),
-    ("symptom", "device-out-of-memory"): ("oom", "out of memory", "cuda oom"),
-    ("symptom", "memory-growth"): ("memory leak",),
-    ("symptom", "native-crash"): ("segfault", "crash"),
-    ("symptom", "low-throughput"): ("performance", "slow", "performance regression"),
-    ("symptom", "numerical-anomaly"): ("nan", "numerical", "precision", "accuracy"),
-    ("symptom", "incorrect-output"): ("wrong output", "incorrect output", "correctness"),
-    ("symptom", "poor-convergence"): ("convergence",),
-    ("symptom", "checkpoint-save-resume-failure"): ("checkpoint", "checkpointing"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +111,17 @@ def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float,
     words = _words(text)
     best: tuple[int, str, str] | None = None
     for axis in taxonomy.axes.values():
-        for ours in axis.label_ids:
-            own = () if ours in {"true", "false", "other"} else (ours,)
-            for alias in (*own, *ALIASES.get((axis.id, ours), ())):
+        for ours in (label for label in axis.labels if label.retired is None):
+            own = () if ours.id in {"true", "false", "other"} else (ours.id,)
+            for alias in (*own, *ours.aliases):
                 form = _words(alias)
                 if len(form) > 2 and form in words and (best is None or len(form) > best[0]):
-                    best = (len(form), axis.id, ours)
+                    best = (len(form), axis.id, ours.id)
     if best is None:
         return None
-    length, axis_id, ours = best
+    length, axis_id, label_id = best
     # A name that is just the word means it more surely than one that holds it beside others.
-    return Match(label, axis_id, ours, strength + length / max(1, len(words)), f"{_quoted(label.name)}: {why}")
+    return Match(label, axis_id, label_id, strength + length / max(1, len(words)), f"{_quoted(label.name)}: {why}")
 
 
 def _by_issues(label: TheirLabel, said: Said) -> Match | None:

@@ -128,9 +128,8 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
         answer = _send(client, plan, "PATCH", _path(plan), body, asked)
     except RefusedError as error:
         sure = body((), plainly=True)
-        refused = (
-            f"the issue type {plan.issue_type!r} could not be set" if plan.issue_type else "it could not be edited"
-        )
+        what = f"the issue type {plan.issue_type!r}" if plan.issue_type is not None else "a field"
+        refused = f"{what} could not be set"
         with_reasons = plan.reasons and error.status in _NOT_TAKEN
         if not with_reasons or (not sure and error.status != 422):
             done.warnings.append(explain(error, refused))

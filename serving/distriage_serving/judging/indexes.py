@@ -13,14 +13,12 @@ from weakref import WeakValueDictionary
 
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
-from distriage.base.types import IssueReport
 from distriage.past.answer import likely_duplicates
-from distriage.past.index import PastIndex, load_index, make_index
+from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
 from distriage.past.update import updated
 from distriage.past.words import Features, Floats
-from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log
 from distriage_serving.store import PastRow, Store
 
@@ -80,6 +78,11 @@ class PastIndexes:
             kept = None if only_files else self._from_store(repository.lower(), model)
             return kept or self._from_file(repository, model)
 
+    def duplicates(self, query: PastQuery, model: str) -> list[LikelyDuplicate] | None:
+        """The past issues that are likely the same as an issue; None: those of its repository are not known."""
+        index = self.index(PastIssue(query.id, "").place, model)
+        return None if index is None else likely_duplicates(index, query)
+
     # ---------------------------------------------------------------- store
 
     def _from_store(self, repository: str, model: str) -> PastIndex | None:
@@ -127,14 +130,6 @@ class PastIndexes:
                 log(logging.ERROR, "past_not_read", reason=str(error))
                 self._read[file] = (changed, None)
         return self._read[file][1]
-
-
-def find_duplicates(
-    past: PastIndexes, judge: Judge, report: IssueReport, filed_at: float
-) -> list[LikelyDuplicate] | None:
-    """See `Judge.duplicates`."""
-    index = past.index(PastIssue(report.id, "").place, judge.bundle.manifest.name)
-    return None if index is None else likely_duplicates(index, judge.known(report, filed_at))
 
 
 def _rows(store: Store, repository: str, since: int) -> list[PastRow]:

@@ -1,4 +1,4 @@
-"""A verdict as a repository wants it: each axis, or each label, as sure as its configuration asks.
+"""One look at a report: all that is asked of it later comes from a single pass of the model.
 Runs the model; no other I/O.
 """
 
@@ -8,47 +8,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from distriage.answer.findings import Findings
-from distriage.answer.verdict import LikelyDuplicate, Verdict
+from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.model.bundle import Bundle
-from distriage.past.build import known
-from distriage.past.index import Known
+from distriage.past.build import query_of
+from distriage.past.index import PastQuery
 from distriage_serving.configuration.model import RepositoryConfig
 
 if TYPE_CHECKING:
     from distriage.second_reader.request import Question
+    from distriage_serving.judging.indexes import PastIndexes
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The outcome of one look at a report.
+
+    Attributes:
+        verdict: Decided as the repository's configuration asks; its `mode` is the repository's.
+        past: For a look-up among past issues.
+        question: For a second reader; None: nothing is in doubt, or no axes were given.
+    """
+
+    verdict: Verdict
+    past: PastQuery
+    question: Question | None = None
 
 
 class Judge(Protocol):
-    """Says what a repository's configuration makes of a report.
+    """Looks at reports, in this process or in another.
 
     Attributes:
         bundle: Of its model.
+        past: The past issues that it knows; None: it knows none.
     """
 
     @property
     def bundle(self) -> Bundle: ...
 
-    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict: ...
+    @property
+    def past(self) -> PastIndexes | None: ...
 
-    def doubt(
-        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-    ) -> tuple[Verdict, Question | None]: ...
-
-    def known(self, report: IssueReport, filed_at: float) -> Known:
-        """What a look-up among past issues needs of a report.
+    def look(
+        self, report: IssueReport, config: RepositoryConfig, filed_at: float = 0.0, axes: Sequence[str] = ()
+    ) -> Look:
+        """Look at a report; see `look`.
 
         Raises:
-            InputError: the report cannot be read.
-        """
-
-    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
-        """The past issues that are likely the same as an issue; None: those of its repository are not known.
-
-        Args:
-            filed_at: Unix time in seconds.
+            InputError: the report cannot be classified.
         """
 
 
@@ -57,62 +65,52 @@ class LocalJudge:
     """Judges in this process and thread."""
 
     classifier: Classifier
+    past: PastIndexes | None = None
 
     @property
     def bundle(self) -> Bundle:
         """Of the classifier."""
         return self.classifier.bundle
 
-    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
-        """See `judge`."""
-        return judge(self.classifier, report, config)
-
-    def doubt(
-        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-    ) -> tuple[Verdict, Question | None]:
-        """See `doubt`."""
-        return doubt(self.classifier, report, config, axes)
-
-    def known(self, report: IssueReport, filed_at: float) -> Known:
-        """See `Judge`."""
-        return known(self.classifier, report, filed_at)
-
-    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:  # noqa: ARG002
-        """See `Judge`: past issues are not known here."""
-        return None
+    def look(
+        self, report: IssueReport, config: RepositoryConfig, filed_at: float = 0.0, axes: Sequence[str] = ()
+    ) -> Look:
+        """Look at a report with the classifier."""
+        return look(self.classifier, report, config, filed_at, axes)
 
 
-def judge(classifier: Classifier, report: IssueReport, config: RepositoryConfig) -> Verdict:
-    """Classify a report and decide every axis as the configuration asks for its likeliest label; see `required`.
+def look(
+    classifier: Classifier,
+    report: IssueReport,
+    config: RepositoryConfig,
+    filed_at: float = 0.0,
+    axes: Sequence[str] = (),
+    explain: bool = False,
+    similar: bool = False,
+) -> Look:
+    """Read a report once and decide every axis as the configuration asks for its likeliest label; see `required`.
 
-    Returns:
-        A verdict whose `mode` is the repository's.
+    Args:
+        filed_at: Unix time in seconds; 0: now.
+        axes: Those that a second reader may be asked about; none: there is no second reader.
+        explain, similar: See `Classifier.classify`. Suggestions name the line that speaks for them.
 
     Raises:
         InputError: the report cannot be classified.
     """
-    return _decided(classifier.examine(report), config)
+    explain = explain or config.suggestions != "off"
+    if axes:
+        from distriage.second_reader.reader import examine, question  # only where there is a second reader
 
-
-def doubt(
-    classifier: Classifier, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-) -> tuple[Verdict, Question | None]:
-    """The same, with what a second reader could be asked about; None: nothing is in doubt.
-
-    Args:
-        axes: The axes that it may be asked about.
-    """
-    from distriage.second_reader.reader import examine, question  # only where there is a second reader
-
-    findings = examine(classifier, report)
-    verdict = _decided(findings, config)
-    return verdict.model_copy(update={"similar": None}), question(findings, verdict, axes)
-
-
-def _decided(findings: Findings, config: RepositoryConfig) -> Verdict:
+        findings = examine(classifier, report, explain=explain, similar=similar)
+    else:
+        findings = classifier.examine(report, explain=explain, similar=similar)
     scores = findings.prediction.scores
     wanted = {axis: required(config, axis, scores[axis].ranked()[0][0]) for axis in scores}
-    return findings.verdict(config.mode, wanted)
+    verdict = findings.verdict(config.mode, wanted)
+    asked = question(findings, verdict, axes) if axes else None
+    shown = verdict if similar or not axes else verdict.model_copy(update={"similar": None})
+    return Look(shown, query_of(findings, filed_at), asked)
 
 
 def required(config: RepositoryConfig, axis_id: str, label_id: str) -> Mode | float:

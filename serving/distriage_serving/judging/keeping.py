@@ -5,42 +5,30 @@ Runs the model; database I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from distriage.answer.verdict import LikelyDuplicate
-from distriage.base.errors import InputError
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import fingerprints
-from distriage.past.index import Known
+from distriage.past.index import PastQuery
 from distriage.past.issue import PastIssue, read_item
 from distriage.past.packed import pack
-from distriage_serving.judging.indexes import PastIndexes, find_duplicates
-from distriage_serving.judging.judge import Judge, LocalJudge
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
 
 CHUNK: Final = 1000  # issues that are read, and then stored, together
 
 
-@dataclass(frozen=True, slots=True)
-class KnowingJudge(LocalJudge):
-    """Judges in this process and thread, and knows past issues."""
+def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None:
+    """Keep an issue as it is now, where the past issues of its repository are kept, by the same model.
 
-    past: PastIndexes
-
-    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
-        """See `Judge`."""
-        return find_duplicates(self.past, self, report, filed_at)
-
-
-def keep_issue(store: Store, judge: Judge, issue: Issue) -> None:
-    """Keep an issue as it is now, where the past issues of its repository are kept, by the same model."""
+    Args:
+        query: Of the issue, as the model read it.
+    """
     known = store.past_repository(issue.repository)
-    if known is None or known.model != judge.bundle.manifest.name:
+    if known is None or known.model != model:
         return
     report = IssueReport(issue.title, issue.body, str(issue.reference))
     past = PastIssue(report.id, " ".join(issue.title.split()), issue.url, issue.state, "", issue.created_at)
@@ -48,11 +36,8 @@ def keep_issue(store: Store, judge: Judge, issue: Issue) -> None:
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
         store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at))
         return
-    try:
-        row.fingerprint = pack(judge.known(report, issue.created_at))
-    except InputError:  # it takes too long to read
-        return
-    store.put_past(known.model, row)
+    row.fingerprint = pack(query)
+    store.put_past(model, row)
 
 
 def keep_all(
@@ -89,7 +74,7 @@ def keep_all(
         store.set_past_states(*states)
         read = fingerprints([report for _, report in new], classifier)
         for (row, _), (buckets, counts, vector) in zip(new, read, strict=True):
-            row.fingerprint = pack(Known((buckets, counts), vector))
+            row.fingerprint = pack(PastQuery((buckets, counts), vector))
         store.put_past(model, *(row for row, _ in new))
         yield len(states) + len(new), len(new)
     gone = sorted(before.keys() - seen)

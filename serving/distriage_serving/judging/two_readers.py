@@ -8,23 +8,22 @@ No module of `distriage.second_reader` is imported where none is set.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from distriage.answer.verdict import LikelyDuplicate, Verdict
+from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport
 from distriage.model.bundle import Bundle
 from distriage.model.shipped import find_bundle
-from distriage.past.index import Known
 from distriage_serving.configuration.model import RepositoryConfig
-from distriage_serving.judging.judge import Judge, required
+from distriage_serving.judging.judge import Judge, Look, required
 from distriage_serving.settings import Settings
 from distriage_serving.store import ReaderAnswer, Store, report_digest
 
 if TYPE_CHECKING:
     from distriage.second_reader.answer import Shares
     from distriage.second_reader.reader import SecondReader
-    from distriage.second_reader.request import Question
 
 AWAITED: Final = "the second reader has not answered yet"
 FAILURE_COUNTS_S: Final = 86400.0  # then the issue's next event asks again
@@ -50,37 +49,34 @@ class TwoReaders:
     """A judge: the first reader's verdict with what the second one answered by now. Safe to share between threads.
 
     Attributes:
-        bundle: Of the first reader.
+        bundle, past: Of the first reader.
     """
 
     def __init__(self, judge: Judge, store: Store, reader: SecondReader) -> None:
         self._judge = judge
         self._store = store
         self._reader = reader
-        self.bundle = judge.bundle
+        self.bundle, self.past = judge.bundle, judge.past
 
-    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
-        """See `Judge`. Asks nobody; see `is_awaited`."""
-        verdict, question = self.doubt(report, config, self._reader.axes)
-        if question is None:
-            return verdict
-        known = self._known(report)
-        answer = AWAITED if known is None else known.note or _shares(known)
-        return self._reader.complete(verdict, question, answer, self.bundle.taxonomy, partial(required, config))
+    def look(
+        self,
+        report: IssueReport,
+        config: RepositoryConfig,
+        filed_at: float = 0.0,
+        axes: Sequence[str] = (),  # noqa: ARG002 - its own count
+    ) -> Look:
+        """The first reader's look with the second one's answer. Asks nobody; see `is_awaited`."""
+        first = self._first_look(report, config, filed_at)
+        if first.question is None:
+            return first
+        kept = self._kept(report)
+        answer = AWAITED if kept is None else kept.note or _shares(kept)
+        wanted = partial(required, config)
+        verdict = self._reader.complete(first.verdict, first.question, answer, self.bundle.taxonomy, wanted)
+        return replace(first, verdict=verdict)
 
-    def doubt(
-        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-    ) -> tuple[Verdict, Question | None]:
-        """See `Judge`."""
-        return self._judge.doubt(report, config, axes)
-
-    def known(self, report: IssueReport, filed_at: float) -> Known:
-        """See `Judge`."""
-        return self._judge.known(report, filed_at)
-
-    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
-        """See `Judge`."""
-        return self._judge.duplicates(report, filed_at)
+    def _first_look(self, report: IssueReport, config: RepositoryConfig, filed_at: float = 0.0) -> Look:
+        return self._judge.look(report, config, filed_at, self._reader.axes)
 
     def read(self, report: IssueReport, config: RepositoryConfig) -> str | None:
         """Ask the second reader, unless it was asked, and keep what it says.
@@ -93,10 +89,10 @@ class TwoReaders:
         """
         from distriage.second_reader.endpoint import Unanswered
 
-        known = self._known(report)
-        if known is not None:
-            return known.note
-        _, question = self.doubt(report, config, self._reader.axes)
+        kept = self._kept(report)
+        if kept is not None:
+            return kept.note
+        question = self._first_look(report, config).question
         if question is None:
             return "nothing is in doubt"
         answer = self._reader.ask(question, self.bundle.taxonomy)
@@ -112,12 +108,12 @@ class TwoReaders:
         self._store.save_reader_answer(kept)
         return kept.note
 
-    def _known(self, report: IssueReport) -> ReaderAnswer | None:
+    def _kept(self, report: IssueReport) -> ReaderAnswer | None:
         digest = report_digest(report.title, report.body)
-        known = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.name)
-        if known is not None and known.note is not None and known.made_at < self._store.clock() - FAILURE_COUNTS_S:
+        kept = self._store.get_reader_answer(digest, self.bundle.manifest.name, self._reader.name)
+        if kept is not None and kept.note is not None and kept.made_at < self._store.clock() - FAILURE_COUNTS_S:
             return None
-        return known
+        return kept
 
 
 def is_awaited(verdict: Verdict) -> bool:

@@ -105,6 +105,14 @@ class PastIssues(Database):
         with self._session(writes=False) as session:
             return {row.number: row.digest for row in session.execute(wanted)}
 
+    def past_fingerprint(self, issue: IssueReference, digest: str, model: str) -> bytes | None:
+        """What a model read of an issue; None: it is not kept, or of another text than the digest's."""
+        wanted = select(PastRow.fingerprint).join(PastRepository, PastRepository.name == PastRow.repository)
+        wanted = wanted.where(PastRow.repository == issue.repository, PastRow.number == issue.number)
+        wanted = wanted.where(PastRow.digest == digest, PastRepository.model == model)
+        with self._session(writes=False) as session:
+            return session.scalar(wanted)
+
     def past_rows(self, repository: str, since: int, after: int = 0) -> list[PastRow]:
         """A page of the rows that changed after a revision, by number.
 

@@ -9,35 +9,30 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final
 
 from distriage.answer.similar import Similar
-from distriage.answer.verdict import FailedRecord, LikelyDuplicate, Verdict
+from distriage.answer.verdict import FailedRecord, Verdict
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
 from distriage.model.bundle import Bundle
 from distriage.past.answer import likely_duplicates
-from distriage.past.build import known
-from distriage.past.index import Known, PastIndex
+from distriage.past.index import PastIndex, PastQuery
 from distriage_serving.configuration.model import RepositoryConfig
-from distriage_serving.judging.indexes import PastIndexes, find_duplicates
-from distriage_serving.judging.judge import doubt, judge
+from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.judge import Look, look
 from distriage_serving.judging.lane import ClosedError, Lane, QueueFullError
+from distriage_serving.judging.lane_judge import LaneJudge
 from distriage_serving.judging.process import ModelError, load_classifier
 from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.web.problem import InvalidPart, ProblemError, pointer, unavailable
 
-if TYPE_CHECKING:
-    from distriage.second_reader.request import Question
-
 LOADING_RETRY_AFTER_S: Final = 2
-T = TypeVar("T")
-Read = tuple[Verdict, Known | None]  # with what a look-up among past issues needs, where one is asked for
 
 
 class Engine:
@@ -166,30 +161,28 @@ class Engine:
             )
         _ = self.bundle
         lane, name = (self._explained, "explain") if explain else (self._plain, "plain")
-        pieces = [(report, mode, explain, similar, past is not None) for report in reports]
-        futures = self._submit(lane, name, _classify, pieces)
+        config = RepositoryConfig(mode=mode)
+        futures = self._submit(lane, name, [(report, config, 0.0, (), explain, similar) for report in reports])
         # All are awaited, so that no failure is left over for the event loop to print.
         answers = await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
         if past is not None:
             answers = await asyncio.to_thread(lambda: [_with_duplicates(answer, past) for answer in answers])
         return [self._counted(report, answer) for report, answer in zip(reports, answers, strict=True)]
 
-    async def known(self, report: IssueReport, filed_at: float) -> Known:
-        """What a look-up among past issues needs of a report that `check_report` has let pass.
+    async def past_query(self, report: IssueReport, filed_at: float) -> PastQuery:
+        """A report as it is looked up among past issues.
 
         Raises:
-            InputError: it takes too long to read.
+            InputError: it is empty, too large, or takes too long to read.
             ProblemError: as `classify`.
         """
         _ = self.bundle
-        (future,) = self._submit(self._plain, "plain", _known, [(report, filed_at)])
-        return await asyncio.wrap_future(future)
+        (future,) = self._submit(self._plain, "plain", [(report, RepositoryConfig(), filed_at)])
+        return (await asyncio.wrap_future(future)).past
 
-    def _submit(
-        self, lane: Lane, name: str, work: Callable[..., T], pieces: Sequence[tuple[Any, ...]]
-    ) -> list[Future[T]]:
+    def _submit(self, lane: Lane, name: str, pieces: Sequence[tuple[Any, ...]]) -> list[Future[Look]]:
         try:
-            return lane.submit(work, pieces)
+            return lane.submit(look, pieces)
         except QueueFullError as full:
             self._metrics.refused.labels(name).inc()
             raise unavailable(
@@ -198,10 +191,10 @@ class Engine:
         except ClosedError:
             raise unavailable("shutting-down", "the server is shutting down", 1) from None
 
-    def _counted(self, report: IssueReport, answer: Read | BaseException) -> Verdict | FailedRecord | ModelError:
+    def _counted(self, report: IssueReport, answer: Look | BaseException) -> Verdict | FailedRecord | ModelError:
         if not isinstance(answer, BaseException):
-            self._metrics.decided(answer[0])
-            return answer[0]
+            self._metrics.decided(answer.verdict)
+            return answer.verdict
         self._metrics.reports.labels("failed").inc()
         if isinstance(answer, InputError):
             log(logging.WARNING, "report_given_up", reason=str(answer))
@@ -212,79 +205,8 @@ class Engine:
         raise answer
 
 
-@dataclass(frozen=True, slots=True)
-class LaneJudge:
-    """Judges reports in the lane's processes; for any thread.
-
-    Attributes:
-        bundle: Of the model.
-        past: The past issues that it knows.
-        metrics: Where what it reads is counted.
-    """
-
-    lane: Lane
-    bundle: Bundle
-    past: PastIndexes
-    metrics: Metrics
-
-    def __call__(self, report: IssueReport, config: RepositoryConfig) -> Verdict:
-        """Classify a report and decide it as configured; see `judge`.
-
-        Raises:
-            InputError: the report cannot be classified.
-        """
-        verdict = self._read(_judge, report, config)
-        self.metrics.decided(verdict)
-        return verdict
-
-    def doubt(
-        self, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-    ) -> tuple[Verdict, Question | None]:
-        """The same, with what a second reader could be asked about; see `judging.doubt`."""
-        verdict, question = self._read(_doubt, report, config, axes)
-        self.metrics.decided(verdict)
-        return verdict, question
-
-    def _read(self, work: Callable[..., T], *arguments: object) -> T:
-        try:
-            return self.lane.call(work, *arguments)
-        except (InputError, ModelError) as error:
-            self.metrics.reports.labels("failed").inc()
-            if isinstance(error, InputError):
-                log(logging.WARNING, "report_given_up", reason=str(error))
-            raise
-
-    def known(self, report: IssueReport, filed_at: float) -> Known:
-        """See `Judge`."""
-        return self.lane.call(_known, report, filed_at)
-
-    def duplicates(self, report: IssueReport, filed_at: float) -> list[LikelyDuplicate] | None:
-        """See `Judge`."""
-        return find_duplicates(self.past, self, report, filed_at)
-
-
-def _classify(
-    classifier: Classifier, report: IssueReport, mode: Mode, explain: bool, similar: bool, past: bool
-) -> Read:
-    verdict = classifier.classify(report, mode, explain=explain, similar=similar)
-    return verdict, known(classifier, report) if past else None
-
-
-def _with_duplicates(answer: Read | BaseException, past: PastIndex) -> Read | BaseException:
-    if isinstance(answer, BaseException) or answer[1] is None:
+def _with_duplicates(answer: Look | BaseException, past: PastIndex) -> Look | BaseException:
+    if isinstance(answer, BaseException):
         return answer
-    return answer[0].model_copy(update={"duplicates": likely_duplicates(past, answer[1])}), None
-
-
-def _known(classifier: Classifier, report: IssueReport, filed_at: float) -> Known:
-    return known(classifier, report, filed_at)
-
-
-def _judge(classifier: Classifier, report: IssueReport, config: RepositoryConfig) -> Verdict:
-    return judge(classifier, report, config)
-
-
-def _doubt(
-    classifier: Classifier, report: IssueReport, config: RepositoryConfig, axes: Sequence[str]
-) -> tuple[Verdict, Question | None]:
-    return doubt(classifier, report, config, axes)
+    same = likely_duplicates(past, answer.past)
+    return replace(answer, verdict=answer.verdict.model_copy(update={"duplicates": same}))

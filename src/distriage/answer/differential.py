@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from distriage.answer.playbooks import check_for, checks_for
-from distriage.answer.policy import likely_labels
+from distriage.answer.policy import given_labels, likely_labels
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential
 from distriage.base.types import Decision, Outcome
 from distriage.facts.situation import Situation
-from distriage.model.taxonomy import CAUSE, SYMPTOM, Taxonomy
+from distriage.model.label import meanings
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 
 LEAST_CAUSE = 0.03  # probability below which a cause is not worth a check
+
+
+def settled(
+    situation: Situation, axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy
+) -> Situation:
+    """The situation with what the labels say of it: suggestions of how the model is used, a sure `distributed: no`."""
+    means = meanings(taxonomy.labels_of(likely_labels(axes)).values())
+    return situation.at(means, one_process=given_labels(axes).get(DISTRIBUTED) == "false")
 
 
 def differential(

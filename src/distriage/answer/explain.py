@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from distriage.answer.verdict import EvidenceLine
+from distriage.base.texts import shortened
 from distriage.base.types import Prediction
 from distriage.reading.report import ReadReport
-from distriage.recipe.normalize import shortened
 from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 
 Predict = Callable[[Sequence[ModelInput]], list[Prediction]]  # the model

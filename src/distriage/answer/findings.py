@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from distriage.answer.differential import checks_of, differential
-from distriage.answer.policy import decide, given_labels, likely_labels, measured_precision
-from distriage.answer.questions import HANGS, missing_facts
+from distriage.answer.differential import checks_of, differential, settled
+from distriage.answer.policy import decide, likely_labels, measured_precision
+from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
@@ -18,15 +18,16 @@ from distriage.answer.verdict import (
     SimilarIssue,
     Verdict,
 )
+from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.known_bad import known_bad
 from distriage.facts.scanning import stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.model.bundle import Bundle
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, SYMPTOM, Taxonomy
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.recipe.lines import folded, names_exception, quotes_exception
+from distriage.segments.lines import names_exception, quotes_exception
 
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
@@ -49,7 +50,7 @@ class Findings:
     """
 
     bundle: Bundle
-    known: ReadReport
+    read: ReadReport
     prediction: Prediction
     evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
     similar: Sequence[SimilarIssue] | None = None
@@ -64,11 +65,9 @@ class Findings:
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         prediction, domain = self.prediction, self.prediction.domain_probability
-        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.known.is_thin)
-        report, facts = self.known.report, self.known.facts
-        situation = self.known.situation.at(
-            likely_labels(decisions).get(STAGE), given_labels(decisions).get(DISTRIBUTED)
-        )
+        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.read.is_thin)
+        report, facts = self.read.report, self.read.facts
+        situation = settled(self.read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         return Verdict(
@@ -115,24 +114,28 @@ class Findings:
         )
 
     def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
-        thin, in_domain = self.known.is_thin, self.prediction.in_domain
+        thin, in_domain = self.read.is_thin, self.prediction.in_domain
         if not _applies(decisions) or not (in_domain or thin):
             return []  # not about a failure that we could help with
-        likely = likely_labels(decisions)
-        if likely.get(DISTRIBUTED) == "true" and decisions[DISTRIBUTED].outcome is not Outcome.APPLY:
+        likely = self.bundle.taxonomy.labels_of(likely_labels(decisions))
+        if (
+            DISTRIBUTED in likely
+            and likely[DISTRIBUTED].id == "true"
+            and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
+        ):
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         questions = missing_facts(
-            self.known.facts,
-            has_error=self._has_error(hangs=likely.get(SYMPTOM) in HANGS),
+            self.read.facts,
+            has_error=self._has_error(hangs=SYMPTOM in likely and "hang" in likely[SYMPTOM].means),
             thin=thin,
             likely=likely,
             situation=situation,
-            tracker=self.known.tracker,
+            tracker=self.read.tracker,
         )
         return questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
 
     def _has_error(self, *, hangs: bool) -> bool:
-        known = self.known
+        known = self.read
         if (hangs and "py-spy" in known.report.body) or _attaches(known):
             return True
         # Of a hang the line "it hangs" says nothing.

@@ -7,9 +7,9 @@ from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.frameworks import PYTORCH_AND_PARTS
-from distriage.facts.library import is_built_on_torch
-from distriage.facts.situation import BUILD, ORDINARY, Platform, Situation
+from distriage.facts.projects import PYTORCH, is_built_on_torch, projects
+from distriage.facts.situation import ORDINARY, Platform, Situation
+from distriage.model.label import Label, meanings
 from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
 
 _QUESTIONS: Mapping[str, str] = {
@@ -25,43 +25,7 @@ _QUESTIONS: Mapping[str, str] = {
     "error": "What is the complete error message or traceback?",
     "reproduction": "What is the smallest script or command that shows it?",
 }
-# Fact -> the symptoms whose next step it decides, and stages, for where no symptom is likely; in the order of asking.
-# The version is asked for whatever the symptom.
-DECIDES: Final[Mapping[str, frozenset[str]]] = {
-    fact: frozenset(labels.split())
-    for fact, labels in {
-        "torch": "build-import communication-setup install-failure extension-build-failure import-failure"
-        " environment-check-failure backend-unavailable process-group-init-failure setup-hang runtime-hang"
-        " collective-communication-error model-partition-failure tensor-mismatch native-crash"
-        " gradient-computation-error numerical-anomaly memory-growth low-throughput cross-rank-inconsistency",
-        "cuda": "build-import install-failure extension-build-failure environment-check-failure backend-unavailable"
-        " native-crash",
-        "nccl": "process-group-init-failure setup-hang runtime-hang collective-communication-error",
-        "gpu_model": "extension-build-failure environment-check-failure native-crash device-out-of-memory"
-        " numerical-anomaly low-throughput collective-communication-error",
-        "gpu_count": "communication-setup process-group-init-failure setup-hang runtime-hang device-out-of-memory"
-        " collective-communication-error model-partition-failure cross-rank-inconsistency"
-        " poor-convergence low-throughput",
-        "nodes": "communication-setup process-group-init-failure setup-hang runtime-hang"
-        " network-connection-failure collective-communication-error worker-loss",
-        "os": "install-failure extension-build-failure",
-        "launcher": "communication-setup launch-failure process-group-init-failure setup-hang",
-    }.items()
-}
-_INSTALLED = frozenset({"install-failure", "import-failure"})  # often of a package that has nothing to do with PyTorch
 _ON_ONE_NODE = 8  # so many GPUs nearly always are
-# Symptoms of a run that goes on: there need be no error.
-WITHOUT_ERROR: Final = frozenset(
-    {
-        "low-throughput",
-        "poor-convergence",
-        "cross-rank-inconsistency",
-        "incorrect-output",
-        "numerical-anomaly",
-        "memory-growth",
-        "unexpected-parallelism",
-    }
-)
 # What is asked elsewhere than on NVIDIA's cards; empty: there is no such fact.
 _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.ROCM: {
@@ -90,7 +54,6 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
     Platform.WINDOWS: {"nccl": ""},
 }
-HANGS: Final = frozenset({"runtime-hang", "setup-hang"})  # a run that waits: its error comes late, if at all
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
 _STACKS: Final = "`py-spy dump --pid PID`"
@@ -105,7 +68,7 @@ def missing_facts(
     *,
     has_error: bool,
     thin: bool = False,
-    likely: Mapping[str, str] = {},
+    likely: Mapping[str, Label] = {},
     situation: Situation = ORDINARY,
     tracker: str = "",
 ) -> list[MissingFact]:
@@ -126,22 +89,21 @@ def missing_facts(
     """
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
+    means = symptom.means if symptom is not None else frozenset()
     stated = facts.stated().keys() | situation.stated
     version, known = _version(facts, situation, stated, tracker)
     missing = [] if known else [version]
     explained = not (thin or situation.traits.isdisjoint(("explained", "unscheduled")))  # what decides is told
-    missing += [
-        fact
-        for fact, labels in DECIDES.items()
-        if fact not in {version, *stated}
-        and shown in labels
-        and not explained
-        and _concerns(fact, facts, likely, situation)
-    ]
-    if thin and symptom != "install-failure":  # the complete error tells the command
+    if shown is not None and not explained:
+        missing += [
+            fact
+            for fact in shown.asks_for
+            if fact not in {version, *stated} and _concerns(fact, facts, likely, situation)
+        ]
+    if thin and "install" not in means:  # the complete error tells the command
         missing.insert(0, "reproduction")
-    waits_or_fails = symptom in HANGS or "error" in situation.subjects
-    if (thin or (waits_or_fails and not has_error and not explained)) and symptom not in WITHOUT_ERROR:
+    waits_or_fails = "hang" in means or "error" in situation.subjects
+    if (thin or (waits_or_fails and not has_error and not explained)) and "goes-on" not in means:
         missing.insert(0, "error")
     hanging = _HANGING_ALONE if situation.one_process else _HANGING
     stacks = _NATIVE_STACKS if "native" in situation.traits else _STACKS
@@ -155,7 +117,7 @@ def missing_facts(
         **_ELSEWHERE.get(situation.platform, {}),
         **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
         **({"error": _HAPPENS} if thin and symptom is None and "error" not in situation.subjects else {}),
-        **({"error": hanging.format(stacks)} if symptom in HANGS else {}),
+        **({"error": hanging.format(stacks)} if "hang" in means else {}),
     }
     return [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
 
@@ -169,32 +131,34 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tr
     home = tracker.lower().rpartition("/")[2].removeprefix("incubator-")  # so Apache names a new project
     own = library is not None and library.lower() in {home, (framework or "").lower()}
     alone = framework is None and not tracker and library is not None
-    version = "torch" if framework in PYTORCH_AND_PARTS or own or alone else "framework_version"
+    version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
     if framework is None and version == "framework_version":  # who states others' versions mostly states this one
         known |= {"version", "torch", "python", "cuda"}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
 
-def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, str], situation: Situation) -> bool:
+def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
     """Whether a report is about what a question asks for."""
-    subjects, distributed, symptom = situation.subjects, likely.get(DISTRIBUTED), likely.get(SYMPTOM)
+    subjects = situation.subjects
+    means = meanings(likely.values())
+    distributed = likely[DISTRIBUTED].id if DISTRIBUTED in likely else None
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
     card = device and ("ray" not in situation.traits or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
     together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
-    waits = device and situation.torch and not situation.serving and symptom in HANGS
-    image = "container" in subjects and likely.get(STAGE) == BUILD  # it tells
+    waits = device and situation.torch and not situation.serving and "hang" in means
+    image = "container" in subjects and "build" in means  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
     return {
         "torch": situation.library is not None
         and not situation.serving
         and not image  # a server runs with one release only
-        and (symptom not in _INSTALLED or not situation.torch or "pytorch" in subjects),
+        and ("install" not in means or not situation.torch or "pytorch" in subjects),
         "cuda": "cuda" in subjects and not image and facts.rocm is None,
         "nccl": together and ("nccl" in subjects or waits),
         "nodes": together and several_nodes,
         "gpu_model": card,
         "gpu_count": card and together,
-        "os": not image and (symptom != "install-failure" or "compiler" in subjects),
+        "os": not image and ("install" not in means or "compiler" in subjects),
         "launcher": together and facts.framework != "Ray" and "notebook" not in subjects,
     }[fact]

@@ -66,21 +66,19 @@ def find_(
 ) -> None:
     """Name the past issues that are nearest to a report, and whether the first one is likely the same."""
     from distriage.classifier import Classifier
-    from distriage.past.build import known
+    from distriage.past.build import query_of
     from distriage.past.index import load_index
-    from distriage.reading.report import check_report
     from distriage.reports.sources import read_report
 
     past = load_index(index)
     asked = read_report(report, title)
-    check_report(asked)
     classifier = Classifier(model)
     if past.vectors.size and past.model != classifier.bundle.manifest.name:
         raise InputError(
             f"{index}: made with the model {past.model}, asked with {classifier.bundle.manifest.name}; "
             "expected the same: give --model, or index anew"
         )
-    found = past.find(known(classifier, asked), top)
+    found = past.find(query_of(classifier.examine(asked)), top)
     if json_:
         typer.echo(json.dumps({"report": asked.id, "issues": [_as_json(match) for match in found]}, indent=2))
         return

@@ -12,7 +12,8 @@ from rich.text import Text
 from distriage.answer.playbooks import playbook_of
 from distriage.answer.render import show
 from distriage.base.validation import Strict
-from distriage.model.taxonomy import Axis, Label, Taxonomy
+from distriage.model.label import Label
+from distriage.model.taxonomy import Axis, Taxonomy
 
 INDENT = (0, 0, 0, 2)
 

@@ -10,49 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from distriage.base.texts import folded, shortened
 from distriage.facts.counts import count_gpus, listed_gpus
-from distriage.facts.frameworks import (
-    PYTORCH,
-    framework_of,
-    framework_of_repository,
-    nameless_versions,
-    versions_of_framework,
-)
+from distriage.facts.frameworks import framework_of, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
+from distriage.facts.projects import PYTORCH, projects
 from distriage.facts.scanning import first_at, places
 from distriage.facts.systems import system_of
 from distriage.facts.versions import releases, torch_versions, versions_of_packages
-from distriage.recipe.lines import folded
-from distriage.recipe.normalize import shortened
 
-# Name, what a match begins with, pattern.
-_LAUNCHERS = tuple(
-    (name, starts, re.compile(pattern))
-    for name, starts, pattern in (
-        ("torchrun", ("torchrun", "torch.dis"), r"\btorchrun\b|torch\.distributed\.(?:run|launch)\b"),
-        ("accelerate", ("accelerate launch",), r"\baccelerate launch\b"),
-        ("colossalai", ("colossalai run",), r"\bcolossalai run\b"),
-        ("horovodrun", ("horovodrun",), r"\bhorovodrun\b(?!\s?=)"),
-        (
-            "mpirun",
-            ("mpirun", "mpiexec"),
-            r"(?<![\w./-])mpi(?:run|exec)\b|mpi(?:run|exec)(?:\.hydra)?(?: {1,4}[\w\\-]|`)",
-        ),
-        ("srun", ("srun", "sbatch"), r"\bsrun\b|\bsbatch\b"),
-        ("ray", ("ray ",), r"\bray (?:start|job submit|up)\b"),
-        (
-            "vllm",
-            ("vllm",),
-            r"\bvllm serve\b|vllm\.entrypoints\S*api_server|vllm/vllm-openai:[\w.-]{1,60}(?:\s|\\\n){1,8}--\w",
-        ),
-        ("sglang", ("sglang",), r"sglang\.launch_server"),
-    )
-)
-_DEEPSPEED_LAUNCHER = re.compile(  # its own options: `pip install deepspeed --upgrade` launches nothing
-    r"(?<![\w./-])deepspeed(?:[^\S\n]|\\\n){1,20}(?:-H\s|[^\s(]\S{0,200}\.py\b|--(?:num_|hostfile|include|exclude|master_"
-    r"|launcher|module|autotuning|no_|enable_each_rank_log|bind_cores|elastic_|force_multi|node_rank|save_pid))"
-)
 # What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
 # means that it could not be imported.
 _NONE = re.compile(
@@ -169,14 +136,14 @@ def _framework_and_torch(
     title: str, text: str, words: str, identifier: str
 ) -> tuple[str | None, dict[str, Sequence[str]]]:
     """The framework, and every version of it and of torch that the text names."""
-    framework = framework_of(title, text, words, identifier)
+    tracker = projects().tracker_of(identifier)
+    framework = framework_of(title, text, words, tracker)
     torch = torch_versions(text, words)
     own: Sequence[str] = []
     if framework == PYTORCH:
         own = torch = torch or nameless_versions(text, words)
     elif framework is not None:
-        at_home = framework == framework_of_repository(identifier)
-        own = versions_of_framework(framework, text, words, at_home=at_home)
+        own = versions_of_framework(framework, text, words, tracker)
     return framework, {"framework_version": own, "torch": torch}
 
 
@@ -200,6 +167,6 @@ def _absent(words: str) -> set[str]:
 
 
 def _launcher(text: str) -> str | None:
-    if first_at(_DEEPSPEED_LAUNCHER, text, places(("deepspeed",), text)):
-        return "deepspeed"
-    return next((name for name, starts, pattern in _LAUNCHERS if first_at(pattern, text, places(starts, text))), None)
+    launchers = projects().launchers.items()
+    found = (name for name, one in launchers if first_at(one.expression, text, places(one.starts, text)))
+    return next(found, None)

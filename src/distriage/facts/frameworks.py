@@ -7,93 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from distriage.base.references import RENAMED, repository_of
+from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
 
-FRAMEWORKS: Mapping[str, str] = {  # what a report calls it -> the name that we use
-    "deepspeed": "DeepSpeed",
-    "megatron-lm": "Megatron-LM",
-    "megatron-core": "Megatron-LM",
-    "megatron_core": "Megatron-LM",
-    "megatron": "Megatron-LM",
-    "colossalai": "Colossal-AI",
-    "colossal-ai": "Colossal-AI",
-    "horovod": "Horovod",
-    "vllm": "vLLM",
-    "vllm-ascend": "vLLM Ascend",
-    "vllm_ascend": "vLLM Ascend",
-    "sglang": "SGLang",
-    "verl": "verl",
-    "trl": "TRL",
-    "accelerate": "Accelerate",
-    "pytorch-lightning": "Lightning",
-    "pytorch_lightning": "Lightning",
-    "lightning": "Lightning",
-    "ray": "Ray",
-    "nemo_toolkit": "NeMo",
-    "nemo-toolkit": "NeMo",
-    "nemo toolkit": "NeMo",
-    "fsdp": "PyTorch FSDP",
-    "fsdp1": "PyTorch FSDP",
-    "fsdp2": "PyTorch FSDP",
-    "ddp": "PyTorch DDP",
-    "distributeddataparallel": "PyTorch DDP",
-}
-PYTORCH = "PyTorch"
-_REPOSITORIES: Mapping[str, str] = {  # in lower case
-    "deepspeedai/deepspeed": "DeepSpeed",
-    "nvidia/megatron-lm": "Megatron-LM",
-    "hpcaitech/colossalai": "Colossal-AI",
-    "horovod/horovod": "Horovod",
-    "vllm-project/vllm": "vLLM",
-    "vllm-project/vllm-ascend": "vLLM Ascend",
-    "sgl-project/sglang": "SGLang",
-    "verl-project/verl": "verl",
-    "volcengine/verl": "verl",
-    "huggingface/trl": "TRL",
-    "huggingface/accelerate": "Accelerate",
-    "lightning-ai/pytorch-lightning": "Lightning",
-    "ray-project/ray": "Ray",
-    "nvidia-nemo/speech": "NeMo",  # once nvidia/nemo
-    "nvidia-nemo/nemo": "NeMo",
-    "tensorflow/tensorflow": "TensorFlow",
-    "pytorch/pytorch": PYTORCH,
-}
-# What means a framework only in its own repository: elsewhere NeMo is a model of Mistral's, and TensorFlow what Horovod
-# trains.
-_AT_HOME: Mapping[str, tuple[str, ...]] = {
-    "Lightning": ("pl", "pytorchlightning"),
-    "NeMo": ("nemo",),
-    "TensorFlow": ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf"),
-}
-_STARTS = tuple(
-    word for word in FRAMEWORKS if not word.startswith(tuple(other for other in FRAMEWORKS if other != word))
-)
-_PARTS = frozenset({"PyTorch FSDP", "PyTorch DDP"})
-PYTORCH_AND_PARTS = _PARTS | {PYTORCH}
-_WRAPPERS = frozenset({"Accelerate", "Lightning", "TRL", "verl"})
-
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
-_FRAMEWORK_NAME = re.compile(
-    r"(?<![A-Za-z0-9_-])("
-    + "|".join(sorted(map(re.escape, FRAMEWORKS), key=len, reverse=True))
-    + rf"){NAME_AFTER}{_NO_LONGER_NAME}",
-    re.I,
-)
 _OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
 _VERB_BEFORE = re.compile(r"\b(?:to|can|not|cannot|helps?)\s\Z", re.I)
 _VERB_BEFORE_CHARS = 8  # at most
 _VERB_AFTER = re.compile(r"accelerate\s(?:the|a|training|inference|computing|your|our|my|its?|this|that)\b(?!_)")
 _NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w|\s?[:=]|{GAP}{VERSION})")
-# What tells a framework's version without its name: what the pattern begins with, and the pattern.
-_NAMELESS_VERSIONS = {
-    "Megatron-LM": ("core_", re.compile(rf"(?<![A-Za-z0-9])core_[rv]{VERSION}", re.I)),  # a branch
-    "vLLM": ("llm engine (", re.compile(rf"LLM engine \(v{VERSION}", re.I)),  # the first line of its log
-    "Ray": ("version: ", re.compile(rf"version: {VERSION} commit: ", re.I)),  # what it asks to print
-}
 # In a framework's own repository a number or a branch needs no name: three numbers of the title, "I am using 0.7.5",
 # "upgraded to 0.8.0", "between 0.4.1 and 1.0", "current master". Each with the words that it begins with.
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
@@ -132,59 +57,62 @@ _COMMIT = re.compile(
 )
 
 
-def framework_of_repository(identifier: str) -> str | None:
-    """The framework whose own repository a report was filed in, where its id is `owner/repo#12`."""
-    repository = repository_of(identifier) or ""
-    return _REPOSITORIES.get(RENAMED.get(repository, repository))
-
-
-def framework_of(title: str, text: str, words: str, identifier: str = "") -> str | None:
-    """The framework that a report is about: that of its repository, else the one that its text is about.
+def framework_of(title: str, text: str, words: str, tracker: Tracker) -> str | None:
+    """The framework that a report is about: that of its tracker, else the one that its text is about.
 
     A path, such as a traceback's, names a framework only where nothing else does.
 
     Args:
         text: The title and the body.
         words: The same text, folded.
-        identifier: The report's id; the repository is known where it is `owner/repo#12`.
     """
-    own = framework_of_repository(identifier)
-    if own and own != PYTORCH:
-        return own
+    if tracker.product and tracker.product != PYTORCH:
+        return tracker.product
+    known = projects()
+    starts, pattern = _framework_name(known)
     in_words: list[tuple[int, str]] = []
     in_paths: list[tuple[int, str]] = []
-    for place in places(_STARTS, words):
-        match = _FRAMEWORK_NAME.match(text, place)
+    for place in places(starts, words):
+        match = pattern.match(text, place)
         if match and not (match[1] == "accelerate" and _is_verb(text, place)):
             named = in_words if _OUTSIDE_A_PATH.match(text, place) else in_paths
-            named.append((place, FRAMEWORKS[words[place : match.end()]]))
+            named.append((place, known.names[words[place : match.end()]]))
     named = in_words or in_paths
-    if own:  # a part of PyTorch says more than PyTorch
-        named = [(place, name) for place, name in named if name in _PARTS]
+    if tracker.product:  # a part of PyTorch says more than PyTorch
+        named = [(place, name) for place, name in named if name in known.parts]
     if not named:
-        return own
+        return tracker.product
     return _meant([name for place, name in named if place < len(title)], [name for _, name in named])
 
 
-def versions_of_framework(framework: str, text: str, words: str, *, at_home: bool = False) -> list[str]:
+@cache
+def _framework_name(known: Projects) -> tuple[Sequence[str], re.Pattern[str]]:
+    """The words that a name begins with, and the pattern of all names."""
+    names = known.names
+    starts = [word for word in names if not word.startswith(tuple(other for other in names if other != word))]
+    longest_first = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    return starts, re.compile(rf"(?<![A-Za-z0-9_-])({longest_first}){NAME_AFTER}{_NO_LONGER_NAME}", re.I)
+
+
+def versions_of_framework(framework: str, text: str, words: str, tracker: Tracker) -> list[str]:
     """The versions of a framework that stand beside its name, or its commit or branch.
 
     Args:
         framework: Not PyTorch itself.
         words: The same text, folded.
-        at_home: Whether the report was filed in the framework's own repository.
     """
-    spellings = [word for word, name in FRAMEWORKS.items() if name == framework]
-    if at_home:
-        spellings += _AT_HOME.get(framework, ())
+    project = projects().all.get(framework)
+    at_home = framework == tracker.product
+    spellings = tracker.spellings if at_home or project is None else project.names
     named = {word: begins for word in spellings if (begins := places((word,), words))}
     versions: list[str] = []
     for word, begins in named.items():
         versions += versions_at(_framework_version(word), text, begins)
-    if not versions and framework in _NAMELESS_VERSIONS:
-        start, pattern = _NAMELESS_VERSIONS[framework]
-        versions = versions_at(pattern, text, places((start,), words))
-    if not versions and framework not in _PARTS:
+    for stamp in project.stamps if project and not versions else ():
+        before, _, after = stamp.partition("{}")
+        pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
+        versions += versions_at(pattern, text, places((before.lower(),), words))
+    if not versions and framework not in projects().parts:
         versions = _commits(text, words, named)
     if not versions and at_home:
         versions = nameless_versions(text, words) or _branches(text, words, spellings)
@@ -215,9 +143,10 @@ def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
     FSDP and DDP are parts that others use, and so come after them; but only a wrapper comes before one in the title.
     Of the restated reports from a framework's own repository, 80 % are told right so, 77 % without this exception.
     """
-    if in_title and in_title[0] not in _PARTS:
+    if in_title and in_title[0] not in projects().parts:
         return in_title[0]
-    users = [name for name in everywhere if (name in _WRAPPERS if in_title else name not in _PARTS)]
+    known = projects()
+    users = [one for one in everywhere if (known.is_a(one, What.TRAINER) if in_title else one not in known.parts)]
     return Counter(users or in_title[:1] or everywhere).most_common(1)[0][0]
 
 

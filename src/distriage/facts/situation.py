@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.frameworks import PYTORCH
-from distriage.facts.installs import install_subjects
 from distriage.facts.library import library_of
+from distriage.facts.projects import PYTORCH, projects
 from distriage.facts.scanning import any_of
-from distriage.facts.spoken import says_no_device, subjects_of
-from distriage.facts.traits import SERVERS, names_server, traits_of
-from distriage.recipe.lines import folded
-from distriage.recipe.normalize import shortened
-
-BUILD, INFERENCE, TRAINING = "build-import", "inference", "training-evaluation"  # stages of the packaged taxonomy
-ONE_PROCESS = "false"  # of its axis `distributed`
+from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
+from distriage.facts.traits import is_server, names_server, traits_of
 
 
 class Platform(StrEnum):
@@ -106,15 +101,15 @@ class Situation:
         """Whether it computes with PyTorch."""
         return self.library == PYTORCH
 
-    def at(self, stage: str | None, distributed: str | None = None) -> Situation:
-        """The situation with what is sure enough to act on; None: it is not.
+    def at(self, means: Set[str], *, one_process: bool) -> Situation:
+        """The situation with what is sure enough to act on.
 
         Args:
-            stage: The label of that axis; a suggestion will do.
-            distributed: The label of that axis, given.
+            means: What the labels of the report mean, as `Label.means` says; suggestions will do.
+            one_process: A single process shows it; sure.
         """
-        serving = stage == INFERENCE or (self.serving and stage != TRAINING)
-        return replace(self, serving=serving, one_process=distributed == ONE_PROCESS)
+        serving = "serving" in means or (self.serving and "training" not in means)
+        return replace(self, serving=serving, one_process=one_process)
 
 
 ORDINARY: Final = Situation()
@@ -152,7 +147,7 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     return Situation(
         platform,
         library=library,
-        serving=facts.framework in SERVERS,
+        serving=is_server(facts.framework),
         stated=frozenset(stated),
         server=names_server(facts.framework, words),
         traits=traits_of(facts, library, folded(title), words, own, subjects, no_device=no_device),
@@ -176,4 +171,7 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
         return Platform.WINDOWS
     if nvidia:
         return Platform.NVIDIA
-    return Platform.MACOS if system.startswith("mac") else Platform.NVIDIA
+    if system.startswith("mac"):
+        return Platform.MACOS
+    project = projects().all.get(facts.framework or "")
+    return Platform(project.platform) if project and project.platform else Platform.NVIDIA

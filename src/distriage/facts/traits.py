@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from typing import Final
 
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.frameworks import PYTORCH
-from distriage.facts.installs import is_without_pip, names_fresh_environment
+from distriage.facts.projects import PYTORCH, What, projects
 from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
+from distriage.facts.spoken import is_without_pip, names_fresh_environment
 
-SERVERS: Final = frozenset({"vLLM", "vLLM Ascend", "SGLang"})
-_SERVER_NAMES = ("vllm", "sglang")
 # Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, of which the beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
@@ -124,7 +121,7 @@ def traits_of(
         "explained": _says(_EXPLAINED, own, unless=_DOUBT),
         "fresh-environment": names_fresh_environment(own),
         "illegal-instruction": "illegal instruction" in words and _ILLEGAL_INSTRUCTION.search(words),
-        "native": _stands(_NATIVE, own) and not any_of(_PYTHON, words),
+        "native": (projects().is_native(framework) or _stands(_NATIVE, own)) and not any_of(_PYTHON, words),
         "on-main": facts.framework_version in _NEWEST
         or _says(_ON_MAIN, own, unless=_UNTRIED)
         or _stands(_MAIN_IN_FORM, words),
@@ -145,9 +142,15 @@ def traits_of(
     return frozenset(trait for trait, holds in traits.items() if holds)
 
 
+def is_server(framework: str | None) -> bool:
+    """Whether a framework serves models, and trains none."""
+    return projects().is_a(framework, What.SERVER)
+
+
 def names_server(framework: str | None, words: str) -> bool:
-    """Whether a report is about a server of language models, or names one where its framework is not known."""
-    return framework in SERVERS or (framework is None and any_of(_SERVER_NAMES, words))
+    """Whether a report is about a server of models, or names one where its framework is not known."""
+    servers = (spelling for spelling, name in projects().names.items() if is_server(name))
+    return is_server(framework) or (framework not in projects().all and any_of(servers, words))
 
 
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:

@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from distriage.base.errors import TaxonomyError
 from distriage.base.validation import first_fault, known_keys, suggestion
+from distriage.model.label import DataModel, Label
 
 _Read = TypeVar("_Read", bound=BaseModel)
-_ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 # Axes that code speaks of.
 DISTRIBUTED: Final = "distributed"  # tells one process from several
 STAGE: Final = "stage"  # tells training from inference
 SYMPTOM: Final = "symptom"
 CAUSE: Final = "cause"  # of the differential diagnosis
 YES_NO = {"true": "yes", "false": "no"}
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Label(_Model):
-    """One label of an axis.
-
-    Attributes:
-        id: Stable kebab-case identifier; never reused.
-        definition: One sentence; the annotators' rule.
-        name: For people; made from the id where the data gives none.
-        family: Parent class, or None on an axis without families.
-        source: Where the label comes from; empty in taxonomies of a user's own.
-        advice: One sentence for whoever has to act on the label; empty on most axes.
-        since: The taxonomy version that added it; None: the first.
-        retired: The taxonomy version that retired it; None while it is in use.
-    """
-
-    id: str = Field(min_length=1)
-    definition: str = Field(min_length=1)
-    name: str = ""
-    family: str | None = None
-    source: Literal["", "ours", "paper", "sister"] = ""
-    advice: str = ""
-    since: str | None = None
-    retired: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_from_id(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not data.get("name") and isinstance(data.get("id"), str):
-            words = data["id"].replace("-", " ").capitalize()
-            return {**data, "name": _ABBREVIATION.sub(lambda found: found[0].upper(), words)}
-        return data
 
 
 class Requirement(NamedTuple):
@@ -68,7 +31,7 @@ class Requirement(NamedTuple):
     label: str
 
 
-class Axis(_Model):
+class Axis(DataModel):
     """One question that the model answers, with its possible answers.
 
     Attributes:
@@ -151,11 +114,12 @@ class Axis(_Model):
         return self.weights.get(label_id, self.weights.get(family or "", 1.0))
 
 
-# What says how an axis is shown and used; a model may be older than such a field.
+# What says how an axis and a label are shown and used; a model may be older than such a field.
 _USE = ("colour", "filter", "weights", "needs_detail")
+_KNOWN = ("asks_for", "means", "aliases", "study")
 
 
-class Taxonomy(_Model):
+class Taxonomy(DataModel):
     """A versioned set of axes."""
 
     name: str
@@ -193,19 +157,28 @@ class Taxonomy(_Model):
             meant = f" (a label of axis {' and '.join(holds)})" if holds else ""
             raise TaxonomyError(f"unknown axis {axis_id!r}{meant}; {suggestion(axis_id, self.axes)}") from None
 
+    def labels_of(self, ids: Mapping[str, str]) -> dict[str, Label]:
+        """Axis -> its label, where `ids` gives the id."""
+        return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
+
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
-        """With what `newer` says of how axes are used, where this older copy of the same taxonomy says nothing."""
-        if self.name != newer.name:
+        """With what `newer` says of axes and labels, where this older copy of the same taxonomy says nothing."""
+        if self is newer or self.name != newer.name:
             return self
-        axes = {
-            axis.id: axis.model_copy(
-                update={name: getattr(newer.axes[axis.id], name) for name in _USE if name not in axis.model_fields_set}
-            )
-            if axis.id in newer.axes
-            else axis
-            for axis in self.axes.values()
-        }
+        axes = {}
+        for axis in self.axes.values():
+            theirs = newer.axes.get(axis.id)
+            if theirs is not None:
+                known = {label.id: label for label in theirs.labels}
+                labels = tuple(_completed(label, known.get(label.id), _KNOWN) for label in axis.labels)
+                axis = _completed(axis, theirs, _USE).model_copy(update={"labels": labels})
+            axes[axis.id] = axis
         return self.model_copy(update={"axes": axes})
+
+
+def _completed(older: _Read, newer: _Read | None, names: Sequence[str]) -> _Read:
+    absent = [name for name in names if name not in older.model_fields_set] if newer is not None else []
+    return older.model_copy(update={name: getattr(newer, name) for name in absent})
 
 
 def parse_taxonomy(text: str, place: str) -> Taxonomy:

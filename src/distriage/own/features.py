@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.base.types import Prediction
-from distriage.recipe.features import HASH_BUCKETS, VIEWS, all_features, word_grams
+from distriage.recipe.features import HASH_BUCKETS, VIEWS, word_grams
 from distriage.recipe.text import ModelInput
 from distriage.recipe.weights import Floats, tfidf
 
@@ -59,7 +59,7 @@ class OwnFeatures:
 
 def own_features(report: ModelInput, prediction: Prediction) -> OwnFeatures:
     """Of a report and what the model says of it."""
-    ids, counts = all_features(report)
+    ids, counts = (array.tolist() for array in report.features)
     body = report.filed.partition("\n")[2]
     for view, found in (
         (TITLE, title_grams(report.title)),

@@ -8,20 +8,20 @@ from distriage.answer.verdict import LikelyDuplicate
 from distriage.past.same import is_spoken_of
 
 if TYPE_CHECKING:
-    from distriage.past.index import Known, PastIndex
+    from distriage.past.index import PastIndex, PastQuery
     from distriage.past.issue import PastIssue
 
 
-def likely_duplicates(index: PastIndex, known: Known) -> list[LikelyDuplicate]:
+def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicate]:
     """The past issue that may be called a likely duplicate of a report, if there is one; see `same.py`.
 
     Args:
         index: Made with the model that read the report.
     """
     found = []
-    for match in index.find(known, 1):
+    for match in index.find(query, 1):
         issue, same = match.issue, match.same
-        if same is None or not is_spoken_of(same) or _is_itself(issue, known):
+        if same is None or not is_spoken_of(same) or _is_itself(issue, query):
             continue
         title, url, closed_by = (
             text.encode("utf-8", "replace").decode() for text in (issue.title, issue.url, issue.closed_by)
@@ -34,15 +34,15 @@ def likely_duplicates(index: PastIndex, known: Known) -> list[LikelyDuplicate]:
     return found
 
 
-def _is_itself(issue: PastIssue, known: Known) -> bool:
+def _is_itself(issue: PastIssue, query: PastQuery) -> bool:
     """Whether the report may be that issue: of its number, and nothing says that it is another repository's.
 
     An index that was made before the repository got its name holds the report under the old one; what two repositories
     have under one number was filed at two times.
     """
-    place, hash_, number = known.id.lower().rpartition("#")
+    place, hash_, number = query.id.lower().rpartition("#")
     if not hash_ or issue.id.rpartition("#")[2] != number:
         return False
     may_be_one_place = "" in {place, issue.place} or place == issue.place
-    may_be_one_time = 0 in {known.filed_at, issue.filed_at} or abs(known.filed_at - issue.filed_at) < 1  # seconds
+    may_be_one_time = 0 in {query.filed_at, issue.filed_at} or abs(query.filed_at - issue.filed_at) < 1  # seconds
     return may_be_one_place or may_be_one_time

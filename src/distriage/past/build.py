@@ -7,36 +7,31 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from distriage.answer.findings import Findings
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
-from distriage.past.index import Known, PastIndex, make_index
+from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.words import Floats
-from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 
 Fingerprint = tuple[NDArray[np.int32], Floats, Floats]
 
 
-def fingerprint(classifier: Classifier, report: IssueReport) -> Fingerprint:
-    """Buckets, counts and vector of a report."""
-    return _fingerprints_of(classifier, [report])[0]
-
-
 def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> list[Fingerprint]:
     inputs = [prepare(report.title, report.body) for report in reports]
-    found = []
-    for read, prediction in zip(inputs, classifier.predict_inputs(inputs), strict=True):
-        buckets, counts = all_features(read)  # as arrays: a hundred thousand lists of numbers would take gigabytes
-        found.append((np.asarray(buckets, np.int32), np.asarray(counts, np.float32), prediction.vector))
-    return found
+    predictions = classifier.predict_inputs(inputs)
+    return [(*one.features, prediction.vector) for one, prediction in zip(inputs, predictions, strict=True)]
 
 
-def known(classifier: Classifier, report: IssueReport, filed_at: float = 0.0) -> Known:
-    """What a look-up needs of a report."""
-    buckets, counts, vector = fingerprint(classifier, report)
-    return Known((buckets, counts), vector, report.id, filed_at)
+def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
+    """A report as it is looked up among past issues.
+
+    Args:
+        filed_at: Unix time in seconds; 0: now.
+    """
+    return PastQuery(findings.read.input.features, findings.prediction.vector, findings.read.report.id, filed_at)
 
 
 def build_index(

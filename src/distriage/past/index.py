@@ -45,11 +45,11 @@ WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a report that is looked up.
+class PastQuery:
+    """A report that is looked up among past issues.
 
     Attributes:
-        features: As `all_features` gives them.
+        features: As `ModelInput.features` gives them.
         vector: The encoder's; may be empty.
         id: `owner/repo#12`, or anything else where it is no issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
@@ -92,7 +92,7 @@ class PastIndex:
     vectors: Floats
     filed_at: NDArray[np.float64]
 
-    def find(self, known: Known, k: int = 5) -> list[Match]:
+    def find(self, query: PastQuery, k: int = 5) -> list[Match]:
         """The past issues that are nearest, the nearest first; never the report itself, and none that was filed after
         it.
 
@@ -101,8 +101,8 @@ class PastIndex:
         """
         if not self.issues:
             return []
-        scores, days = self.scores(known)
-        scores[self._not_earlier(known)] = -np.inf
+        scores, days = self.scores(query)
+        scores[self._not_earlier(query)] = -np.inf
         count = min(max(k, 2), len(scores))
         nearest = np.argpartition(-scores, count - 1)[:count]
         order = [int(row) for row in nearest[np.argsort(-scores[nearest], kind="stable")] if np.isfinite(scores[row])]
@@ -118,21 +118,21 @@ class PastIndex:
             for place, row in enumerate(order[:k])
         ]
 
-    def scores(self, known: Known) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def scores(self, query: PastQuery) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Similarity of each issue, and days between it and the report, [issues]; also of later ones."""
-        filed_at = known.filed_at or float(self.filed_at.max())
+        filed_at = query.filed_at or float(self.filed_at.max())
         days = np.where(self.filed_at > 0, np.abs(filed_at - self.filed_at), 0.0) / 86400
-        scores = WORDS * self._words(known.features) - APART * np.log1p(days / 7)
-        if self.vectors.size and known.vector.size == self.vectors.shape[1]:
-            scores += VECTOR * (self.vectors @ unit(known.vector))
+        scores = WORDS * self._words(query.features) - APART * np.log1p(days / 7)
+        if self.vectors.size and query.vector.size == self.vectors.shape[1]:
+            scores += VECTOR * (self.vectors @ unit(query.vector))
         return scores, days
 
-    def _not_earlier(self, known: Known) -> NDArray[np.bool_]:
-        asked = PastIssue(known.id.lower(), "")
+    def _not_earlier(self, query: PastQuery) -> NDArray[np.bool_]:
+        asked = PastIssue(query.id.lower(), "")
         codes, places = self._places
         later: NDArray[np.bool_] = places == codes.get(asked.place, -1)
         later &= self._numbers >= (asked.number or np.inf)
-        return later | (self.filed_at > (known.filed_at or np.inf))
+        return later | (self.filed_at > (query.filed_at or np.inf))
 
     @cached_property
     def _numbers(self) -> NDArray[np.float64]:

@@ -7,17 +7,17 @@ import zlib
 
 import numpy as np
 
-from distriage.past.index import Known
+from distriage.past.index import PastQuery
 from distriage.past.words import Features, Floats
 
 _SIZES = struct.Struct("<II")
 
 
-def pack(known: Known) -> bytes:
+def pack(query: PastQuery) -> bytes:
     """Buckets as 32-bit differences, since they ascend; counts and vector as 16-bit floats."""
-    buckets, counts = known.features
+    buckets, counts = query.features
     steps = np.diff(buckets, prepend=0).astype("<i4")
-    parts = (_SIZES.pack(len(steps), known.vector.size), steps, counts.astype("<f2"), known.vector.astype("<f2"))
+    parts = (_SIZES.pack(len(steps), query.vector.size), steps, counts.astype("<f2"), query.vector.astype("<f2"))
     return zlib.compress(b"".join(bytes(part) for part in parts))
 
 

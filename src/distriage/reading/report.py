@@ -16,8 +16,9 @@ from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, find_facts
 from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
-from distriage.recipe.lines import quotes_exception
 from distriage.recipe.text import ModelInput, prepare
+from distriage.segments import Segments, split
+from distriage.segments.lines import quotes_exception
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
@@ -44,11 +45,13 @@ class ReadReport:
 
     Attributes:
         report: As filed.
+        segments: Its parts, line by line.
         input: What the model reads of it.
         facts: What it states of its environment.
     """
 
     report: IssueReport
+    segments: Segments
     input: ModelInput
     facts: EnvironmentFacts
 
@@ -81,7 +84,8 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
-    return ReadReport(report, prepare(report.title, report.body), find_facts(report.title, report.body, report.id))
+    title, body = report.title, report.body
+    return ReadReport(report, split(title, body), prepare(title, body), find_facts(title, body, report.id))
 
 
 def check_report(report: IssueReport) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import repeat
+from typing import Protocol
 from zlib import crc32
-
-from distriage.recipe.text import ModelInput
 
 HASH_BUCKETS = 1 << 17
 _bucket_of = (HASH_BUCKETS - 1).__and__  # code % HASH_BUCKETS, for `map` in one loop of C
@@ -23,12 +22,25 @@ VIEWS = 2  # of a report: cleaned, and as filed
 WORD = re.compile(r"[a-z\u0131\u017f_][a-z0-9\u0131\u017f_]*|\d+(?:\.\d+)?|[\u3400-\u9fff]")
 
 
+class Prepared(Protocol):
+    """The parts of a report that are counted; see `ModelInput`."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def errors(self) -> tuple[str, ...]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def filed(self) -> str: ...
+
+
 def words(text: str) -> list[str]:
     """Lower-case words, identifiers, numbers and single CJK characters, in order."""
     return WORD.findall(text.lower())
 
 
-def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
+def hashed_features(report: Prepared) -> tuple[list[int], list[float]]:
     """Count hashed n-grams.
 
     Returns:
@@ -41,7 +53,7 @@ def hashed_features(report: ModelInput) -> tuple[list[int], list[float]]:
     return _most_frequent(counts)
 
 
-def filed_features(report: ModelInput) -> tuple[list[int], list[float]]:
+def filed_features(report: Prepared) -> tuple[list[int], list[float]]:
     """The same of the report as filed, without fields."""
     return _most_frequent(word_grams(report.filed))
 
@@ -53,7 +65,7 @@ def word_grams(text: str) -> Counter[int]:
     return counts
 
 
-def all_features(report: ModelInput) -> tuple[list[int], list[float]]:
+def all_features(report: Prepared) -> tuple[list[int], list[float]]:
     """Both views as the model takes them: the buckets of the second follow those of the first, in `range(VIEWS * HASH_BUCKETS)`."""
     cleaned, filed = hashed_features(report), filed_features(report)
     return cleaned[0] + [HASH_BUCKETS + bucket for bucket in filed[0]], cleaned[1] + filed[1]

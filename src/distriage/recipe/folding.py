@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from distriage.recipe.lines import frame_of, is_native_frame, names_exception, raises, without_prefixes
+from distriage.segments.lines import frame_of, is_native_frame, names_exception, raises, without_prefixes
 
 KEPT_FRAMES = 3
 MAX_FRAME_CHARS = 160  # a frame with the source line under it

@@ -9,7 +9,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
+from distriage.base.texts import shortened
+
 MAX_LINE_CHARS = 400
 MAX_MARKS = 30  # combining marks in a row
 
@@ -42,7 +43,7 @@ _SPECIAL = re.compile(r"[<>\[\]()!\\/:\x1b+=_~*#|.-]")
 def normalize(text: str) -> str:
     """Characters and mark-up only: comments, tags, badges, addresses, control characters out; lines shortened.
 
-    Idempotent, never raises, linear in the length of the input; the result has at most `MAX_INPUT_CHARS` characters.
+    Idempotent, never raises, linear in the length of the input; the result is no longer than `shortened` leaves it.
     """
     text = shortened(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
     text = shortened(_compose(text))  # some characters are threefold after it
@@ -53,13 +54,6 @@ def normalize(text: str) -> str:
             return text
     # Text made so that each pass uncovers new mark-up. Without its special characters one pass settles it.
     return _normalize_once(_SPECIAL.sub(" ", text))
-
-
-def shortened(text: str) -> str:
-    """What is read of a text: all, or of a long one its beginning and its end, at most `MAX_INPUT_CHARS` characters."""
-    if len(text) <= MAX_INPUT_CHARS:
-        return text
-    return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # a long log's middle matters least
 
 
 def _compose(text: str) -> str:

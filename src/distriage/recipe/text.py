@@ -17,14 +17,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 
-from distriage.recipe.boilerplate import is_environment_line, is_notice, is_template_line
+import numpy as np
+from numpy.typing import NDArray
+
 from distriage.recipe.chinese import in_english
+from distriage.recipe.features import all_features
 from distriage.recipe.folding import fold
-from distriage.recipe.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 from distriage.recipe.normalize import normalize
+from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
+from distriage.segments.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
 
 RECIPE_VERSION = 6
 
@@ -40,7 +45,7 @@ _IMPORT = re.compile(r"(?:import|from) [\w.]+")
 _FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is cached
 class ModelInput:
     """What the model reads of a report.
 
@@ -62,6 +67,12 @@ class ModelInput:
         """Everything as one string, the most decisive part first."""
         parts = (self.title, "\n".join(self.errors), self.prose)
         return "\n".join(part for part in parts if part)[:MAX_TEXT_CHARS]
+
+    @cached_property
+    def features(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Its hashed n-grams and how often each occurs; see `all_features`."""
+        ids, counts = all_features(self)
+        return np.asarray(ids, np.int32), np.asarray(counts, np.float32)
 
 
 def prepare(title: str, body: str) -> ModelInput:

@@ -82,7 +82,7 @@ class Asked:
             taxonomy,
             asking.reader,
             calibration,
-            situation=self.findings.known.situation,
+            situation=self.findings.read.situation,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from distriage.answer.differential import checks_of, differential
+from distriage.answer.differential import checks_of, differential, settled
 from distriage.answer.policy import (
     FLOOR,
     SUGGESTED_FROM,
@@ -17,8 +17,6 @@ from distriage.answer.policy import (
     WHY_SILENT,
     domain_silence,
     family_scores,
-    given_labels,
-    likely_labels,
     measured_precision,
     outcome_of,
 )
@@ -31,7 +29,7 @@ from distriage.answer.verdict import (
 )
 from distriage.base.types import AxisScores, Mode, Outcome, Prediction, Silence
 from distriage.facts.situation import ORDINARY, Situation
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, STAGE, Axis, Taxonomy
+from distriage.model.taxonomy import CAUSE, Axis, Taxonomy
 from distriage.second_reader.answer import Shares
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration, fuse
 
@@ -84,7 +82,7 @@ def complete(
                 said = _silent(said, silence)
             answered.append(axis)
         axes[axis] = _where_it_applies(said, axes, taxonomy.axes[axis])
-    situation = situation.at(likely_labels(axes).get(STAGE), given_labels(axes).get(DISTRIBUTED))
+    situation = settled(situation, axes, taxonomy)
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
     return verdict.model_copy(

@@ -151,7 +151,7 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
     Returns:
         None: nothing is in doubt, or the report says too little for anybody to know.
     """
-    if findings.known.is_thin or verdict.in_domain is False:
+    if findings.read.is_thin or verdict.in_domain is False:
         return None
     if not any(is_in_doubt(said, axes) for said in (verdict, findings.verdict(Mode.PRECISE))):
         return None
@@ -163,8 +163,7 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
     if not asked:
         return None
     neighbours = tuple(findings.similar or ())
-    known = findings.known
-    return Question(known.input.text, findings.prediction, tuple(asked), neighbours, known.situation)
+    return Question(findings.read.input.text, findings.prediction, tuple(asked), neighbours, findings.read.situation)
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:

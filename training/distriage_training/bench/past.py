@@ -13,7 +13,7 @@ from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.engine.workers import cores
 from distriage.past.build import Fingerprint, fingerprints
-from distriage.past.index import Known, load_index, make_index
+from distriage.past.index import PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage_training.bench.inputs import milliseconds, summary
 from distriage_training.bench.start import peak_mib
@@ -46,8 +46,8 @@ def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, folder: P
     file = folder / "past.npz"
     index.save(file)
     loaded = milliseconds(lambda: load_index(file))
-    index.find(Known(*_asked(known[0])))  # what is made once is not counted
-    times = [milliseconds(lambda: index.find(Known(*_asked(one)))) for one in known]  # noqa: B023 - called at once
+    index.find(PastQuery(*_asked(known[0])))  # what is made once is not counted
+    times = [milliseconds(lambda: index.find(PastQuery(*_asked(one)))) for one in known]  # noqa: B023 - called at once
     return {
         "issues": issues,
         "reports": len(reports),

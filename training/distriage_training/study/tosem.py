@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from distriage.base.errors import CorpusError
+from distriage.model.taxonomy import SYMPTOM, default_taxonomy
 
 WORKBOOK = "final_categories.xlsx"
 COLUMNS = ("Type", "Link", "distributed-specific", "stage", "inner-category", "leaf category", "fix pattern")
@@ -19,25 +20,8 @@ STAGES = {
     "data and model preparation": "data-model-preparation",
     "training & evaluation": "training-evaluation",
 }
-SYMPTOMS = {  # leaf category -> ours, where one of ours is meant; the others are kept as they are
-    "installation & build failure": "install-failure",
-    "import error": "import-failure",
-    "communication error": "collective-communication-error",
-    "low efficiency": "low-throughput",
-    "unexpected parallelization": "unexpected-parallelism",
-    "unexpected device": "device-assignment-error",
-    "tensor mismatch": "tensor-mismatch",
-    "out of memory": "device-out-of-memory",
-    "segmentation fault": "native-crash",
-    "checkpoint unfunctioning": "checkpoint-save-resume-failure",
-    "attribute not found": "api-exception",
-    "not implemented error": "api-exception",
-    "non-convergence": "poor-convergence",
-    "unexpected intermediate result": "incorrect-output",
-    "model loading failure": "model-loading-failure",
-    "data loading failure": "data-loading-failure",
-    "data partition error": "data-partition-error",
-}
+# Leaf category -> ours, where one of ours is meant; the others are kept as they are.
+SYMPTOMS = {leaf: label.id for label in default_taxonomy().axis(SYMPTOM).labels for leaf in label.study}
 FIXES = {
     "fix dependency version": "version-dependency-management",
     "fix framework version": "version-dependency-management",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from distriage.base.references import web_link
-from distriage.past.index import Known, Match, PastIndex
+from distriage.past.index import Match, PastIndex, PastQuery
 from distriage.past.same import is_spoken_of
 from distriage_serving.queue.listing import percent
 
@@ -25,9 +25,9 @@ class PastView:
     same: str
 
 
-def nearest(index: PastIndex, known: Known) -> list[PastView]:
+def nearest(index: PastIndex, query: PastQuery) -> list[PastView]:
     """The nearest past issues."""
-    return [_view(match) for match in index.find(known, NEAREST)]
+    return [_view(match) for match in index.find(query, NEAREST)]
 
 
 def _view(match: Match) -> PastView:

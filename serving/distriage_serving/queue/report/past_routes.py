@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -10,13 +12,13 @@ from starlette.responses import Response
 
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
-from distriage.past.index import Known, PastIndex
-from distriage.reading.report import check_report
+from distriage.past.index import PastIndex, PastQuery
+from distriage.past.packed import unpack
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.pages import PageRoute, show
 from distriage_serving.queue.report.past import PastView, nearest
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import Issue
+from distriage_serving.store import Issue, report_digest
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 
@@ -24,31 +26,27 @@ router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=Fal
 @router.get("/{owner}/{name}/{number:issue}/past")
 async def past(request: Request, owner: str, name: str, number: int) -> Response:
     """The past issues that are nearest."""
-    visit, issue, index = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
-    known = await _known(visit, issue) if index is not None else None
-    return await run_in_threadpool(_page, visit, request, issue, index, known)
+    visit, issue, index, query = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
+    if index is not None and query is None:  # not kept, or as it read before
+        report = IssueReport(issue.title, issue.body, str(issue.reference))
+        with suppress(InputError):  # there is nothing to read
+            query = await visit.engine.past_query(report, issue.created_at)
+    return await run_in_threadpool(_page, visit, request, issue, index, query)
 
 
-def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, PastIndex | None]:
+def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Issue, PastIndex | None, PastQuery | None]:
+    """With the query that the store holds, if it does."""
     visit = Visit(request)
     issue, _ = visit.issue(repository, number)
-    engine = visit.engine
-    return visit, issue, engine.past.index(issue.repository, engine.bundle.manifest.name)
+    engine, model = visit.engine, visit.engine.bundle.manifest.name
+    kept = visit.store.past_fingerprint(issue.reference, report_digest(issue.title, issue.body), model)
+    query = None if kept is None else PastQuery(*unpack(kept), str(issue.reference), issue.created_at)
+    return visit, issue, engine.past.index(issue.repository, model), query
 
 
-async def _known(visit: Visit, issue: Issue) -> Known | None:
-    """What a look-up needs; None: there is nothing to read."""
-    report = IssueReport(issue.title, issue.body, f"{issue.repository}#{issue.number}")
-    try:
-        check_report(report)
-        return await visit.engine.known(report, issue.created_at)
-    except InputError:
-        return None
-
-
-def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None, known: Known | None) -> Response:
+def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None, query: PastQuery | None) -> Response:
     filters, _ = visit.filters(QueryParams(request.url.query))
-    found: list[PastView] = nearest(index, known) if index is not None and known is not None else []
+    found: list[PastView] = nearest(index, query) if index is not None and query is not None else []
     part = "hx-request" in request.headers
     return show(
         "past.html" if part else "past_page.html",
@@ -57,5 +55,5 @@ def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None,
         may_close=issue.state == "open",
         action=issue_href(issue.repository, issue.number),
         query=filters.query,
-        reference=f"{issue.repository}#{issue.number}",
+        reference=str(issue.reference),
     )

@@ -21,7 +21,7 @@ from distriage.base.intervals import wilson
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import Fingerprint, fingerprints
-from distriage.past.index import Known, PastIndex, make_index
+from distriage.past.index import PastIndex, PastQuery, make_index
 from distriage.past.issue import PastIssue, read_issues
 from distriage.past.same import is_spoken_of
 from distriage.recipe.features import words
@@ -48,11 +48,11 @@ class Repository:
     index: PastIndex
     pairs: Sequence[tuple[int, int]]
 
-    def known(self, row: int) -> Known:
+    def known(self, row: int) -> PastQuery:
         """What is looked up of an issue."""
         issue, report = self.issues[row]
         buckets, counts, vector = self.fingerprints[row]
-        return Known((buckets, counts), vector, report.id, issue.filed_at)
+        return PastQuery((buckets, counts), vector, report.id, issue.filed_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from distriage.base.texts import folded
+
 _PREFIX = re.compile(
     r"\s*(?:"
     r"\[?\d{4}[-/]\d\d[-/]\d\d[ T_]?[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?(?: [DEPT]P\d+){0,4}\]?:?"  # date and time, SGLang's ranks
@@ -53,15 +55,6 @@ _WRAPPER = re.compile(  # errors that only report another one
     r"|processexitedexception|error in atexit|during handling of"
 )
 _RAISES = re.compile(r"\braise(?: |_from\()[A-Za-z_][\w.]{0,80}\(")
-_SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
-
-
-def folded(line: str) -> str:
-    """In lower case, as long as before: each letter that `re.I` would match with an ASCII one becomes that one."""
-    if not line.isascii():
-        for letter, same in _SAME_LETTERS:
-            line = line.replace(letter, same)
-    return line.lower()
 
 
 def begins_log(line: str) -> bool:

@@ -1,0 +1,22 @@
+"""How much of a text is read, and its letters folded for a search. Pure."""
+
+from __future__ import annotations
+
+MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
+
+_SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
+
+
+def shortened(text: str) -> str:
+    """What is read of a text: all, or of a long one its beginning and its end, at most `MAX_INPUT_CHARS` characters."""
+    if len(text) <= MAX_INPUT_CHARS:
+        return text
+    return text[: MAX_INPUT_CHARS * 2 // 3] + "\n" + text[-MAX_INPUT_CHARS // 4 :]  # a long log's middle matters least
+
+
+def folded(text: str) -> str:
+    """In lower case, as long as before: each letter that `re.I` would match with an ASCII one becomes that one."""
+    if not text.isascii():
+        for letter, same in _SAME_LETTERS:
+            text = text.replace(letter, same)
+    return text.lower()

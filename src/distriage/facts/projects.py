@@ -1,0 +1,178 @@
+"""The projects whose reports we read, as `frameworks.toml` lists them, and which of them a tracker is of. Pure, but for
+the list.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, cached_property
+from importlib import resources
+from typing import Final
+
+from pydantic import Field
+
+from distriage.base.references import RENAMED, repository_of
+from distriage.base.validation import Strict
+
+PYTORCH: Final = "PyTorch"
+_LEAST_NAME = 2  # characters; the `b` of `a/b` names nothing
+
+
+class What(StrEnum):
+    """What a project is."""
+
+    LIBRARY = "library"
+    FRAMEWORK = "framework"
+    TRAINER = "trainer"
+    SERVER = "server"
+    COMMUNICATION = "communication"
+    NATIVE = "native"
+    OPERATOR = "operator"
+
+
+class Launcher(Strict):
+    """How a command that launches processes is known.
+
+    Attributes:
+        starts: The words that a match begins with.
+    """
+
+    starts: tuple[str, ...]
+    pattern: str
+
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        """`pattern`, compiled."""
+        return re.compile(self.pattern)
+
+
+class Project(Strict):
+    """One project; its fields are those of `frameworks.toml`."""
+
+    name: str
+    repositories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    at_home: tuple[str, ...] = ()
+    what: What
+    on: tuple[str, ...] = ()
+    part_of: str | None = None
+    distributed: bool = False
+    in_domain: bool = True
+    platform: str | None = None
+    stamps: tuple[str, ...] = ()
+    mentions: str | None = None
+    launchers: Mapping[str, Launcher] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracker:
+    """Where a report was filed.
+
+    Attributes:
+        product: What is developed there; None: the report's id tells no repository.
+        project: Its entry in the list; None: it is not known.
+        spellings: How its own tracker calls it, in lower case.
+    """
+
+    product: str | None = None
+    project: Project | None = None
+    spellings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)  # without slots, for what is cached
+class Projects:
+    """The list. Of equal lists each is another one, so that what is cached of it goes with it.
+
+    Attributes:
+        all: Name -> project, in the list's order.
+    """
+
+    all: Mapping[str, Project]
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What any report may call a project, in lower case -> its name."""
+        return {spelling: project.name for project in self.all.values() for spelling in project.names}
+
+    @cached_property
+    def repositories(self) -> Mapping[str, Project]:
+        """Tracker -> project."""
+        return {repository: project for project in self.all.values() for repository in project.repositories}
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """The parts of PyTorch that reports name like frameworks."""
+        return frozenset(name for name, project in self.all.items() if project.part_of == PYTORCH)
+
+    @cached_property
+    def launchers(self) -> Mapping[str, Launcher]:
+        """Name -> launcher, in the list's order."""
+        return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
+
+    def library_of(self, name: str | None) -> str | None:
+        """The library that a project computes with; None: whichever its user takes, none, or it is not known."""
+        project = self.all.get(name or "")
+        if project is None:
+            return None
+        if project.what is What.LIBRARY and not project.on:
+            return project.name
+        return next((one for one in project.on if self.all[one].what is What.LIBRARY), None)
+
+    def is_a(self, name: str | None, what: What) -> bool:
+        """Whether a project is in the list, and of a kind."""
+        project = self.all.get(name or "")
+        return project is not None and project.what is what
+
+    def is_native(self, name: str | None) -> bool:
+        """Whether a project is no Python, itself."""
+        return self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
+
+    def tracker_of(self, identifier: str) -> Tracker:
+        """The tracker of a report named `owner/repo#12`.
+
+        A tracker that is not in the list is of the project that its repository is called after, such as a fork's, else
+        of the repository's own name.
+        """
+        repository = repository_of(identifier)
+        if repository is None:
+            return Tracker()
+        last = repository.rpartition("/")[2]
+        project = self.repositories.get(RENAMED.get(repository, repository)) or self._called(last)
+        if project is not None:
+            called = (one.rpartition("/")[2] for one in project.repositories)
+            return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]))
+        if len(last) < _LEAST_NAME:
+            return Tracker()
+        return Tracker(identifier.partition("#")[0].rpartition("/")[2], None, _spellings([last]))
+
+    def _called(self, name: str) -> Project | None:
+        if name in self.names:
+            return self.all[self.names[name]]
+        libraries = (project for project in self.all.values() if project.what is What.LIBRARY)
+        return next((library for library in libraries if library.name.lower() == name), None)
+
+
+@cache
+def projects() -> Projects:
+    """The packaged list."""
+    text = resources.files("distriage.facts").joinpath("frameworks.toml").read_text(encoding="utf-8")
+    return read_projects(text)
+
+
+def read_projects(text: str) -> Projects:
+    """Read a list as `frameworks.toml` is one; pydantic's `ValidationError`: it is none."""
+    return Projects({name: Project(name=name, **entry) for name, entry in tomllib.loads(text).items()})
+
+
+def is_built_on_torch(name: str | None) -> bool:
+    """Whether the users of a project use PyTorch; of one that is not known: no."""
+    return projects().library_of(name) == PYTORCH
+
+
+def _spellings(written: Sequence[str]) -> tuple[str, ...]:
+    """Each name with its usual other spellings: `ms-swift`, `ms_swift`, `ms swift`."""
+    return tuple(dict.fromkeys(re.sub("[-_ ]", sign, one) for one in written for sign in ("-", "_", " ")))
