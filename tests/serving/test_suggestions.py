@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import UTC, datetime
+
 import pytest
 
 from distriage.base.references import IssueReference
-from distriage_serving.store import Job
+from distriage_serving.store import reconcile_job
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
 from support.github import PERSON, GitHub
@@ -162,3 +165,47 @@ def test_a_decision_elsewhere_approves_or_dismisses_on_github(
     assert bot.reviews() == [("command", label, "maintainer", "hang")]
     bot.issue("edited")
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
+# ---------------------------------------------------------------- the comparison
+
+
+def compare(bot: Bot) -> int:
+    """Compare the repository with GitHub; how many lists of suggestions were asked for."""
+    before = asked(bot.github)
+    bot.store.put_job(reconcile_job("owner/repo", 1))
+    bot.settle(1.0)
+    return asked(bot.github) - before
+
+
+def test_a_comparison_finds_a_dismissal_and_an_approval_that_nobody_told_of(suggesting: GitHub, bot: Bot) -> None:
+    bot.issue("opened")
+    suggesting.decide(ISSUE, suggesting.pending(ISSUE)[0]["id"], PERSON, approve=False)
+    assert compare(bot) == 1 and bot.reviews() == [("dismiss", None, "maintainer", "hang")]
+    assert compare(bot) == 0
+    suggesting.open("owner/repo#2", "It stops", PERHAPS)
+    bot.deliver("issues", suggesting.payload("opened", "owner/repo#2"))
+    bot.settle()
+    suggesting.decide("owner/repo#2", suggesting.pending("owner/repo#2")[0]["id"], PERSON, approve=True)
+    assert compare(bot) == 1
+    (review,) = bot.store.reviews(issue=IssueReference("owner/repo", 2))
+    assert (review.how, review.who, review.label) == ("approve", "maintainer", "hang")
+    row = bot.store.get_issue("owner/repo", 2)
+    assert row is not None and row.labels == [HANG]
+
+
+def test_a_comparison_asks_about_six_issues_and_those_that_changed(suggesting: GitHub, bot: Bot) -> None:
+    for number in range(1, 21):
+        reference = f"owner/repo#{number}"
+        suggesting.open(reference, "It stops", PERHAPS)
+        bot.deliver("issues", suggesting.payload("opened", reference))
+    bot.settle()
+    assert sum(len(suggesting.pending(f"owner/repo#{number}")) for number in range(1, 21)) == 20
+    assert [compare(bot) for _ in range(4)] == [6, 6, 6, 6]
+    numbers = Counter(request.path.split("/")[5] for request in suggesting.requests if "/suggestions" in request.path)
+    assert len(numbers) == 20  # the longest ago first
+    for number in (3, 4, 5):
+        at = datetime.fromtimestamp(bot.clock() + 5, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        suggesting.issues[f"owner/repo#{number}"]["updated_at"] = at
+    assert compare(bot) == 9
+    assert [name for request in suggesting.requests if (name := request.path).startswith("/user/")] == []

@@ -81,6 +81,7 @@ class Done:
 
     Attributes:
         note: One line, for whoever looks at it; None: nothing to say.
+        remark: The part of `note` that is no fault; None: there is none.
         nothing_to_do: It was left alone, and `note` says why.
         labels: That were planned.
         refused: Some of them could not be set, or others not be taken off.
@@ -92,6 +93,7 @@ class Done:
     """
 
     note: str | None = None
+    remark: str | None = None
     nothing_to_do: bool = False
     labels: tuple[str, ...] = ()
     refused: bool = False

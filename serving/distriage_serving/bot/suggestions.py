@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from distriage.base.references import IssueReference
@@ -26,6 +26,18 @@ ASK_AGAIN_S: Final = 86400.0  # whether a repository takes suggestions by now
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
 _OPEN: Final = frozenset({"making", "pending"})
 _FIRST: Final = {"add_label": 0, "set_type": 1, "add_field": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """An issue's suggestions as they are now.
+
+    Attributes:
+        decided: Those that a person decided about since they were last asked for.
+    """
+
+    rows: Sequence[SuggestionRow]
+    decided: Sequence[SuggestionRow] = ()
 
 
 def is_off(store: Store, repository: str) -> bool:
@@ -58,41 +70,30 @@ def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[S
         switch_off(store, reference.repository)
         return None
     store.save_repository(reference.repository, no_suggestions_until=0.0)
-    return others(listed, issue.label_ids, names)
-
-
-def others(listed: Iterable[ListedSuggestion], label_ids: Mapping[int, str], names: Names) -> tuple[Suggested, ...]:
-    """What GitHub lists, as far as the configuration gives it a meaning."""
-    meanings = {}
-    for number, name in label_ids.items():
-        meant = sorted(names.meanings(name), key=str)
-        axis, label = meant[0] if len(meant) == 1 else ("", "")
-        meanings[number] = (name, axis, label or "")
-    return as_suggested(listed, meanings)
+    return as_suggested(listed, issue.label_ids, names)
 
 
 def poll(
     client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str], *, is_app: bool
-) -> list[SuggestionRow]:
+) -> Polled:
     """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
 
     Args:
+        label_ids: GitHub's id -> name of the repository's labels; empty: not read.
         is_app: Nobody but Distriage acts by the account that suggests.
-
-    Returns:
-        All of the issue as they are now.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
     rows = store.suggestions(reference)
     if all(row.state not in _OPEN for row in rows) or is_off(store, reference.repository):
-        return rows
+        return Polled(rows)
     listed = list_suggestions(client, reference)
     if listed is None:
         switch_off(store, reference.repository)
-        return rows
+        return Polled(rows)
     found = [(row, _latest(row, listed, label_ids)) for row in rows if row.state in _OPEN]
+    found = [(row, one) for row, one in found if one is not None or _can_tell(row, label_ids)]
     people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
     with store.transaction():
         for row, one in found:
@@ -101,7 +102,12 @@ def poll(
         rows = store.suggestions(reference)
         decided = [row for row in rows if row.who is not None and row.id in {old.id for old, _ in found}]
         store.add_reviews(*_reviews(store, reference, decided, rows))
-    return rows
+    return Polled(rows, decided)
+
+
+def _can_tell(row: SuggestionRow, label_ids: Mapping[int, str]) -> bool:
+    """Whether a suggestion that is not in GitHub's list is not there: a label is listed by its id alone."""
+    return row.action != "add_label" or row.target_id is not None or bool(label_ids)
 
 
 def _latest(

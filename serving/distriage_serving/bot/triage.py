@@ -88,7 +88,7 @@ def triage(
     names = resolve(current.config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
     is_app = installation_id is not None
-    rows = suggestions.poll(client, store, reference, issue.label_ids, is_app=is_app)
+    rows = suggestions.poll(client, store, reference, issue.label_ids, is_app=is_app).rows
     issue = suggestions.with_approvals(issue, rows)
     issue = replace(issue, state=replace(issue.state, suggested=tuple(map(suggestions.as_known, rows))))
     if any(axis.field is not None for axis in names.labelled()):
@@ -137,7 +137,7 @@ def triage(
     notes = [*([current.error] if current.error is not None else []), *done.warnings, *filter(None, [found])]
     jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
     jobs += [triage_job(reference, installation_id)] if repaired else []
-    return Done("; ".join(notes) or None, labels=plan.labels, refused=refused, jobs=tuple(jobs))
+    return Done("; ".join(notes) or None, remark=found, labels=plan.labels, refused=refused, jobs=tuple(jobs))
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:

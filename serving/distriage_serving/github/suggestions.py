@@ -14,6 +14,7 @@ from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage_serving.configuration.names import Names
 from distriage_serving.planning.types import Action, IssueField, Reasoned, Suggested, SuggestionState
 
 OFF: Final = "GitHub takes no suggestions in this repository; labels are set as without them"
@@ -134,21 +135,22 @@ def login_of(client: Client, account: int) -> str:
 
 
 def as_suggested(
-    listed: Iterable[ListedSuggestion], meanings: Mapping[int, tuple[str, str, str]]
+    listed: Iterable[ListedSuggestion], label_ids: Mapping[int, str], names: Names
 ) -> tuple[Suggested, ...]:
-    """What GitHub lists, for a plan by somebody who keeps nothing.
+    """What GitHub lists, whoever made it, as far as the configuration gives it a meaning.
 
     Args:
-        meanings: GitHub's id of a label -> its name, the axis and the label that it means.
+        label_ids: GitHub's id -> name of the repository's labels.
     """
     found = []
     for one in listed:
-        name, axis, label = meanings.get(one.target_id or 0, ("", "", "")) if one.action == "add_label" else ("",) * 3
-        value = one.value or name
-        if value or one.action == "close_issue":
-            found.append(
-                Suggested(one.action, value, one.state, one.id, one.target_id, ours=False, axis=axis, label=label)
-            )
+        name = label_ids.get(one.target_id or 0, "") if one.action == "add_label" else ""
+        meant = list(names.meanings(name))
+        axis, label = meant[0] if len(meant) == 1 else ("", None)
+        known = Suggested(
+            one.action, one.value or name, one.state, one.id, one.target_id, ours=False, axis=axis, label=label or ""
+        )
+        found.append(known)
     return tuple(found)
 
 
