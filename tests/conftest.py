@@ -110,6 +110,18 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Calls `distriage` through its entry point, in this process: `command("classify", path, stdin=b"...")`."""
 
+    return _calls(main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def research(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Calls `python training/research` in this process."""
+    from distriage_research.commands import main
+
+    return _calls(main, monkeypatch, capsys)
+
+
+def _calls(main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     def run(*arguments: object, stdin: bytes = b"") -> Finished:
         monkeypatch.setattr(importlib.metadata, "entry_points", INSTALLED)
         monkeypatch.setattr(sys, "argv", ["distriage", *map(str, arguments)])

@@ -21,6 +21,7 @@ PACKAGES = {
     "distriage": REPOSITORY / "src" / "distriage",
     "distriage_serving": REPOSITORY / "serving" / "distriage_serving",
     "distriage_training": REPOSITORY / "training" / "distriage_training",
+    "distriage_research": REPOSITORY / "training" / "research" / "distriage_research",
 }
 # Each may import what is further right, and nothing beside it.
 FLOORS = {
@@ -50,11 +51,16 @@ FLOORS = {
     ],
     "distriage_training": [
         {"commands"},
-        {"release", "study", "learn", "bench"},
+        {"release", "study", "learn", "bench", "second_reader"},
         {"measure"},
         {"fit"},
         {"corpus"},
         {"config"},
+    ],
+    "distriage_research": [
+        {"commands"},
+        {"bench", "experiments", "published", "verdicts"},
+        {"needs"},
     ],
 }
 MAX_MODULES, MAX_LINES, MAX_PARAMETERS = 15, 300, 6
@@ -108,6 +114,7 @@ def room(name: str) -> str:
         ("distriage", {"distriage"}),
         ("distriage_serving", {"distriage", "distriage_serving"}),
         ("distriage_training", {"distriage", "distriage_training"}),
+        ("distriage_research", {"distriage", "distriage_serving", "distriage_training", "distriage_research"}),
     ],
 )
 def test_packages_import_only_the_library_and_themselves(package: str, may_import: set[str]) -> None:

@@ -7,38 +7,23 @@ import gzip
 import json
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from distriage.base.errors import BundleError, DistriageError, InputError
 from distriage.base.types import Mode
-from distriage.classifier import Classifier
 from distriage.engine import Settings, cluster, local
 from distriage.reports.records import read_records
-from distriage_training.bench import equal
 
-from support.reports import restated_reports
+from support.ray_node import node  # noqa: F401  # fixture
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of Ray and pandas, about themselves
 
 SHARD_LINES = 40
 RECORDS = 200
 SHARDS = 6  # the records, a blank line and a broken one
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[Any]:
-    """Ray with a cluster of its own."""
-    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'distriage[ray]'")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_worker_niceness", "0")  # its processes would give way to all other tests
-        ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, configure_logging=False)
-        yield ray
-        ray.shutdown()
 
 
 @pytest.fixture
@@ -142,29 +127,3 @@ def test_without_its_model_a_run_writes_nothing(batch: Path, tmp_path: Path) -> 
     with pytest.raises(BundleError, match="model 'typo'"):
         list(cluster.run([str(batch)], str(tmp_path / "out"), Settings("typo", Mode.BALANCED), resume=False))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.fixture
-def graph_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A classifier of this process runs its graph once for what is the same to the last byte."""
-    run, known = Classifier._run, {}
-
-    def remembered(classifier: Classifier, given: Any) -> Any:
-        key = (id(classifier), *((name, array.tobytes()) for name, array in sorted(given.items())))
-        if key not in known:
-            known[key] = run(classifier, given)
-        return known[key]
-
-    monkeypatch.setattr(Classifier, "_run", remembered)
-
-
-@pytest.mark.usefixtures("node", "graph_runs_once")
-def test_the_shipped_model_decides_the_same_in_whatever_way_it_is_asked(shipped_bundle: Path, tmp_path: Path) -> None:
-    pytest.importorskip("fastapi", reason="needs fastapi: pip install 'distriage[serve]'")
-    reports = restated_reports()
-    found = equal.measure(shipped_bundle, reports, tmp_path)
-    assert found["reports"] == len(reports) == 200
-    assert list(found["ways"]) == ["64 at once", "two threads", "command line, a process a core", "HTTP", "Ray"]
-    assert {way: row["decisions"] for way, row in found["ways"].items()} == dict.fromkeys(found["ways"], 0)
-    del found["ways"]["two threads"]  # sums in fp32: the fourth digit of a probability may differ
-    assert {way: row["verdicts"] for way, row in found["ways"].items()} == dict.fromkeys(found["ways"], 0)

@@ -1,4 +1,4 @@
-"""The peers of `distriage bench` in this process: each by itself would import PyTorch anew.
+"""The peers of `bench` in this process: each by itself would import PyTorch anew.
 
 What runs no PyTorch still gets a process of its own.
 """
@@ -9,15 +9,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from distriage_training.bench import child, spawn
+from distriage_research.bench import child
+from distriage_research.bench.run import in_child
 
-PEERS = {"files", "graphs", "texts", "pipeline"}
-OURS = "distriage"
+ALONE = {"past"}
 
 
 def measured(task: str, **arguments: Any) -> Any:
     """`in_child`, whose arguments and answer pass through JSON."""
-    if task not in PEERS and arguments.get("name", OURS) == OURS:
-        return spawn.in_child(task, **arguments)
+    if task in ALONE:
+        return in_child(task, **arguments)
     given = json.loads(json.dumps(arguments, default=str))
-    return json.loads(json.dumps(child._TASKS[task](Path(given["bundle"]), given)))
+    return json.loads(json.dumps(child.TASKS[task](Path(given["bundle"]), given)))

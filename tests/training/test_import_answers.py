@@ -14,14 +14,12 @@ from distriage.base.errors import CorpusError
 from distriage.model.bundle import thread_digest
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, parse_taxonomy
 from distriage.second_reader.request import NONE_OF_THESE
-from distriage_training.config import TrainingConfig, load_config
+from distriage_training.config import TrainingConfig
 from distriage_training.corpus.additions.reviews import import_reviews, split_of
 from distriage_training.corpus.load import known_issues, load_records
-from distriage_training.corpus.records import Record, read_annotations
+from distriage_training.corpus.records import read_annotations
 from distriage_training.corpus.view import print_stats
 from distriage_training.fit.examples import targets
-from distriage_training.measure.experiments import linear
-from distriage_training.measure.experiments.sources import leave_out_sources
 from distriage_training.study.sources import read_corpus
 
 from support.command_line import Command, Finished, assert_one_line
@@ -217,20 +215,6 @@ def test_its_source_has_a_weight_and_it_is_no_known_issue(taught_config: Path) -
     assert dict(zip(taxonomy.axes, weights, strict=True)) == dict.fromkeys(taxonomy.axes, 1.0) | {"symptom": 0.25}
     faults = read_corpus(taught_config.parent / "corpus", taxonomy).faults
     assert [fault.id for fault in faults] == ["a/b#1", "a/b#2", "a/b#3", "a/b#4"]
-
-
-def test_what_it_brings_can_be_measured(taught_config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    def remember(train: list[Record], records: list[Record], *_: object) -> list[list[int]]:
-        seen.append({record.id for record in train})
-        return [[0] * len(default_taxonomy().axes) for _ in records]
-
-    monkeypatch.setattr(linear, "linear_labels", remember)
-    config = load_config(taught_config)
-    found = leave_out_sources(config, taught_config.parent / "out", Console(quiet=True), ["second-reader"])
-    assert list(found) == [linear.EVERYTHING, "without second-reader"]
-    assert seen[0] - seen[1] == {"a/b#5"}
 
 
 def test_the_statistics_show_the_origin(tmp_path: Path) -> None:

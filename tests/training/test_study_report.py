@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -95,10 +94,6 @@ def test_the_tables_hold_the_counts(page: Path) -> None:
     )
     frameworks = {(row["framework"], row["label"]): row["reports"] for row in table(page, "framework-stage")}
     assert frameworks["deepspeed", "training-evaluation"] == "100"
-    published = {row[""]: row for row in table(page, "published")}
-    assert published["Communication setup: concerns distributed use"]["this study"].startswith("80.0 % (")
-    assert published["Stage: communication setup"]["Liu et al. 2023"].startswith("20.9 % (")
-    assert published["Stage: inference and serving"]["Ma et al. 2025"] == "10.1 %"
 
 
 class Elements(HTMLParser):
@@ -121,9 +116,7 @@ def test_the_page_is_one_file_that_runs_nothing_and_loads_nothing(page: Path) ->
     assert {tag for tag, _ in elements}.isdisjoint({"script", "link", "iframe", "img", "object", "style link"})
     assert not [attributes for _, attributes in elements if any(key.startswith("on") for key in attributes)]
     links = [attributes["href"] for tag, attributes in elements if tag == "a"]
-    assert {re.sub(r"^https://(arxiv|doi)\.org/.*", "paper", str(link)) for link in links if link[0] != "#"} == {
-        "paper"
-    }
+    assert all(str(link).startswith("#") for link in links)
     ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {str(link)[1:] for link in links if str(link).startswith("#")} <= set(ids)

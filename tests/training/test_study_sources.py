@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from distriage.model.taxonomy import default_taxonomy, parse_taxonomy
@@ -16,40 +14,10 @@ from distriage_training.study.page import write_study
 from distriage_training.study.report import study
 
 from support.command_line import Command, assert_one_line
+from support.studies import LABELS, confusions, faults, table
 from support.toys import annotation, review, write_corpus, write_lines
 
 TAXONOMY = default_taxonomy()
-LABELS = {
-    "kind": "bug",
-    "distributed": "true",
-    "stage": "communication-setup",
-    "symptom": "setup-hang",
-    "cause": "network-misconfiguration",
-    "fix": "distributed-tuning",
-}
-
-
-def table(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def faults(n: int = 120, **labels: str) -> list[Fault]:
-    return [
-        Fault(
-            f"a/b#{i}", "ray" if i % 2 else "vllm", f"2024-{1 + i % 6:02}-02", {**LABELS, **labels}, f"0.{i // 2 % 2}"
-        )
-        for i in range(n)
-    ]
-
-
-def confusions() -> dict[str, Any]:
-    """A model that takes one report in four of `training-evaluation` for `communication-setup`, and else errs not."""
-    found = {axis.id: 40 * np.eye(len(axis.label_ids), dtype=np.int64) for axis in TAXONOMY.axes.values()}
-    labels = TAXONOMY.axes["stage"].label_ids
-    row = labels.index("training-evaluation")
-    found["stage"][row, row], found["stage"][row, labels.index("communication-setup")] = 30, 10
-    return found
 
 
 def test_a_study_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
@@ -66,7 +34,6 @@ def test_a_study_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         "frequency-fix.csv",
         "notes.csv",
-        "published.csv",
     }
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"frequency-fix.svg"}
 
@@ -80,20 +47,11 @@ def test_labels_that_do_not_apply_to_the_kind_a_person_gave_are_no_failure(comma
     assert [row["reports"] for row in table(tmp_path / "out", "frequency-symptom")] == ["20"]
 
 
-def test_the_comparison_with_the_published_studies_is_corrected(tmp_path: Path) -> None:
+def test_figures_that_are_not_corrected_say_so(tmp_path: Path) -> None:
     others = {"symptom": "runtime-hang", "cause": "rank-desynchronization", "fix": "framework-patch"}
     counted = [*faults(30), *faults(90, stage="training-evaluation", **others)]
     source = Source("x", Origin.PREDICTED, counted, "Made up.", "model")
     page = write_study(source, study(source, TAXONOMY, confusions()), tmp_path).read_text(encoding="utf-8")
-    corrected = {row["label"]: row for row in table(tmp_path, "corrected-stage")}
-    published = {row[""]: row["this study"] for row in table(tmp_path, "published")}
-    for name in ("communication-setup", "training-evaluation"):
-        share, low, high = (100 * float(corrected[name][key]) for key in ("share", "low", "high"))
-        assert published[f"Stage: {TAXONOMY.axes['stage'].label(name).name.lower()}"] == (
-            f"{share:.1f} % ({low:.1f} to {high:.1f}), n = 120"
-        )
-    assert float(corrected["communication-setup"]["share"]) < 0.02  # counted: 0.25, all of them mistaken
-    assert "stages and fixes are corrected" in page
     # Cross tables, the flow, what concerns distributed use, by stage and symptom, and each axis over time.
     assert page.count("As counted, not corrected for the model&#39;s errors.") == 3 + 1 + 2 + 4
 
@@ -102,14 +60,6 @@ def test_nothing_is_called_uncorrected_where_no_model_chose(tmp_path: Path) -> N
     source = Source("x", Origin.ANNOTATED, faults(), "Made up.")
     page = write_study(source, study(source, TAXONOMY), tmp_path).read_text(encoding="utf-8")
     assert "not corrected" not in page and "are corrected" not in page
-
-
-def test_what_concerns_distributed_use_is_not_called_only_distributed(tmp_path: Path) -> None:
-    """An import error of DeepSpeed concerns it, by the guide, and would show on one device."""
-    source = Source("x", Origin.ANNOTATED, faults(), "Made up.")
-    page = write_study(source, study(source, TAXONOMY), tmp_path).read_text(encoding="utf-8")
-    assert "nly in distributed use" not in page
-    assert "a package made for distributed training, its installation included" in page
 
 
 def test_releases_are_counted_among_the_texts_that_are_here(

@@ -105,13 +105,6 @@ def test_a_bundle_that_is_not_there_ends_in_one_line(place: Path, command: Comma
     assert_one_line(command(name, "run.toml", "--model", "nowhere"), "nowhere")
 
 
-def test_studies_without_their_data_end_in_one_line(place: Path, command: Command, keyword_bundle: Path) -> None:
-    write_config(place / "run.toml")
-    assert_one_line(command("study", "domain", "run.toml"), "model 'tiny'")
-    finished = command("study", "duplicates", "none.csv", "none.jsonl", "--model", keyword_bundle)
-    assert_one_line(finished, "none")
-
-
 def test_an_unknown_split_is_a_usage_error(place: Path, command: Command) -> None:
     write_config(place / "run.toml")
     done = command("evaluate", "run.toml", "--split", "train")

@@ -1,8 +1,8 @@
 """When a near issue is the same one. Pure.
 
 Measured on 147 reports of 31 repositories with the past issue that was nearest, which a reader judged to be the same
-issue or another one; `distriage study duplicates` measures it, training/LOG.md says how. What speaks for the same
-issue is how far the nearest one is ahead of the second: of a series, or of forms left empty, all are near alike.
+issue or another one; `python training/research duplicates` measures it, training/LOG.md says how. What speaks for the
+same issue is how far the nearest one is ahead of the second: of a series, or of forms left empty, all are near alike.
 """
 
 from __future__ import annotations

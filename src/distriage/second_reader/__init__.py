@@ -12,12 +12,8 @@ completion.py   first verdict + shares -> completed verdict (pure)
 endpoint.py     one HTTP request: time limit, budget
 batch.py        the OpenAI batch format, for reports by the thousand (pure)
 bulk.py         files of reports and answers -> requests, verdicts
-annotated.py    annotated reports and answers -> what to calibrate on, what to compare
-fitting.py      annotated reports and answers -> a calibration (pure)
-comparison.py   the model, the reader and both together, as figures (pure)
 deadline.py     a time limit for a whole HTTP request
 reader.py       one report read: request, answer, completed verdict; for command line, server and Action
-commands.py     `distriage second-reader`
 """
 
 from __future__ import annotations

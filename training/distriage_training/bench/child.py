@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+Task = Callable[[Path, dict[str, Any]], Any]  # a bundle and what `in_child` was given -> figures
+
+
+def reports_of(bundle: Path, given: dict[str, Any]) -> Any:
+    """The reports that a task is measured on."""
+    from distriage_training.bench.inputs import load_reports
+
+    return load_reports(bundle, Path(given["reports"]) if given["reports"] else None, given.get("count", 1))
 
 
 def _start(bundle: Path, given: dict[str, Any]) -> Any:
@@ -19,65 +29,26 @@ def _start(bundle: Path, given: dict[str, Any]) -> Any:
     return timed_steps(bundle, IssueReport(row["title"], row["body"]))
 
 
-def _reports(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.inputs import load_reports
-
-    return load_reports(bundle, Path(given["reports"]) if given["reports"] else None, given["count"])
-
-
 def _ready(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.start import ready
+    from distriage_training.bench.start import ours, ready
 
-    return ready(given["name"], bundle, _reports(bundle, given)[0], given["others"])
+    return ready(ours(bundle), reports_of(bundle, given)[0])
 
 
 def _parts(bundle: Path, given: dict[str, Any]) -> Any:
     from distriage_training.bench.parts import measure
 
-    return measure(bundle, _reports(bundle, given), given["rounds"])
+    return measure(bundle, reports_of(bundle, given), given["rounds"])
 
 
-def _graphs(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.turns import graphs
-
-    return graphs(bundle, _reports(bundle, given), given["rounds"], given["threads"], given["others"])
+TASKS: Mapping[str, Task] = {"start": _start, "ready": _ready, "parts": _parts}
 
 
-def _texts(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.turns import texts
+def main(tasks: Mapping[str, Task]) -> None:
+    """Measure what the command line names."""
+    arguments = json.loads(sys.argv[2])
+    sys.stdout.write("\n" + json.dumps(tasks[sys.argv[1]](Path(arguments["bundle"]), arguments)) + "\n")
 
-    return texts(bundle, _reports(bundle, given), given["rounds"], given["threads"], given["others"])
-
-
-def _files(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.files import write
-
-    return write(bundle, _reports(bundle, given), given["encoder"], Path(given["folder"]) if given["folder"] else None)
-
-
-def _pipeline(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.throughput import pipeline
-
-    return pipeline(bundle, _reports(bundle, given), given["others"], given["threads"])
-
-
-def _past(bundle: Path, given: dict[str, Any]) -> Any:
-    from distriage_training.bench.past import measure
-
-    return measure(bundle, _reports(bundle, given), given["issues"], Path(given["folder"]))
-
-
-_TASKS = {
-    "start": _start,
-    "ready": _ready,
-    "parts": _parts,
-    "graphs": _graphs,
-    "texts": _texts,
-    "files": _files,
-    "pipeline": _pipeline,
-    "past": _past,
-}
 
 if __name__ == "__main__":
-    arguments = json.loads(sys.argv[2])
-    sys.stdout.write("\n" + json.dumps(_TASKS[sys.argv[1]](Path(arguments["bundle"]), arguments)) + "\n")
+    main(TASKS)

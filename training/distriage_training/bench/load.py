@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import socket
 import subprocess
 import sys
@@ -110,30 +109,20 @@ def _figures(times: Sequence[float], codes: Mapping[int, int], seconds: float) -
 @contextmanager
 def ours(bundle: Path, processes: int, log: Path) -> Iterator[str]:
     """`distriage serve` with a process a core, each with one thread; its address."""
-    port = _free_port()
+    port = free_port()
     settings = {"DISTRIAGE_PROCESSES": str(processes), "DISTRIAGE_THREADS": "1"}
     command = [sys.executable, "-m", "distriage", "serve", "--port", str(port), "--model", str(bundle)]
-    with _server(command, f"http://127.0.0.1:{port}", "/readyz", log, settings) as url:
+    with server(command, f"http://127.0.0.1:{port}", "/readyz", log, settings) as url:
         yield url
 
 
 @contextmanager
-def infinity(command: str, encoder: Path, log: Path) -> Iterator[str]:
-    """infinity-emb, at an address or started by a command line such as `venv/bin/infinity_emb`; its address."""
-    if command.startswith(("http://", "https://")):
-        yield command.rstrip("/")
-        return
-    port = _free_port()
-    options = ["v2", "--model-id", str(encoder), "--served-model-name", "encoder", "--port", str(port)]
-    options += ["--device", "cpu", "--engine", "torch", "--no-bettertransformer", "--url-prefix", ""]
-    settings = {"HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1", "INFINITY_ANONYMOUS_USAGE_STATS": "0", "PYTHONPATH": ""}
-    url = f"http://127.0.0.1:{port}"
-    with _server([*shlex.split(command), *options], url, "/health", log, settings) as address:
-        yield address
+def server(command: Sequence[str], url: str, ready: str, log: Path, settings: Mapping[str, str]) -> Iterator[str]:
+    """A server for as long as the context lasts; its address `url`, once it answers at the path `ready`.
 
-
-@contextmanager
-def _server(command: Sequence[str], url: str, ready: str, log: Path, settings: Mapping[str, str]) -> Iterator[str]:
+    Raises:
+        DistriageError: it does not start.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DISTRIAGE_")}
     with log.open("wb") as stream:
         try:
@@ -165,6 +154,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])

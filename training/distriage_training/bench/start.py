@@ -1,4 +1,4 @@
-"""From nothing to a verdict: the steps of a process that answers one report, and what loading a peer takes."""
+"""From nothing to a verdict: the steps of a process that answers one report."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from distriage.base.types import IssueReport
 
-LOADERS = {"transformers pipeline": "pipeline", "SetFit predict": "setfit"}  # peer -> function of `peers`
-TOKENS = 256  # that a peer reads of a report
 LOOK_S = 0.05  # between looks at the memory of processes; the time that is measured is as coarse
 _PEAK = re.compile(r"VmHWM:\s+(\d+)")
 _PEAK_UNIT = 1 << 20 if sys.platform == "darwin" else 1 << 10  # of ru_maxrss
@@ -99,20 +97,23 @@ def _held(session: int) -> Iterator[int]:
             continue
 
 
-def ready(name: str, bundle: Path, report: IssueReport, others: dict[str, Any]) -> dict[str, float]:
-    """Seconds until the first answer of one contestant, its imports too, and the peak of this process."""
+def ready(answer: Callable[[IssueReport], object], report: IssueReport) -> dict[str, float]:
+    """Seconds until the first answer, with the imports and the loading that it needs, and the peak of this process."""
     started = time.perf_counter()
-    if name == "distriage":
-        from distriage.classifier import Classifier
-
-        Classifier(bundle, threads=1).classify(report).model_dump_json()
-    else:
-        from distriage_training.bench import peers
-
-        load = getattr(peers, LOADERS[name])
-        load(Path(others["encoder"]), others["labels"], TOKENS, 1)([f"{report.title}\n{report.body}"], 1)
+    answer(report)
     took = time.perf_counter() - started
     return {"ready_s": round(took, 3), "peak_mib": round(peak_mib(), 1)}
+
+
+def ours(bundle: Path) -> Callable[[IssueReport], object]:
+    """Loads the bundle and answers one report."""
+
+    def answer(report: IssueReport) -> str:
+        from distriage.classifier import Classifier
+
+        return Classifier(bundle, threads=1).classify(report).model_dump_json()
+
+    return answer
 
 
 def peak_mib() -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typer
 
+import distriage_training.commands.second_reader  # noqa: F401 - its commands join the library's group
 from distriage.base.terminal import MAINTAIN, READ, TRAIN
 from distriage_training.commands.bench import bench
 from distriage_training.commands.corpus import corpus_app

@@ -136,26 +136,6 @@ def hydrate(
         typer.echo(f"gone: {identifier}")
 
 
-@corpus_app.command("import-tosem")
-def import_tosem(
-    folder: Annotated[Path, typer.Argument(help="The folder with final_categories.xlsx of Liu et al., TOSEM 2023.")],
-    out: Annotated[Path, typer.Option(help="Folder for tosem.jsonl, and texts.jsonl where GITHUB_TOKEN is set.")],
-) -> None:
-    """Map the published labels of Liu et al. (2023) onto our axes; `distriage study report` reads the result."""
-    with training("study"), writing(out):
-        from distriage_training.study.hydrate_tosem import import_faults
-
-        done = import_faults(folder, out, Console(stderr=True, highlight=False))
-    typer.echo(
-        f"{done.faults:,} faults, {done.symptoms:,} with a symptom of ours, {done.fixes:,} with a fix: "
-        f"{out}/tosem.jsonl"
-    )
-    if done.fetched is None:
-        typer.echo("texts: none fetched; set GITHUB_TOKEN for those of GitHub")
-    else:
-        typer.echo(f"texts: {done.fetched:,} fetched, {done.gone:,} deleted, private or moved away")
-
-
 @corpus_app.command()
 def publish(corpus: CorpusOption = CORPUS) -> None:
     """Write the annotations as compressed JSONL, one file per split, for `datasets.load_dataset` and pandas."""

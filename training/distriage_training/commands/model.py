@@ -11,8 +11,6 @@ from rich.console import Console
 
 from distriage.base.disk import writing
 from distriage.base.terminal import say
-from distriage.base.types import Mode
-from distriage.commands.second_reader import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
 from distriage_training.commands.options import (
     ConfigArgument,
     ModelOption,
@@ -23,11 +21,9 @@ from distriage_training.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage.classifier import Classifier
     from distriage.model.bundle import Bundle
     from distriage_training.config import Config
     from distriage_training.corpus.load import Splits
-    from distriage_training.measure.readers import SecondReader
 
 MODELS = Path("models")
 
@@ -163,33 +159,11 @@ def evaluate(
         Path | None, typer.Option(help="Folder for metrics.json, report.md and figures; default: runs/NAME-SPLIT.")
     ] = None,
     baselines: Annotated[bool, typer.Option(help="Also fit the TF-IDF baseline.")] = True,
-    faithfulness: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Also measure `--explain` on N reports, by deletion and insertion of lines."
-        ),
-    ] = 0,
-    reader_model: Annotated[
-        str,
-        typer.Option(
-            "--reader-model",
-            metavar="NAME",
-            help="Also measure a second reader; questions without an answer go to requests.jsonl in the output folder.",
-        ),
-    ] = "",
-    reader_answers: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The second reader's answers to them (.jsonl).")
-    ] = None,
-    reader_calibration: CalibrationOption = None,
-    times: Times = 1,
     record: Annotated[
         bool, typer.Option("--record", help="Write the figures into the bundle's metrics.json and model card.")
     ] = False,
 ) -> None:
-    """Measure a bundle: tables with baselines, agreement and intervals; figures.
-
-    With `--reader-model` also a second reader and both together, for raw and restated reports apart.
-    """
+    """Measure a bundle: tables with baselines, agreement and intervals; figures."""
     check_split(split)
     with training():
         from distriage.classifier import Classifier
@@ -202,38 +176,12 @@ def evaluate(
         classifier = Classifier(named_model(model, settings.name))
         console = Console(stderr=True, highlight=False)
         folder = output or Path("runs") / f"{classifier.bundle.manifest.name}-{split}"
-        second = _second_reader(classifier, reader_model, reader_answers, reader_calibration, times)
-        found = measure(
-            classifier,
-            settings,
-            split,
-            folder,
-            console,
-            baselines=baselines,
-            faithfulness=faithfulness,
-            second=second,
-        )
+        found = measure(classifier, settings, split, folder, console, baselines=baselines)
         if record:
             with writing(classifier.bundle.path):
                 record_in_bundle(classifier.bundle, found)
     typer.echo(report(found))
     console.print(f"written: {folder}/metrics.json, report.md and figures")
-
-
-def _second_reader(
-    classifier: Classifier, name: str, answers: Path | None, calibration: Path | None, times: int
-) -> SecondReader | None:
-    from distriage.second_reader.bulk import read_answers
-    from distriage_training.measure.readers import SecondReader
-
-    if not name and answers is None and calibration is None:
-        return None
-    asking = asking_of(name, Mode.BALANCED, classifier, ALL_AXES, times)
-    return SecondReader(
-        asking,
-        read_answers(answers) if answers is not None else None,
-        calibration_of(calibration, asking) if calibration is not None else None,
-    )
 
 
 def promote(

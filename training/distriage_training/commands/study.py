@@ -1,39 +1,46 @@
-"""`distriage study`: experiments around an evaluation."""
+"""`distriage study`: a tracker as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from distriage.base.disk import writing
-from distriage_training.commands.options import (
-    TEXTS,
-    ConfigArgument,
-    ModelOption,
-    SplitOption,
-    check_split,
-    named_model,
-    training,
-)
+from distriage_training.commands.options import TEXTS, training
 
-study_app = typer.Typer(
-    name="study",
-    help="Study a tracker as a whole; experiments: peers, learning curve, repositories or sources left out, errors.",
-    no_args_is_help=True,
-)
-StudyOption = Annotated[
-    Path | None, typer.Option("--output", help="Folder for what was measured; default: runs/NAME-study.")
+if TYPE_CHECKING:
+    from distriage_training.study.run import Options
+
+study_app = typer.Typer(name="study", no_args_is_help=True)
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="The corpus' folder, a .jsonl file of annotations, reviews, verdicts or reports, or OWNER/REPO.",
+    ),
 ]
+Output = Annotated[Path, typer.Option(help="Folder for index.html, tables and figures.")]
+Model = Annotated[
+    str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the default model.")
+]
+Validation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="CONFIG", help="Correct predicted shares by the model's errors on this configuration's validation."
+    ),
+]
+Split = Annotated[str | None, typer.Option(help="Only this split of the corpus.")]
+Limit = Annotated[int, typer.Option(min=1, help="Use the newest N issues of OWNER/REPO.")]
 
 
 @contextmanager
-def _results(folder: Path) -> Iterator[Path]:
-    """The folder for what is measured: made before the work, which may take hours.
+def results_in(folder: Path) -> Iterator[Path]:
+    """The folder for what is measured: made before the work, which may take hours; removed where it stays empty.
 
     Raises:
         InputError: it cannot be written into.
@@ -46,221 +53,36 @@ def _results(folder: Path) -> Iterator[Path]:
         finally:
             if fresh:
                 with suppress(OSError):
-                    folder.rmdir()  # where nothing was measured
+                    folder.rmdir()
 
 
-@study_app.command("report")
-def report_(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            help="The corpus' folder, a .jsonl file of annotations, reviews, verdicts or reports, or OWNER/REPO.",
-        ),
-    ],
-    output: Annotated[Path, typer.Option(help="Folder for index.html, tables and figures.")] = Path("study"),
-    model: Annotated[
-        str | None, typer.Option("--model", help="A bundle's folder or a shipped model; default: the default model.")
-    ] = None,
-    validation: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CONFIG", help="Correct predicted shares by the model's errors on this configuration's validation."
-        ),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="Only this split of the corpus.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Use the newest N issues of OWNER/REPO.")] = 1000,
+@study_app.callback()
+def _study() -> None:
+    """Study a tracker as a whole."""
+
+
+@study_app.command()
+def report(
+    source: SourceArgument,
+    output: Output = Path("study"),
+    model: Model = None,
+    validation: Validation = None,
+    split: Split = None,
+    limit: Limit = 1000,
 ) -> None:
-    """Study a tracker as a whole: what fails, what goes together, months, releases, frameworks, published studies."""
+    """Study a tracker as a whole: what fails, what goes together, months, releases, frameworks."""
     with training("study"):
-        from distriage_training.config import load_config
-        from distriage_training.study.run import Options, make_study
+        from distriage_training.study.run import make_study
 
-        config = load_config(validation) if validation is not None else None
-        options = Options(model, config, split, limit, TEXTS)
-        with _results(output) as folder:
+        options = study_options(model, validation, split, limit)
+        with results_in(output) as folder:
             found, page = make_study(source, folder, options, Console(stderr=True, highlight=False))
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
 
 
-@study_app.command()
-def peers(
-    config: ConfigArgument,
-    names: Annotated[
-        str, typer.Option("--peers", help="Which, separated by commas: tfidf, fasttext, setfit.")
-    ] = "tfidf,fasttext,setfit",
-    split: SplitOption = "validation",
-    axes: Annotated[str | None, typer.Option(help="Only these axes, separated by commas.")] = None,
-    model: ModelOption = None,
-    output: StudyOption = None,
-) -> None:
-    """Train other classifiers on the same records and measure them beside a bundle (extra `peers`)."""
-    check_split(split)
-    with training("peers"):
-        from distriage.classifier import Classifier
-        from distriage_training.config import load_config
-        from distriage_training.measure.experiments.compare import compare_with_peers, peers_table
+def study_options(model: str | None, validation: Path | None, split: str | None, limit: int) -> Options:
+    """The options of a study, as they were typed."""
+    from distriage_training.config import load_config
+    from distriage_training.study.run import Options
 
-        settings = load_config(config)
-        classifier = Classifier(named_model(model, settings.name))
-        wanted = None if axes is None else [axis.strip() for axis in axes.split(",")]
-        console = Console(stderr=True, highlight=False)
-        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
-            result = compare_with_peers(classifier, settings, split, names.split(","), folder, console, wanted)
-    typer.echo(peers_table(result))
-
-
-@study_app.command()
-def curve(
-    config: ConfigArgument,
-    shares: Annotated[str, typer.Option(help="Of the training records, separated by commas.")] = "0.125,0.25,0.5,1",
-    output: StudyOption = None,
-) -> None:
-    """Draw a learning curve of the sparse head on validation."""
-    with training():
-        from distriage_training.config import load_config
-        from distriage_training.measure.experiments.curve import learning_curve
-        from distriage_training.measure.experiments.linear import scores_table
-
-        settings = load_config(config)
-        try:
-            parts = [float(share) for share in shares.split(",")]
-        except ValueError:
-            parts = []
-        if not parts or not all(0 < share <= 1 for share in parts):
-            raise typer.BadParameter(
-                f"{shares!r}: expected numbers above 0 and up to 1, such as 0.25,0.5,1", param_hint="--shares"
-            )
-        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
-            result = learning_curve(settings, parts, folder, Console(stderr=True, highlight=False))
-    typer.echo(scores_table(result, "training records"))
-    typer.echo(f"written: {folder}/learning-curve.png", err=True)
-
-
-@study_app.command("leave-out")
-def leave_out_(
-    config: ConfigArgument,
-    repository: Annotated[
-        list[str] | None, typer.Option(help="OWNER/NAME, can be repeated; default: all with enough validation reports.")
-    ] = None,
-    output: StudyOption = None,
-) -> None:
-    """Fit the sparse head without each repository, and measure it on that repository."""
-    with training():
-        from distriage_training.config import load_config
-        from distriage_training.measure.experiments.linear import scores_table
-        from distriage_training.measure.experiments.repositories import leave_out_repositories
-
-        settings = load_config(config)
-        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
-            console = Console(stderr=True, highlight=False)
-            result = leave_out_repositories(settings, folder, console, repository or ())
-    typer.echo(scores_table(result, "repository"))
-
-
-@study_app.command()
-def sources(
-    config: ConfigArgument,
-    source: Annotated[list[str] | None, typer.Option(help="Can be repeated; default: all.")] = None,
-    output: StudyOption = None,
-) -> None:
-    """Fit the sparse head without each source of annotations in turn: what does each contribute?"""
-    with training():
-        from distriage_training.config import load_config
-        from distriage_training.measure.experiments.linear import scores_table
-        from distriage_training.measure.experiments.sources import leave_out_sources
-
-        settings = load_config(config)
-        with _results(output or Path("runs") / f"{settings.name}-study") as folder:
-            result = leave_out_sources(settings, folder, Console(stderr=True, highlight=False), source or ())
-    typer.echo(scores_table(result, "training records"))
-
-
-@study_app.command()
-def domain(config: ConfigArgument, model: ModelOption = None) -> None:
-    """How many reports of other software get a label, with a domain gate that saw none of their repository."""
-    with training():
-        from distriage.classifier import Classifier
-        from distriage_training.config import load_config
-        from distriage_training.corpus.load import load_splits
-        from distriage_training.measure.experiments.domain import domain_table, measure_domain
-
-        settings = load_config(config)
-        classifier = Classifier(named_model(model, settings.name))
-        splits = load_splits(settings, classifier.bundle.taxonomy, Console(stderr=True, highlight=False))
-        result = measure_domain(classifier, settings, splits)
-    typer.echo(domain_table(result))
-
-
-@study_app.command()
-def duplicates(
-    pairs: Annotated[
-        Path, typer.Argument(metavar="PAIRS.csv", help="Columns issue, same_as: the same, by maintainers.")
-    ],
-    texts: Annotated[list[str], typer.Argument(metavar="ISSUES.jsonl...", help="The issues of their repositories.")],
-    judged: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Columns issue, past, same (yes, no): is what would be said right?"),
-    ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Also the encoder without our training; slow.")] = False,
-    model: ModelOption = None,
-) -> None:
-    """How often past issues that maintainers called the same are found, beside TF-IDF and BM25."""
-    with training():
-        from distriage.classifier import Classifier
-        from distriage_training.measure.experiments.duplicates import duplicates_table, measure_duplicates
-
-        result = measure_duplicates(Classifier(model, threads=1), texts, pairs, judged, plain=plain)
-    typer.echo(duplicates_table(result))
-
-
-@study_app.command("own-labels")
-def own_labels_(
-    histories: Annotated[
-        list[Path], typer.Argument(metavar="HISTORY.jsonl...", help="What `distriage learn` keeps of repositories.")
-    ],
-    tables: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option("--nlbse", metavar="TRAIN.csv TEST.csv", help="The tables of NLBSE'24; may be gzipped."),
-    ] = None,
-    setfit: Annotated[
-        bool, typer.Option("--setfit", help="Also SetFit (extra `peers`); minutes a repository.")
-    ] = False,
-    model: ModelOption = None,
-    output: StudyOption = None,
-) -> None:
-    """How good `distriage learn` is on later issues, beside TF-IDF and SetFit."""
-    with training("peers"):
-        from distriage.classifier import Classifier
-        from distriage_training.learn.peers import (
-            as_json,
-            by_date,
-            by_date_table,
-            published,
-            published_table,
-            read_table,
-        )
-
-        read = [read_table(file) for file in tables or ()]
-        classifier, console = Classifier(model, threads=1), Console(stderr=True, highlight=False)
-        note = console.print if console.is_terminal else lambda _: None
-        with _results(output or Path("runs/own-labels-study")) as folder:
-            rows = by_date(classifier, histories, setfit=setfit, note=note)
-            found = published(classifier, read[0], read[1], note) if read else {}
-            (folder / "own-labels.json").write_text(as_json(rows, found), encoding="utf-8")
-    typer.echo(by_date_table(rows))
-    if found:
-        typer.echo(published_table(found))
-
-
-@study_app.command("errors")
-def errors_(config: ConfigArgument, model: ModelOption = None) -> None:
-    """Show where a bundle is wrong on validation, how near it was, and on which reports."""
-    with training():
-        from distriage.classifier import Classifier
-        from distriage_training.config import load_config
-        from distriage_training.measure.mistakes import analyse, mistakes_table
-
-        settings = load_config(config)
-        result = analyse(Classifier(named_model(model, settings.name)), settings, Console(stderr=True, highlight=False))
-    typer.echo(mistakes_table(result))
+    return Options(model, load_config(validation) if validation is not None else None, split, limit, TEXTS)

@@ -1,3 +1,1 @@
-"""A repository's own labels from its past issues: `distriage learn`. Needs scikit-learn; PyTorch only to
-compare with SetFit (`peers.py`).
-"""
+"""A repository's own labels from its past issues: `distriage learn`. Needs scikit-learn, no PyTorch."""

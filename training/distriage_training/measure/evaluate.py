@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from distriage.answer.similar import Similar
-from distriage.base.disk import replaced, writing
+from distriage.base.disk import writing
 from distriage.base.errors import ConfigError
 from distriage.base.intervals import wilson
 from distriage.base.types import Mode, Prediction
@@ -33,14 +32,10 @@ from distriage_training.measure.evaluation import (
     GroupScores,
     ReaderAgreement,
 )
-from distriage_training.measure.faithfulness import draw_faithfulness, measure_faithfulness
-from distriage_training.measure.neighbours import measure_similar
 from distriage_training.measure.plots import AxisData, draw_figures
 from distriage_training.measure.predict import NONE_GIVEN, Given, given_labels, predict, probability_matrix
-from distriage_training.measure.readers import SecondReader, measure_readers
 from distriage_training.measure.report import report
 
-REQUESTS = "requests.jsonl"  # in the OpenAI batch format
 THREE = 3  # a differential diagnosis names as many causes
 Labels = NDArray[np.integer]
 
@@ -53,16 +48,12 @@ def evaluate(
     console: Console,
     *,
     baselines: bool = True,
-    faithfulness: int = 0,
-    second: SecondReader | None = None,
 ) -> Evaluation:
-    """Measure and write everything; the neighbours too, where the bundle has an index.
+    """Measure and write everything.
 
     Args:
         split: `validation` or `test`.
         output: Folder for metrics.json, report.md and the figures.
-        faithfulness: On how many reports `--explain` is measured.
-        second: A second reader to measure beside the model; questions without an answer go to requests.jsonl.
 
     Raises:
         CorpusError: the split has no record with a text.
@@ -81,7 +72,6 @@ def evaluate(
         splits, records, predictions, given, taxonomy, baselines=baselines, console=console
     )
     feedback = splits.feedback if split == "validation" else []
-    both, requests = measure_readers(second, records, console) if second is not None else (None, [])
     found = Evaluation(
         model=classifier.bundle.manifest.name,
         split=split,
@@ -92,21 +82,10 @@ def evaluate(
         thresholds=_thresholds(records, given, taxonomy),
         agreement=_agreement(config, records, taxonomy),
         feedback=_against_reviews(feedback, predict(classifier, feedback, console), taxonomy) if feedback else {},
-        similar=measure_similar(classifier, records, predictions, splits.train, console)
-        if Similar.available(classifier.bundle)
-        else None,
-        faithfulness=measure_faithfulness(classifier, records, faithfulness, config.seed, console)
-        if faithfulness
-        else None,
-        second_reader=both,
         group_macro_f1_mean=_group_means(groups) if config.data.group_column else {},
         published=config.published,
     )
     _write(found, figures, output)
-    if second is not None:
-        with replaced(output / REQUESTS) as (part,):
-            part.write_text("".join(f"{line}\n" for line in requests), "utf-8", errors="replace")
-        console.print(f"{len(requests):,} questions to {second.asking.reader} have no answer: {output / REQUESTS}")
     return found
 
 
@@ -263,8 +242,6 @@ def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) ->
 def _write(found: Evaluation, figures: dict[str, AxisData], output: Path) -> None:
     with writing(output), TemporaryDirectory(dir=output, prefix=".new-") as scratch:
         folder = Path(scratch)
-        if found.faithfulness is not None:
-            draw_faithfulness(found.faithfulness, folder)
         (folder / "metrics.json").write_text(
             found.model_dump_json(indent=1, exclude_none=True) + "\n", encoding="utf-8"
         )

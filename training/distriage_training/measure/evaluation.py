@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class _Strict(BaseModel):
+class Figures(BaseModel):
+    """Figures as they are written to a file."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Scores(_Strict):
+class Scores(Figures):
     """Accuracy and macro-F1."""
 
     accuracy: float
@@ -54,7 +56,7 @@ class AxisResult(CountedScores):
     tfidf_lr: Scores | None = None
 
 
-class Applied(_Strict):
+class Applied(Figures):
     """What the policy applies at the shipped thresholds: the share of reports, and how often it is right."""
 
     coverage: float
@@ -78,95 +80,7 @@ class GroupScores(CountedScores):
     applied: Mapping[str, Applied] = {}
 
 
-class BothReaders(_Strict):
-    """The model and a second reader on one axis, shares of `n` reports.
-
-    Attributes:
-        answered: By the second reader.
-        first, both: Right at full coverage, before and after the second reader.
-        second: Right where it answered; None: nowhere.
-        either: The first reader or the second is right: what a perfect choice between them would reach.
-        first_applied, both_applied: Mode -> the labels that are given.
-    """
-
-    n: int
-    answered: float
-    first: float
-    second: float | None = None
-    both: float
-    either: float
-    first_applied: Mapping[str, Applied]
-    both_applied: Mapping[str, Applied]
-
-
-class SecondReaderResult(_Strict):
-    """What a second reader brings.
-
-    Attributes:
-        reader: Its model's name.
-        questions, unanswered: Their numbers.
-        groups: Origin of the reports, or `all` -> axis -> figures.
-    """
-
-    reader: str
-    questions: int
-    unanswered: int
-    groups: Mapping[str, Mapping[str, BothReaders]]
-
-
-class SharedLabels(_Strict):
-    """How often a neighbour has the same labels; the keys are numbers of neighbours."""
-
-    recall: Mapping[str, float]
-    precision: float
-    random_recall: Mapping[str, float]
-    majority_recall: float
-
-
-class SimilarResult(_Strict):
-    """How well `--similar` finds known issues.
-
-    Attributes:
-        n: Reports that were asked for.
-        issues: Known issues.
-        shared: What is shared (an axis, or `cause + fix`) -> figures.
-    """
-
-    n: int
-    issues: int
-    shared: Mapping[str, SharedLabels]
-
-
-class Curve(_Strict):
-    """A deletion or insertion curve of `--explain`.
-
-    Attributes:
-        area: Under it, 0 to 1.
-        curve: Mean probability at evenly spaced points.
-        gap_interval: 95 % interval of explain's area minus this one.
-    """
-
-    area: float
-    curve: tuple[float, ...]
-    gap_interval: Interval | None = None
-
-
-class AxisFaithfulness(_Strict):
-    """Curves by order of lines (`explain`, `random`, `first`)."""
-
-    n: int
-    deletion: Mapping[str, Curve]
-    insertion: Mapping[str, Curve]
-
-
-class FaithfulnessResult(_Strict):
-    """How faithful `--explain` is, axis by axis."""
-
-    reports: int
-    axes: Mapping[str, AxisFaithfulness]
-
-
-class Evaluation(_Strict):
+class Evaluation(Figures):
     """A bundle measured on a split.
 
     Attributes:
@@ -181,6 +95,9 @@ class Evaluation(_Strict):
         published: Other systems' figures for that mean.
     """
 
+    # Evaluations that were recorded by an earlier version also hold figures that experiments measure now.
+    model_config = ConfigDict(extra="allow", frozen=True)
+
     model: str
     split: str
     records: int
@@ -190,14 +107,11 @@ class Evaluation(_Strict):
     thresholds: Mapping[str, Mapping[str, Applied]]
     agreement: Mapping[str, Mapping[str, ReaderAgreement]] = {}
     feedback: Mapping[str, CountedScores] = {}
-    similar: SimilarResult | None = None
-    faithfulness: FaithfulnessResult | None = None
-    second_reader: SecondReaderResult | None = None
     group_macro_f1_mean: Mapping[str, float] = {}
     published: Mapping[str, float] = {}
 
 
-class BundleFigures(_Strict):
+class BundleFigures(Figures):
     """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
 
     validation: Mapping[str, CountedScores] = {}

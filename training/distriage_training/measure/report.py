@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from distriage_training.measure.evaluation import Evaluation, GroupScores, Interval
-from distriage_training.measure.faithfulness import faithfulness_table
-from distriage_training.measure.neighbours import similar_table
-from distriage_training.measure.readers import readers_table
 from distriage_training.measure.tables import markdown
 
 
@@ -35,12 +32,6 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.feedback:
         yield "Against reviews of maintainers, which are in no other table: accuracy / macro-F1 (n)\n"
         yield markdown(list(evaluation.feedback), [[f"{row} ({row.n})" for row in evaluation.feedback.values()]])
-    if evaluation.similar is not None:
-        yield similar_table(evaluation.similar)
-    if evaluation.faithfulness is not None:
-        yield faithfulness_table(evaluation.faithfulness)
-    if evaluation.second_reader is not None:
-        yield readers_table(evaluation.second_reader)
     yield from _groups(evaluation)
     if evaluation.group_macro_f1_mean:
         yield _published(evaluation)

@@ -11,7 +11,6 @@ from pathlib import Path
 from distriage import __version__
 from distriage.base.pages import page_environment
 from distriage_training.study.faults import Source
-from distriage_training.study.published import published
 from distriage_training.study.sections import Figure, Section, Table
 
 _PRINT = (  # colours of the files for print; the page has its own, for light and dark
@@ -56,7 +55,6 @@ def render_study(source: Source, sections: Sequence[Section]) -> str:
     return template.render(
         source=source,
         sections=sections,
-        published=published(),
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +21,19 @@ from distriage_training.study.counts import (
 from distriage_training.study.faults import Fault, Source
 from distriage_training.study.figures import Bar, bars, sankey
 from distriage_training.study.groups import AS_COUNTED, COLOURED, cells, frameworks, judged_axes, releases, trends
-from distriage_training.study.published import comparison
 from distriage_training.study.sections import Figure, Grid, Section, Table
 
 FLOW_LABELS = 9
-_DISTRIBUTED = (
-    "What concerns distributed use is not defined alike. Here, several processes, devices or nodes are involved, or "
-    "the report is about a package made for distributed training, its installation included. Ma et al. count what is "
-    "unique to distributed frameworks, Liu et al. what is specific to distributed training."
-)
+MakeSection = Callable[[Sequence[Fault], Taxonomy, Confusions], Section]  # of failures; the errors of their model
 
 
-def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None) -> list[Section]:
+def study(
+    source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None, more: Sequence[MakeSection] = ()
+) -> list[Section]:
     """All sections of a study; those for which a source has no labels are left out.
 
     Args:
+        more: Make sections that come last.
         confusions: Of the model that predicted the labels; None: they were not predicted, or nothing is known.
     """
     bugs, confusions = source.bugs, confusions or {}
@@ -46,7 +44,6 @@ def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = No
         Section("flow", "From symptom to fix"),
         Section("trends", "Over time and releases"),
         Section("frameworks", "Frameworks side by side"),
-        Section("published", "Beside the published studies"),
     ]
     for section, figures in zip(
         sections,
@@ -57,11 +54,11 @@ def study(source: Source, taxonomy: Taxonomy, confusions: Confusions | None = No
             _flow(bugs, taxonomy, confusions),
             [*trends(bugs, taxonomy, confusions), *releases(bugs, taxonomy, confusions)],
             frameworks(bugs, taxonomy, confusions),
-            _published(bugs, taxonomy, confusions),
         ),
         strict=True,
     ):
         section.figures.extend(figures)
+    sections += [make(bugs, taxonomy, confusions) for make in more]
     return [section for section in sections if section.figures]
 
 
@@ -171,24 +168,6 @@ def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> 
         f"{_uncorrected(confusions)}",
         Table("flow", ("from axis", "from", "to axis", "to", "reports"), rows),
         sankey(found, _names(taxonomy), [axis.capitalize() for axis in axes], "Flow from symptom to cause to fix"),
-    )
-
-
-def _published(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
-    if not {"stage", "fix", "distributed"} <= taxonomy.axes.keys():
-        return
-    rows = comparison(bugs, taxonomy, confusions)
-    corrected = (
-        "Of this study, stages and fixes are corrected for the model's errors; what concerns distributed use is as "
-        "counted. "
-        if confusions
-        else ""
-    )
-    yield Figure(
-        "The same figures from three studies",
-        f"In brackets the 95 % interval. {corrected}{_DISTRIBUTED} Ma et al. give some figures only. Shares of fixes "
-        "of Liu et al. are of the 498 faults whose fix has a counterpart here.",
-        Table("published", ("", "this study", "Ma et al. 2025", "Liu et al. 2023"), rows),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from distriage_training.corpus.records import BUG_AXES, label_numbers
 from distriage_training.measure.predict import predict
 from distriage_training.study.faults import Source
 from distriage_training.study.page import write_study
-from distriage_training.study.report import study
+from distriage_training.study.report import MakeSection, study
 from distriage_training.study.sources import (
     classify_reports,
     classify_repository,
@@ -26,7 +27,6 @@ from distriage_training.study.sources import (
     likeliest,
     read_corpus,
     read_reviews,
-    read_tosem_records,
     read_verdicts,
 )
 
@@ -41,6 +41,7 @@ class Options:
         split: Of the corpus; None: all.
         limit: Issues of a repository, the newest.
         texts: The local store of raw texts, for the releases that reports of the corpus state.
+        more: Make sections that stand after ours.
     """
 
     model: str | None = None
@@ -48,40 +49,28 @@ class Options:
     split: str | None = None
     limit: int = 1000
     texts: Path | None = None
+    more: Sequence[MakeSection] = ()
 
 
-def make_study(source: str, output: Path, options: Options, console: Console) -> tuple[Source, Path]:
-    """Write a study of a source.
+Read = Callable[[str, Options, Console], tuple[Source, Classifier | None]]
 
-    Returns:
-        What was read, and the page.
+
+def read_source(source: str, options: Options, console: Console) -> tuple[Source, Classifier | None]:
+    """Read what a study is made of, and the classifier that chose its labels.
 
     Raises:
-        CorpusError: nothing that a study can be made of, no failure in it, or options that do not go with it.
+        CorpusError: nothing that a study can be made of, or options that do not go with it.
         GitHubError: the repository cannot be read.
     """
-    found, classifier = _read(source, options, console)
-    taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
-    if not found.bugs:
-        raise CorpusError(f"{source}: {len(found.faults):,} reports and no failure among them; nothing to study")
-    confusions = None
-    if classifier is not None and options.config is not None:
-        confusions = errors_on_validation(classifier, options.config, console)
-    return found, write_study(found, study(found, taxonomy, confusions), output)
-
-
-def _read(source: str, options: Options, console: Console) -> tuple[Source, Classifier | None]:
     kind, taxonomy = kind_of(source), default_taxonomy()
     if options.split is not None and kind != "corpus":
         raise CorpusError(f"{source}: --split goes with the corpus, found {kind}")
-    if options.config is not None and kind in {"corpus", "reviews", "tosem"}:
+    if options.config is not None and kind in {"corpus", "reviews"}:
         raise CorpusError(f"{source}: --validation goes with labels that a model chose, found {kind}")
     if kind == "corpus":
         return _note_missing(read_corpus(Path(source), taxonomy, options.split, options.texts), console), None
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
-    if kind == "tosem":
-        return read_tosem_records(Path(source)), None
     if kind == "verdicts":
         found = read_verdicts(Path(source))
         if options.config is None:
@@ -100,6 +89,28 @@ def _read(source: str, options: Options, console: Console) -> tuple[Source, Clas
     if kind == "reports":
         return classify_reports(Path(source), classifier, console), classifier
     return classify_repository(source, classifier, console, options.limit), classifier
+
+
+def make_study(
+    source: str, output: Path, options: Options, console: Console, read: Read = read_source
+) -> tuple[Source, Path]:
+    """Write a study of a source.
+
+    Returns:
+        What was read, and the page.
+
+    Raises:
+        CorpusError: nothing that a study can be made of, no failure in it, or options that do not go with it.
+        GitHubError: the repository cannot be read.
+    """
+    found, classifier = read(source, options, console)
+    taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
+    if not found.bugs:
+        raise CorpusError(f"{source}: {len(found.faults):,} reports and no failure among them; nothing to study")
+    confusions = None
+    if classifier is not None and options.config is not None:
+        confusions = errors_on_validation(classifier, options.config, console)
+    return found, write_study(found, study(found, taxonomy, confusions, options.more), output)
 
 
 def _note_missing(source: Source, console: Console) -> Source:

@@ -1,6 +1,4 @@
-"""Where the labels of a study come from: the corpus, reviews, verdicts, Liu et al., or a tracker that is classified
-now.
-"""
+"""Where the labels of a study come from: the corpus, reviews, verdicts, or a tracker that is classified now."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ from distriage_training.study.faults import Fault, Origin, Source, framework_of,
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _EXPECTED = "expected the corpus' folder, a .jsonl file of annotations, reviews, verdicts or reports, or owner/repo"
-Kind = Literal["corpus", "repository", "reviews", "verdicts", "tosem", "reports"]
+Kind = Literal["corpus", "repository", "reviews", "verdicts", "reports"]
 
 
 def kind_of(source: str) -> Kind:
@@ -58,7 +56,6 @@ def kind_of(source: str) -> Kind:
 
 _KEYS: Mapping[str, Kind] = {
     "origin": "corpus",
-    "original": "tosem",
     "who": "reviews",
     "axes": "verdicts",
     "error": "verdicts",
@@ -148,22 +145,6 @@ def read_verdicts(path: Path) -> Source:
         faults.append(Fault(verdict.id, framework, "", _of_bugs(labels), release))
         model = verdict.model
     return _predicted(path.name, faults, model)
-
-
-def read_tosem_records(path: Path) -> Source:
-    """What `distriage corpus import-tosem` wrote."""
-    axes = ("kind", "distributed", "stage", "symptom", "fix")
-    faults = [
-        Fault(
-            str(row.get("id")),
-            str(row.get("original", {}).get("place", "")).rpartition("-")[2] or "unknown",
-            "",
-            {axis: str(row[axis]) for axis in axes if row.get(axis)},
-        )
-        for _, row in read_jsonl(path)
-    ]
-    description = "Faults of distributed training that people labelled, mapped onto our axes where they map."
-    return Source("Liu et al. 2023", Origin.ANNOTATED, faults, description)
 
 
 def classify_reports(path: Path, classifier: Classifier, console: Console) -> Source:

@@ -1,0 +1,6 @@
+"""`python training/research COMMAND`: experiments of a checkout, which are no part of the wheel."""
+
+from distriage_research.commands import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The experiments on the command line: `python training/research`. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from distriage.base.errors import DistriageError
+from distriage.base.terminal import say, speak_utf8
+from distriage_research.commands.bench import bench
+from distriage_research.commands.experiments import (
+    curve,
+    domain,
+    duplicates,
+    errors,
+    leave_out,
+    own_labels,
+    peers,
+    sources,
+)
+from distriage_research.commands.published import import_tosem, report
+from distriage_research.commands.verdicts import explain, readers, similar
+
+_COMMANDS = (
+    *(peers, curve, leave_out, sources, domain, errors, duplicates, own_labels),
+    *(explain, similar, readers, report, import_tosem, bench),
+)
+
+
+def main() -> None:
+    """Run what was typed: errors of ours end in one line and exit code 2."""
+    speak_utf8()
+    app = typer.Typer(
+        name="research",
+        help="Experiments around Distriage: peers, learning curves, errors, published studies, benchmarks.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for command in _COMMANDS:
+        app.command()(command)
+    try:
+        app()
+    except DistriageError as error:
+        say(str(error))
+        sys.exit(2)

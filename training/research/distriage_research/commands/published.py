@@ -1,0 +1,62 @@
+"""A study beside published ones. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from distriage.base.disk import writing
+from distriage_research.needs import needed
+from distriage_training.commands.study import (
+    Limit,
+    Model,
+    Output,
+    SourceArgument,
+    Split,
+    Validation,
+    results_in,
+    study_options,
+)
+
+
+def report(
+    source: SourceArgument,
+    output: Output = Path("study"),
+    model: Model = None,
+    validation: Validation = None,
+    split: Split = None,
+    limit: Limit = 1000,
+) -> None:
+    """`distriage study report` with a section on Ma et al. and Liu et al.; also reads what `import-tosem` wrote."""
+    with needed():
+        from distriage_research.published.beside import published_section
+        from distriage_research.published.hydrate_tosem import read_source
+        from distriage_training.study.run import make_study
+
+        options = replace(study_options(model, validation, split, limit), more=(published_section,))
+        with results_in(output) as folder:
+            found, page = make_study(source, folder, options, Console(stderr=True, highlight=False), read_source)
+    typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
+
+
+def import_tosem(
+    folder: Annotated[Path, typer.Argument(help="The folder with final_categories.xlsx of Liu et al., TOSEM 2023.")],
+    out: Annotated[Path, typer.Option(help="Folder for tosem.jsonl, and texts.jsonl where GITHUB_TOKEN is set.")],
+) -> None:
+    """Map the published labels of Liu et al. (2023) onto our axes; `report` reads the result."""
+    with needed(), writing(out):
+        from distriage_research.published.hydrate_tosem import import_faults
+
+        done = import_faults(folder, out, Console(stderr=True, highlight=False))
+    typer.echo(
+        f"{done.faults:,} faults, {done.symptoms:,} with a symptom of ours, {done.fixes:,} with a fix: "
+        f"{out}/tosem.jsonl"
+    )
+    if done.fetched is None:
+        typer.echo("texts: none fetched; set GITHUB_TOKEN for those of GitHub")
+    else:
+        typer.echo(f"texts: {done.fetched:,} fetched, {done.gone:,} deleted, private or moved away")

@@ -1,0 +1,113 @@
+"""What speaks for a verdict, measured on a split of the corpus. Imports nothing heavy before a command runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from distriage.base.disk import replaced
+from distriage.base.types import Mode
+from distriage.commands.second_reader import ALL_AXES, CalibrationOption, Times, asking_of, calibration_of
+from distriage_research.needs import needed
+from distriage_training.commands.options import ConfigArgument, ModelOption, SplitOption, check_split, named_model
+from distriage_training.commands.study import results_in
+
+if TYPE_CHECKING:
+    from distriage.classifier import Classifier
+    from distriage_training.config import Config
+    from distriage_training.corpus.load import Splits
+    from distriage_training.corpus.records import Record
+
+FIGURES, REQUESTS = "figures.json", "requests.jsonl"  # the second in the OpenAI batch format
+Folder = Annotated[Path | None, typer.Option("--output", help="Folder for what was measured.")]
+
+
+def explain(
+    config: ConfigArgument,
+    split: SplitOption = "validation",
+    model: ModelOption = None,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Reports.")] = 200,
+    output: Folder = None,
+) -> None:
+    """How faithful `--explain` is: deletion and insertion of the lines that it names, beside random and first ones."""
+    console = Console(stderr=True, highlight=False)
+    with needed():
+        from distriage_research.verdicts.faithfulness import draw_faithfulness, faithfulness_table, measure_faithfulness
+
+        classifier, settings, _, records = _measured(config, split, model, console)
+        with results_in(output or Path("runs") / f"{classifier.bundle.manifest.name}-{split}-explain") as folder:
+            found = measure_faithfulness(classifier, records, count, settings.seed, console)
+            (folder / FIGURES).write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            draw_faithfulness(found, folder)
+    typer.echo(faithfulness_table(found))
+
+
+def similar(config: ConfigArgument, split: SplitOption = "validation", model: ModelOption = None) -> None:
+    """How often the issues that `--similar` names have the same labels."""
+    console = Console(stderr=True, highlight=False)
+    with needed():
+        from distriage_research.verdicts.neighbours import measure_similar, similar_table
+        from distriage_training.measure.predict import predict
+
+        classifier, _, splits, records = _measured(config, split, model, console)
+        predictions = predict(classifier, records, console)
+        found = measure_similar(classifier, records, predictions, splits.train, console)
+    typer.echo(similar_table(found))
+
+
+def readers(
+    config: ConfigArgument,
+    reader_model: Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model.")],
+    reader_answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Its answers to the questions of {REQUESTS} (.jsonl).")
+    ] = None,
+    reader_calibration: CalibrationOption = None,
+    times: Times = 1,
+    split: SplitOption = "validation",
+    model: ModelOption = None,
+    output: Folder = None,
+) -> None:
+    """The model, a second reader and both together, for raw and restated reports apart.
+
+    Questions without an answer go to requests.jsonl in the output folder.
+    """
+    console = Console(stderr=True, highlight=False)
+    with needed():
+        from distriage.second_reader.bulk import read_answers
+        from distriage_research.verdicts.readers import SecondReader, measure_readers, readers_table
+
+        classifier, _, _, records = _measured(config, split, model, console)
+        asking = asking_of(reader_model, Mode.BALANCED, classifier, ALL_AXES, times)
+        second = SecondReader(
+            asking,
+            read_answers(reader_answers) if reader_answers is not None else None,
+            calibration_of(reader_calibration, asking) if reader_calibration is not None else None,
+        )
+        with results_in(output or Path("runs") / f"{classifier.bundle.manifest.name}-{split}-readers") as folder:
+            found, requests = measure_readers(second, records, console)
+            with replaced(folder / REQUESTS) as (part,):
+                part.write_text("".join(f"{line}\n" for line in requests), "utf-8", errors="replace")
+            if found is not None:
+                (folder / FIGURES).write_text(found.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    console.print(f"{len(requests):,} questions to {reader_model} have no answer: {folder / REQUESTS}")
+    if found is not None:
+        typer.echo(readers_table(found))
+
+
+def _measured(
+    config: Path, split: str, model: str | None, console: Console
+) -> tuple[Classifier, Config, Splits, Sequence[Record]]:
+    """The model, its configuration and the records to measure it on."""
+    from distriage.classifier import Classifier
+    from distriage_training.config import load_config
+    from distriage_training.corpus.load import load_splits
+
+    check_split(split)
+    settings = load_config(config)
+    classifier = Classifier(named_model(model, settings.name))
+    splits = load_splits(settings, classifier.bundle.taxonomy, console)
+    return classifier, settings, splits, splits.measured(split)

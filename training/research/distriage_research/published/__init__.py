@@ -1,0 +1,1 @@
+"""Reports that our labels stand beside: published studies of the same failures."""

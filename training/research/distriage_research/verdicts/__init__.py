@@ -1,0 +1,1 @@
+"""What speaks for a verdict, measured: explained lines, similar issues, a second reader."""
