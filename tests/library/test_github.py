@@ -67,7 +67,7 @@ def test_a_missing_and_a_deleted_issue(github: GitHub) -> None:
     with pytest.raises(NotFoundError, match=r"^owner/repo#12: does not exist, or is private"):
         read()
     github.gone.add("owner/repo#12")
-    with pytest.raises(NotFoundError, match=r"^owner/repo#12: was deleted$"):
+    with pytest.raises(NotFoundError, match=r"^owner/repo#12: is gone \(410\): This issue was deleted$"):
         read()
 
 

@@ -138,7 +138,20 @@ class GitHub:
     def define(self, repository: str, *names: str) -> None:
         """Labels of a repository."""
         for name in names:
-            self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
+            self.create_label(repository, name)
+
+    def create_label(self, repository: str, name: str, **more: str) -> dict[str, Any]:
+        """A new label of a repository."""
+        created = github_shapes.label(repository, name, **more) | {"id": next(self._ids)}
+        self.repository_labels.setdefault(repository, {})[name.casefold()] = created
+        return created
+
+    def delete_label(self, repository: str, name: str, actor: dict[str, Any]) -> None:
+        """Delete a label from a repository, and with it from its issues."""
+        for reference in self.issues:
+            if reference.startswith(f"{repository}#") and name in self.labels(reference):
+                self.unlabel(reference, name, actor)
+        del self.repository_labels[repository][name.casefold()]
 
     def happened(self, reference: str, kind: str, actor: dict[str, Any]) -> None:
         """Anything else that is in an issue's timeline."""

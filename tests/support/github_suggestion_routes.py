@@ -58,6 +58,8 @@ def add_labels(github: GitHub, reference: str, labels: list[Any]) -> Fault:
     entries = [dict(label) if isinstance(label, Mapping) else {"name": label} for label in labels]
     if (refused := _refusal(github, entries)) is not None:
         return refused
+    if len({*github.labels(reference), *(entry["name"] for entry in entries)}) > 100:
+        return faults.status(422)
     repository = reference.partition("#")[0]
     for entry in entries:
         if not _is_suggested(github, reference, entry):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx
 
@@ -27,15 +28,18 @@ from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
-from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.executor import execute
+from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
-from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions, read_fields
+from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
+from distriage_serving.planning.types import Change, ChangeKind
 
 if TYPE_CHECKING:
     from distriage.second_reader.reader import SecondReader
@@ -43,6 +47,14 @@ if TYPE_CHECKING:
 _Extra = TypeVar("_Extra")
 MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
 _NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
+_WORDS: Final[Mapping[ChangeKind, tuple[str, str]]] = {
+    "label": ("label", "added"),
+    "off": ("label", "taken off"),
+    "type": ("issue type", "set"),
+    "field": ("issue field", "set"),
+    "suggestion": ("suggestion", "made"),
+    "comment": ("comment", "written"),
+}
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
 
 
@@ -158,10 +170,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )
-    count = len(plan.labels if plan.dry_run else done.labels_added)
-    labels = counted(count, "label")
-    added = f"would add {labels} (dry run)" if plan.dry_run else f"{labels} added"
-    workflow_commands.notice(f"{added}; see the step summary")
+    changed = _in_words(plan.changes if plan.dry_run else done.changes)
+    would = "would be done (dry run)" if plan.dry_run else "done"
+    workflow_commands.notice(f"{would}: {changed}; see the step summary")
     if failure is not None:
         raise failure
 
@@ -208,6 +219,14 @@ def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> Repository
     if mode and mode not in list(Mode):
         raise InputError(f"input mode: {mode!r}; expected one of {', '.join(Mode)}")
     return config.model_copy(update={"dry_run": config.dry_run or dry_run, **({"mode": Mode(mode)} if mode else {})})
+
+
+def _in_words(changes: Collection[Change]) -> str:
+    """How many changes there are of each kind: in our own words only."""
+    kinds = Counter(change.kind for change in changes)
+    return ", ".join(f"{counted(kinds[kind], what)} {how}" for kind, (what, how) in _WORDS.items() if kinds[kind]) or (
+        "nothing"
+    )
 
 
 def _outcome(messages: Iterable[str]) -> str:

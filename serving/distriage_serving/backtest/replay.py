@@ -65,7 +65,9 @@ def replay(
         except InputError:
             unreadable += 1
             continue
-        items.append(Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning)))
+        items.append(
+            Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning, issue.issue_type))
+        )
         progress(len(items))
     return Replay(
         tuple(items),

@@ -20,7 +20,7 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.deliveries import is_bot
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
-from distriage_serving.bot.suggestions import poll
+from distriage_serving.bot.suggestions.decided import poll
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
@@ -136,7 +136,7 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
     """Close an issue on GitHub as a person asked for in the queue, or open it again if that was taken back.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub cannot be reached or refuses; if for good, the worker notes it of the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
     acts = [act for act in store.acts(issue) if act.what != SNOOZE]
@@ -148,10 +148,23 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             done.append("reopened")
     standing = next((act for act in acts if act.undone_at is None), None)
     if standing is not None and not standing.carried_out:
-        close(client, issue, standing.what, standing.duplicate_of)
-        store.note_act(standing, carried_out=True)
-        done.append("closed")
+        updated_at, refused = close(client, issue, standing.what, standing.duplicate_of)
+        with store.transaction():
+            store.note_act(standing, carried_out=True)
+            known = store.get_issue(issue.repository, issue.number, lock=True)
+            store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
+        done += ["closed", *refused]
     elif done:  # somebody else may have closed it, and then it stays so
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
+    """Note of the acts that a job was to carry out, and did not, that GitHub refused them.
+
+    Args:
+        began_at: When the job began; what was done since then has a job of its own.
+    """
+    if job.kind == "close":
+        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)

@@ -6,23 +6,25 @@ twice is the same as once, and a worker that died in the middle is made up for b
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
-from distriage_serving.bot import suggestions
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
+from distriage_serving.bot.suggestions import decided, kept
 from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
+from distriage_serving.github.fields import read_fields
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
-from distriage_serving.github.suggestions import OFF, read_fields
+from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
@@ -83,14 +85,14 @@ def triage(
         if config is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
-    if suggestions.is_off(store, reference.repository):
+    if kept.is_off(store, reference.repository):
         current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
     names = resolve(current.config, taxonomy, issue.labels_there)
-    issue = under_new_names(issue, names.renamed)
+    issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
     is_app = installation_id is not None
-    rows = suggestions.poll(client, store, reference, issue.label_ids, is_app=is_app).rows
-    issue = suggestions.with_approvals(issue, rows)
-    issue = replace(issue, state=replace(issue.state, suggested=tuple(map(suggestions.as_known, rows))))
+    rows = decided.poll(client, store, reference, issue.label_ids, is_app=is_app).rows
+    issue = decided.with_approvals(issue, rows)
+    issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
     if any(axis.field is not None for axis in names.labelled()):
         fields = read_fields(client, reference.repository)
         issue = replace(issue, state=replace(issue.state, known_fields=fields))
@@ -105,7 +107,7 @@ def triage(
         store.save_issue(_row(issue))
         first = make_plan(verdict, _state(store, issue, verdict, names), names)
         there = (
-            suggestions.ask(client, store, issue, names)
+            decided.ask(client, store, issue, names)
             if first.suggestions and first.writes and current.error is None
             else ()
         )
@@ -120,24 +122,45 @@ def triage(
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
-        suggestions.begin(store, plan, issue.label_ids)
+        kept.begin(store, plan, issue.label_ids)
         verdict_id = _keep(store, issue, verdict, plan, names, account)
         row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    found = suggestions.note(store, plan, done, state, issue.label_ids) or found
-    did, planned = (
-        {*done.labels_added, *done.labels_taken_off, *(one.value for one in done.suggested)},
-        {*plan.labels, *plan.take_off},
-    )
-    refused = not plan.dry_run and not planned <= did
-    if not (plan.dry_run or refused or is_awaited(verdict)):  # the second reader may still change a rewritten report's
-        store.mark_carried_out(verdict_id)
+    found = kept.note(store, plan, done, state, issue.label_ids) or found
+    held = {one.value for one in done.suggested}  # by GitHub, where nothing is set without a person
+    refused = {one for one in {*plan.changes} - {*done.changes} if one.name not in held} if not plan.dry_run else set()
+    if not plan.dry_run:
+        # The second reader may still change a rewritten report's labels; type and comment say nothing of those.
+        complete = not is_awaited(verdict) and not any(change.kind in {"label", "off"} for change in refused)
+        labels = {*issue.state.labels, *done.labels_added} - {*done.labels_taken_off}
+        has_type = done.issue_type or issue.state.issue_type
+        store.note_outcome(verdict_id, labels, has_type, done.warnings, complete=complete)
     notes = [*([current.error] if current.error is not None else []), *done.warnings, *filter(None, [found])]
     jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
     jobs += [triage_job(reference, installation_id)] if repaired else []
-    return Done("; ".join(notes) or None, remark=found, labels=plan.labels, refused=refused, jobs=tuple(jobs))
+    return Done(
+        "; ".join(notes) or None,
+        remark=found,
+        changes=plan.changes if plan.dry_run else done.changes,
+        refused=bool(refused),
+        jobs=tuple(jobs),
+    )
+
+
+def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
+    """The issue with its label history in the names of today, which are noted for the next look."""
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is None:
+        return issue
+    known = LabelNames.read(row.labels)
+    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
+    labels = known.looked_at(issue, watched, store.clock())
+    if labels != known:
+        store.save_repository(reference.repository, labels=labels.stored())
+    return labels.in_names_of_today(issue, store.reviews(issue=reference))
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:
@@ -168,6 +191,7 @@ def _row(issue: ReadIssue) -> Issue:
         updated_at=issue.updated_at,
         state="open" if state.is_open else "closed",
         labels=sorted(state.labels),
+        issue_type=state.issue_type,
     )
 
 
@@ -220,7 +244,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
     before = store.latest_verdict(reference.repository, reference.number)
     noted = _noted(plan, account, store.clock())
     kept = {
-        "labels": list(plan.labels),
+        "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
         "configuration": config_digest(names.config),
     }

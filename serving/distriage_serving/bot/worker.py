@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from distriage.base.errors import (
     ConfigError,
@@ -33,7 +33,7 @@ from distriage_serving.bot.answers import answer
 from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
 from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
-from distriage_serving.bot.reconcile import bring_in_step, reconcile
+from distriage_serving.bot.reconcile import bring_in_step, give_back, reconcile
 from distriage_serving.bot.repositories import configure, followed, take_stock
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
@@ -95,6 +95,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
+        self._began_at = 0.0  # the job that is under way
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
     def run(self) -> None:
@@ -133,8 +134,6 @@ class Worker:
                 self._work(job)
         return bool(deliveries or jobs)
 
-    # ---------------------------------------------------------------- inbox
-
     def _receive(self, delivery: Delivery) -> None:
         store = self._store
         try:
@@ -155,12 +154,13 @@ class Worker:
 
     def _work(self, job: Job) -> None:
         store = self._store
+        self._began_at = store.clock()
         try:
             with self._heartbeat(job) as lost:
                 done = self._do(job, lost)
             with store.transaction():
                 follow_job(store, done)
-                store.finish(job, "ignored" if done.nothing_to_do else "done", done.note)
+                self._finish(job, "ignored" if done.nothing_to_do else "done", done.note)
             idle = done.nothing_to_do
             log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=idle)
         except (LeaseLostError, UnavailableError):
@@ -169,19 +169,26 @@ class Worker:
             store.defer(job, error.reset_epoch_s, str(error))
             log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
         except NotFoundError as error:
-            store.finish(job, "ignored", str(error))
+            self._finish(job, "ignored", str(error))
         except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
             else:  # only a person can mend it; once it is mended, it can be replayed
-                store.finish(job, "dead", str(error))
+                self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
             self._try_again(job, str(error))
         except Exception as error:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
             self._try_again(job, without_message(error))
+
+    def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
+        """End a job; an act that it did not carry out is given back to the queue."""
+        with self._store.transaction():
+            self._store.finish(job, state, note)
+            if state != "done":
+                give_back(self._store, job, note or "", self._began_at)
 
     def _do(self, job: Job, lost: threading.Event) -> Done:
         if job.kind == "sweep":
@@ -273,7 +280,10 @@ class Worker:
 
     def _try_again(self, item: Delivery | Job, error: str) -> None:
         wait_s = min(LONGEST_RETRY_S, self._timing.retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
-        state = self._store.retry(item, self._store.clock() + wait_s, error)
+        with self._store.transaction():
+            state = self._store.retry(item, self._store.clock() + wait_s, error)
+            if state == "dead" and isinstance(item, Job):
+                give_back(self._store, item, error, self._began_at)
         log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
 
 

@@ -59,7 +59,7 @@ def backfill(
         ),
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every label to review.")
+        Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every change to review.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="With --dry-run: the same as a table.")] = None,
     own: Annotated[
@@ -110,7 +110,7 @@ def backfill(
                 work.run(repository, options)
             except BaseException:  # Ctrl-C too
                 report = work.report
-                if report.labelled or report.nothing or report.known or report.failed:
+                if report.changed or report.nothing or report.known or report.failed:
                     _print_report(work.console, report)
                 raise
             _print_report(work.console, work.report)
@@ -120,6 +120,8 @@ def backfill(
                     work.console.print(said, markup=False, soft_wrap=True)
                 _write(html, as_page(repository, work.report.proposals, said))
                 _write(csv, as_csv(work.report.proposals))
+            if work.report.failed and not (work.report.changed or work.report.nothing or work.report.known):
+                raise typer.Exit(2)
 
 
 def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
@@ -146,14 +148,14 @@ def _day(text: str | None) -> float:
 
 
 def _print_report(console: Console, report: BackfillReport) -> None:
-    would = "would get" if report.dry_run else "got"
+    would = "would be changed" if report.dry_run else "changed"
     console.print(
-        f"{counted(report.labelled, 'issue')} {would} labels, {report.nothing:,} none; "
+        f"{counted(report.changed, 'issue')} {would}, {report.nothing:,} left alone; "
         f"{report.known:,} were done before, "
         f"{len(report.failed)} failed",
         markup=False,
     )
-    for label, count in report.labels.most_common():
-        console.print(f"{count:>6}  {printable(label)}", markup=False)
+    for change, count in report.changes.most_common():
+        console.print(f"{count:>6}  {printable(str(change))}", markup=False)
     for failure in report.failed:
         console.print(f"failed: {printable(failure)}", markup=False, soft_wrap=True)

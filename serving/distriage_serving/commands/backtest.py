@@ -44,7 +44,7 @@ def backtest(
         from distriage.base.types import Mode
         from distriage.classifier import Classifier
         from distriage.github.client import Client, token_of_environment
-        from distriage_serving.backtest.mapping import unused
+        from distriage_serving.backtest.mapping import typed, unused
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run
 
@@ -64,7 +64,8 @@ def backtest(
                 if tally.precision is not None
                 else "no label by people to compare with"
             )
-            typer.echo(f"{measured.axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+            what = "labels or types of" if measured.axis in typed(result.meaning) else "labels"
+            typer.echo(f"{measured.axis}: {what} {tally.given} of {tally.issues} issues, {right} (mode balanced)")
         carried = [label for issue in result.history.issues for label in issue.labels]
         for name in unused(options.extra, carried):
             say(f"--map {name}: no issue carries this label")

@@ -1,52 +1,27 @@
 """Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
 
 First it creates labels that the repository lacks, then it adds labels and takes others off, then it sets the issue
-type, then it writes the comment.
-What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on.
+type, then it writes the comment, which says only what was done.
+What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on,
+but a label whose successor was refused stays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from urllib.parse import quote
 
 from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage_serving.github import intents
+from distriage_serving.github.execution import Execution
 from distriage_serving.github.issue import find_own_comment
-from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment, Reasoned, Suggested
-
-
-@dataclass(slots=True)
-class Execution:
-    """What was done.
-
-    Attributes:
-        labels_created: Names of labels that did not exist in the repository.
-        labels_added: Names of labels that the issue has now by this plan.
-        labels_taken_off: Names of labels that the issue has no more by this plan.
-        issue_type: That was set; None: none was.
-        fields: That were set.
-        suggested: That a person is asked to approve.
-        settled: Earlier suggestions, and whether each was approved; else it was dismissed.
-        label_ids: Name -> GitHub's id of labels that were created.
-        no_suggestions: Why nothing can be suggested here; None: it can, as far as is known.
-        comment: `written`, `edited` or None.
-        warnings: What GitHub refused, one sentence each.
-    """
-
-    labels_created: list[str] = field(default_factory=list)
-    labels_added: list[str] = field(default_factory=list)
-    labels_taken_off: list[str] = field(default_factory=list)
-    issue_type: str | None = None
-    fields: list[Reasoned] = field(default_factory=list)
-    suggested: list[Reasoned] = field(default_factory=list)
-    settled: list[tuple[Suggested, bool]] = field(default_factory=list)
-    label_ids: dict[str, int] = field(default_factory=dict)
-    no_suggestions: str | None = None
-    comment: str | None = None
-    warnings: list[str] = field(default_factory=list)
+from distriage_serving.planning.types import (
+    LabelDefinition,
+    Plan,
+    PlannedComment,
+)
 
 
 def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execution:
@@ -68,6 +43,8 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
     intents.settle(client, plan, done, _explain)
     intents.add_labels(client, plan, failed, done, _explain)
     for name in plan.take_off:
+        if plan.instead.get(name, "") in {*plan.labels} - {*done.labels_added}:
+            continue
         if name in {".", ".."}:  # in an address they are no names, and without one all labels are taken off
             done.warnings.append(f"the label {name!r} could not be taken off: no address can name it")
             continue
@@ -79,9 +56,14 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
                 continue
         done.labels_taken_off.append(name)
     intents.edit_issue(client, plan, done, _explain)
-    if plan.comment is not None:
+    comment = plan.comment
+    done_so_far = tuple(done.labels_added), tuple(done.labels_taken_off)
+    if plan.comment_after is not None and done_so_far != (plan.labels, plan.take_off):
+        after = plan.comment_after(replace(plan, labels=done_so_far[0], take_off=done_so_far[1]))
+        comment = after if isinstance(after, PlannedComment) else None
+    if comment is not None:
         try:
-            done.comment = write_comment(client, plan.issue, plan.comment)
+            done.comment = write_comment(client, plan.issue, comment)
         except RefusedError as error:
             done.warnings.append(_explain(error, "the comment could not be written"))
     return done
@@ -93,7 +75,8 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
         created = client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
-            done.warnings.append(_explain(error, f"the label {definition.name!r} could not be created"))
+            what = f"the label {definition.name!r} could not be created"
+            done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
         return error.already_exists
     done.labels_created.append(definition.name)
     if isinstance(created, dict) and isinstance(created.get("id"), int):
@@ -143,14 +126,19 @@ def raise_if_moved(error: RefusedError) -> None:
         raise TransferredError(f"it moved to another place: {error}") from None
 
 
-def _explain(error: RefusedError, what: str) -> str:
+def _explain(error: RefusedError, what: str, may_not: str | None = None) -> str:
+    """A warning.
+
+    Args:
+        may_not: What 403 and 404 mean here; None: as of an issue.
+    """
     raise_if_moved(error)
     if error.status == 403 and "archived" in str(error):
         return f"{what}: the repository is archived ({error})"
     reasons = {
         401: "the token is not valid",
-        403: "the issue is locked, or the token lacks the permission `issues: write`",
-        404: "the issue was deleted or transferred, or the token may not see it",
-        410: "the issue was deleted",
+        403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",
+        404: may_not or "the issue was deleted or transferred, or the token may not see it",
+        410: "the issue was deleted, or issues are switched off",
     }
     return f"{what}: {reasons.get(error.status, 'GitHub found it not valid')} ({error})"

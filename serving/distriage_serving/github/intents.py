@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from distriage.base.errors import LostAnswerError, NotFoundError, RefusedError
 from distriage.github.client import MAX_ATTEMPTS, Client
-from distriage_serving.github.issue import field_values, issue_type, read_label_ids, read_timeline, set_by_us
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.fields import field_values
+from distriage_serving.github.issue import issue_type, read_timeline, set_by_us
+from distriage_serving.github.labels import read_labels
 from distriage_serving.github.suggestions import OFF, decide, list_suggestions
 from distriage_serving.planning.types import Plan, Reasoned
-
-if TYPE_CHECKING:
-    from distriage_serving.github.executor import Execution
 
 _NOT_TAKEN: Final = frozenset({400, 404, 422})
 Explain = Callable[[RefusedError, str], str]
@@ -60,20 +60,19 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
         sure = [{"name": name, **why[name]} if name in why else name for name in names]
         return {"labels": [*sure, *({"name": one.value, **one.intent.fields(suggest=True)} for one in left)]}
 
+    if not (why or asked):
+        _add_plainly(client, path, names, done, explain)
+        return
     try:
         answer = _send(client, plan, "POST", path, body, asked)
     except RefusedError as error:
-        if error.status in _NOT_TAKEN and (why or asked) and (names or error.status == 422):
-            try:
-                if names:
-                    client.write("POST", path, {"labels": list(names)}, repeatable=True)
-            except RefusedError:  # then it was not for the reasons beside the labels
-                done.warnings.append(explain(error, "the labels could not be added"))
-            else:
-                done.labels_added += names
-                done.no_suggestions = OFF
-        else:
+        if error.status not in _NOT_TAKEN or (error.status != 422 and not names):
             done.warnings.append(explain(error, "the labels could not be added"))
+            return
+        warned = len(done.warnings)
+        _add_plainly(client, path, names, done, explain)
+        if len(done.warnings) == warned:  # else it was not for the reasons beside the labels
+            done.no_suggestions = OFF
         return
     there = [str(label.get("name")).casefold() for label in answer] if isinstance(answer, list) else None
     for name in names:
@@ -85,6 +84,23 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
     done.suggested += [one for one in asked if one not in set_anyway]
     if set_anyway:
         _take_off_again(client, plan, set_anyway, done)
+
+
+def _add_plainly(client: Client, path: str, names: Sequence[str], done: Execution, explain: Explain) -> None:
+    """Add labels in one request; where GitHub finds that one not valid, each by itself, so that the others are set."""
+    if not names:
+        return
+    try:
+        client.write("POST", path, {"labels": list(names)}, repeatable=True)
+    except RefusedError as error:
+        if error.status == 422 and len(names) > 1:
+            for name in names:
+                _add_plainly(client, path, [name], done, explain)
+        else:
+            which = f"the label {names[0]!r}" if len(names) == 1 else "the labels"
+            done.warnings.append(explain(error, f"{which} could not be added"))
+    else:
+        done.labels_added += names
 
 
 def _take_off_again(client: Client, plan: Plan, changes: Sequence[Reasoned], done: Execution) -> None:
@@ -199,7 +215,7 @@ def _send(
             if attempt == MAX_ATTEMPTS or not client.pause(attempt):
                 raise
             listed = list_suggestions(client, plan.issue) or ()
-            names = read_label_ids(client, plan.issue.repository)
+            _, names = read_labels(client, plan.issue.repository)
             left = [one for one in left if not any(it.is_of(one, names) for it in listed if it.state == "pending")]
             if not body(left):
                 return None

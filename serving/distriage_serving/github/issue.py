@@ -11,6 +11,8 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage_serving.github.fields import field_values
+from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
 
@@ -43,7 +45,8 @@ class ReadIssue:
     Attributes:
         created_at, updated_at: Unix time in seconds.
         label_events: Oldest first.
-        labels_there: Name -> description of the labels of the repository; `label_ids`: GitHub's id -> name.
+        labels_there: Name -> description of the labels of the repository.
+        label_ids: Id -> name of the same.
     """
 
     report: IssueReport
@@ -54,32 +57,6 @@ class ReadIssue:
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
     label_ids: Mapping[int, str] = field(default_factory=dict)
-
-
-def read_labels(client: Client, repository: str) -> dict[str, str]:
-    """Name -> description of a repository's labels.
-
-    Raises:
-        GitHubError: GitHub cannot be reached or refuses.
-    """
-    return _descriptions(client.items(f"/repos/{repository}/labels", remember=True))
-
-
-def _descriptions(labels: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    return {name: str(label.get("description") or "") for label in labels if isinstance(name := label.get("name"), str)}
-
-
-def read_label_ids(client: Client, repository: str) -> dict[int, str]:
-    """GitHub's id -> name of a repository's labels.
-
-    Raises:
-        GitHubError: GitHub cannot be reached or refuses.
-    """
-    return _ids(client.items(f"/repos/{repository}/labels", remember=True))
-
-
-def _ids(labels: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    return {label["id"]: str(label.get("name")) for label in labels if isinstance(label.get("id"), int)}
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -152,9 +129,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     """
     issue = _read(client, reference)
     timeline = read_timeline(client, reference)
-    listed = list(client.items(f"/repos/{reference.repository}/labels", remember=True))
-    there = _descriptions(listed)
-    labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
+    there, ids = read_labels(client, reference.repository)
     user = issue.get("user") or {}
     state = IssueState(
         issue=reference,
@@ -165,7 +140,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         is_open=issue.get("state") != "closed",
         is_pull_request="pull_request" in issue,
         locked=bool(issue.get("locked")),
-        labels=labels,
+        labels=frozenset(label_names(issue)),
         repository_labels=frozenset(there),
         own_comment=timeline.comment,
         comment_deleted=timeline.comment_deleted,
@@ -182,7 +157,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(timeline.label_events),
         labels_there=there,
-        label_ids=_ids(listed),
+        label_ids=ids,
     )
 
 
@@ -300,16 +275,6 @@ class Timeline:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def field_values(issue: Mapping[str, Any]) -> dict[str, str]:
-    """Name, case-folded -> value of the issue fields that have one, of an issue as GitHub gives it."""
-    values = issue.get("issue_field_values")
-    return {
-        str(item.get("issue_field_name") or "").casefold(): str(item["value"])
-        for item in (values if isinstance(values, list) else [])
-        if isinstance(item, Mapping) and item.get("value") is not None
-    }
 
 
 def issue_type(issue: object) -> str | None:

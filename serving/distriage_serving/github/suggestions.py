@@ -15,7 +15,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.configuration.names import Names
-from distriage_serving.planning.types import Action, IssueField, Reasoned, Suggested, SuggestionState
+from distriage_serving.planning.types import Action, Reasoned, Suggested, SuggestionState
 
 OFF: Final = "GitHub takes no suggestions in this repository; labels are set as without them"
 _ACTIONS: Final = frozenset(get_args(Action))
@@ -100,25 +100,6 @@ def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve
     except RefusedError as error:
         if error.status not in {404, 422}:
             raise
-
-
-def read_fields(client: Client, repository: str) -> dict[str, IssueField]:
-    """Name, case-folded -> each single-select issue field of a repository's organization; empty where it has none.
-
-    Raises:
-        GitHubError: GitHub cannot be reached.
-    """
-    path = f"/orgs/{repository.partition('/')[0]}/issue-fields"
-    try:
-        items = client.get(path, remember=True).value
-    except (NotFoundError, RefusedError):
-        return {}
-    found = {}
-    for item in items if isinstance(items, list) else []:
-        if isinstance(item, Mapping) and item.get("data_type") == "single_select" and isinstance(item.get("id"), int):
-            options = tuple(str(option.get("name")) for option in item.get("options") or ())
-            found[str(item.get("name")).casefold()] = IssueField(item["id"], str(item.get("name")), options)
-    return found
 
 
 def login_of(client: Client, account: int) -> str:

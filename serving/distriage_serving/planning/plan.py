@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 from distriage.answer.verdict import AxisVerdict, Verdict
-from distriage_serving.configuration.model import IgnoreConfig
 from distriage_serving.configuration.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
+from distriage_serving.planning.ignored import why_ignored
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.suggestions import Suggestions
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, Reasoned
 
-MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
+MAX_LABELS: Final = 100  # on one issue, GitHub's limit
 _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
@@ -37,7 +37,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
     Args:
         verdict: What is said of the report; see `judging.judge`.
     """
-    ignored = _why_ignored(state, names.config.ignore)
+    ignored = why_ignored(state, names.config.ignore)
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)
         return Plan(state.issue, left_out=left_out, ignored=ignored, dry_run=names.config.dry_run)
@@ -50,6 +50,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         labels=tuple(planner.labels),
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
+        instead=planner.instead,
         issue_type=planner.issue_type,
         fields=tuple(planner.fields),
         intents=planner.intents,
@@ -60,34 +61,22 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         left_out=tuple(planner.left_out),
         dry_run=names.config.dry_run,
     )
-    plan = with_own_labels(plan, verdict, state, names)
+    plan = _that_fits(with_own_labels(plan, verdict, state, names), state)
+    plan = replace(plan, comment_after=partial(plan_comment, verdict, state, names))
     comment = plan_comment(verdict, state, names, plan)
     if isinstance(comment, LeftOut):
         return replace(plan, left_out=(*plan.left_out, comment))
     return replace(plan, comment=comment)
 
 
-def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
-    if state.is_pull_request:
-        return "it is a pull request"
-    if state.converted:
-        return "it was converted to a discussion"
-    if state.author_is_bot:
-        return "a bot wrote it"
-    if state.sender_is_bot:
-        return "a bot caused the event"
-    if any(matches(pattern, state.author) for pattern in ignore.authors):
-        return "its author is ignored by the configuration"
-    if any(matches(pattern, label) for pattern in ignore.labels for label in state.labels):
-        return "it has a label that is ignored by the configuration"
-    if any(matches(pattern, state.title) for pattern in ignore.titles):
-        return "its title is ignored by the configuration"
-    return None
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern with `*` and `?` matches the whole of a text, whatever the case; `[` is just a character."""
-    return fnmatchcase(text[:MAX_MATCHED_CHARS].casefold(), pattern.casefold().replace("[", "[[]"))
+def _that_fits(plan: Plan, state: IssueState) -> Plan:
+    """A plan without the labels for which the issue has no room."""
+    room = max(0, MAX_LABELS - len(state.labels))
+    labels, full = plan.labels[:room], plan.labels[room:]
+    left_out = (LeftOut(name, f"the issue has {MAX_LABELS} labels, as many as GitHub allows") for name in full)
+    needed = {*labels, *(one.value for one in plan.suggestions)}
+    create = tuple(definition for definition in plan.create if definition.name in needed)
+    return replace(plan, labels=labels, create=create, left_out=(*plan.left_out, *left_out))
 
 
 def _folded(names: Collection[str]) -> frozenset[str]:
@@ -104,6 +93,7 @@ class _Planner:
     labels: list[str] = field(default_factory=list)
     create: list[LabelDefinition] = field(default_factory=list)
     take_off: list[str] = field(default_factory=list)
+    instead: dict[str, str] = field(default_factory=dict)
     issue_type: str | None = None
     fields: list[Reasoned] = field(default_factory=list)
     intents: dict[str, Reasoned] = field(default_factory=dict)
@@ -128,13 +118,15 @@ class _Planner:
                 self.take_off.extend(sorted(self._ours(axis.folded)))
                 self.leave(axis.id, "a person decided that it does not apply")
                 continue
-            before = len(self.labels)
+            added, off = len(self.labels), len(self.take_off)
             self._plan_axis(axis, said)
             self._plan_type(axis, said)
             if (filled := self.people.plan_field(axis, said)) is not None:
                 self.fields.append(filled)
             self.people.withdraw(axis.id)
-            has_label = has_label or len(self.labels) > before
+            if len(self.labels) > added:
+                has_label = True
+                self.instead |= dict.fromkeys(self.take_off[off:], self.labels[-1])
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
         needed = unsure and not has_label and not self.state.decided and self.verdict.in_domain
@@ -152,6 +144,8 @@ class _Planner:
         is_ours = not self.state.shared_account or self.names.there.get(on_it) == label.description
         if not needed and is_ours and on_it in self.state.labels_by_us:
             self.take_off.append(on_it)
+            if self.labels and not self.state.decided:
+                self.instead[on_it] = self.labels[0]
 
     def _plan_axis(self, axis: AxisNames, said: AxisVerdict) -> None:
         withdrawn = self._withdrawn(axis, said)

@@ -65,12 +65,13 @@ class Suggestions:
         now = is_decided or (sure and not self.only)
         earlier = self.state.earlier(change.action, change.value, change.target_id)
         if earlier is not None and earlier.state == "pending":
-            if now and earlier.ours:
-                self.approve.append(earlier)
-            elif not now:
+            if not now or (earlier.held and not is_decided):
                 self._kept.append(earlier)
                 self.leave(change.value, PENDING)
-            return now and not earlier.ours
+                return False
+            if earlier.ours:
+                self.approve.append(earlier)
+            return not earlier.ours
         if earlier is not None and earlier.state == "dismissed" and not is_decided:
             self.leave(change.value, DISMISSED)
             return False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from distriage.base.references import IssueReference
 from distriage_serving.planning.intent import Intent
@@ -23,6 +23,7 @@ class Suggested:
         id: GitHub's; None: not known.
         target_id: GitHub's id of the label or the field, or of the original; None: not known.
         ours: Distriage made it, so it may take it back.
+        held: It was to be set, and GitHub asks a person first.
         label: The axis's label behind it; empty: none, or not known.
     """
 
@@ -32,6 +33,7 @@ class Suggested:
     id: int | None = None
     target_id: int | None = None
     ours: bool = True
+    held: bool = False
     axis: str = ""
     label: str = ""
 
@@ -72,6 +74,11 @@ class Reasoned:
     target_id: int | None = None
     axis: str = ""
     label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """For people."""
+        return f"duplicate of #{self.value}" if self.action == "close_issue" else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +195,53 @@ class LeftOut:
     why: str
 
 
+ChangeKind = Literal["label", "off", "type", "field", "suggestion", "comment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is changed on an issue; `str` gives it for people.
+
+    Attributes:
+        name: Of the label or the issue type; empty of a comment.
+    """
+
+    kind: ChangeKind
+    name: str = ""
+
+    def __str__(self) -> str:
+        return _SHOWN[self.kind] + self.name
+
+
+_SHOWN: Final[Mapping[ChangeKind, str]] = {
+    "label": "",
+    "off": "taken off: ",
+    "type": "issue type: ",
+    "field": "issue field: ",
+    "suggestion": "suggested: ",
+    "comment": "comment",
+}
+
+
+def changes_of(
+    labels: Collection[str],
+    take_off: Collection[str],
+    issue_type: str | None,
+    comment: object,
+    fields: Collection[Reasoned],
+    suggested: Collection[Reasoned],
+) -> Iterator[Change]:
+    """All that a plan changes, or that was changed by one."""
+    yield from (Change("label", name) for name in labels)
+    yield from (Change("off", name) for name in take_off)
+    if issue_type is not None:
+        yield Change("type", issue_type)
+    yield from (Change("field", one.value) for one in fields)
+    yield from (Change("suggestion", one.shown) for one in suggested)
+    if comment is not None:
+        yield Change("comment")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do about one issue.
@@ -196,6 +250,7 @@ class Plan:
         labels: Names to add.
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
+        instead: Names to take off -> the new label; if GitHub refuses that one, the old one stays.
         issue_type: To set; None: it stays as it is.
         fields: To set.
         intents: Name of a label to add, or of the type -> the same with its reason.
@@ -203,6 +258,7 @@ class Plan:
         suggestions: Changes that a person is asked to approve.
         approve, dismiss: Pending suggestions of ours that a person decided about elsewhere, or that no longer hold.
         comment: The one comment, or None.
+        comment_after: The comment where only a part of the plan was carried out.
         left_out: Everything that is not done, with the reason.
         ignored: Why the issue is left alone; None: it is not.
         dry_run: Carry nothing out.
@@ -212,6 +268,7 @@ class Plan:
     labels: tuple[str, ...] = ()
     create: tuple[LabelDefinition, ...] = ()
     take_off: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
     issue_type: str | None = None
     fields: tuple[Reasoned, ...] = ()
     intents: Mapping[str, Reasoned] = field(default_factory=dict)
@@ -220,12 +277,20 @@ class Plan:
     approve: tuple[Suggested, ...] = ()
     dismiss: tuple[Suggested, ...] = ()
     comment: PlannedComment | None = None
+    comment_after: Callable[[Plan], PlannedComment | LeftOut | None] | None = field(
+        default=None, compare=False, repr=False
+    )
     left_out: tuple[LeftOut, ...] = ()
     ignored: str | None = None
     dry_run: bool = False
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that carrying it out changes on GitHub."""
+        labels = (*self.labels, *(one.value for one in self.approve if one.action == "add_label"))
+        return tuple(changes_of(labels, self.take_off, self.issue_type, self.comment, self.fields, self.suggestions))
+
+    @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        changes = (self.fields, self.suggestions, self.approve, self.dismiss, self.issue_type)
-        return not self.dry_run and bool(self.labels or self.take_off or self.comment or any(changes))
+        return not self.dry_run and bool(self.changes or self.approve or self.dismiss)

@@ -9,6 +9,7 @@ from distriage.answer.verdict import AxisVerdict
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
+from distriage_serving.queue.issue_view import view_plan
 from distriage_serving.queue.listing import age, display_name, filter_axes, first_said, issue_href, moment, percent
 from distriage_serving.store import Issue, Review, StoredVerdict
 
@@ -38,6 +39,7 @@ class Row:
     Attributes:
         key: Names the issue, and the verdict and the decisions that the row shows.
         differs: Two readers do not say the same.
+        refused: What GitHub refused last; empty: nothing.
     """
 
     key: str
@@ -50,6 +52,7 @@ class Row:
     filed: str
     axes: Sequence[Said]
     differs: bool
+    refused: str
 
 
 def make_row(
@@ -60,6 +63,7 @@ def make_row(
     repository: str,
     query: str,
     now: float,
+    refused: str = "",
 ) -> Row:
     """One issue of the list.
 
@@ -67,6 +71,7 @@ def make_row(
         reviews: All of the issue, by time, undone ones too.
         repository: Its name as GitHub writes it.
         query: Of the filters.
+        refused: Why GitHub refused the last act; empty: it did not.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
@@ -84,6 +89,7 @@ def make_row(
             for axis in shown_axes(verdict, taxonomy, standing)
         ],
         differs=any(axis.readers_differ for axis in verdict.values()),
+        refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
     )
 
 

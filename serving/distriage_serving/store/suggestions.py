@@ -26,6 +26,7 @@ class SuggestionRow(Base):
         axis, label: That it follows from; empty: past issues.
         state: `making`: about to be sent, and perhaps lost; `pending`; `approved` or `dismissed` by a person;
             `applied`: set without asking; `ended`: GitHub ended it, or we took it back.
+        held: It was to be set, and GitHub asks a person first.
         github_id: None: not known yet.
         event_id: Of the timeline's event that the approval made.
         resolved_by, who: The account that decided: GitHub's id, and its login.
@@ -49,6 +50,7 @@ class SuggestionRow(Base):
     axis: Mapped[str] = mapped_column(default="")
     label: Mapped[str] = mapped_column(default="")
     state: Mapped[str] = mapped_column(default="making")
+    held: Mapped[bool] = mapped_column(default=False)
     github_id: Mapped[int | None] = mapped_column(default=None)
     event_id: Mapped[int | None] = mapped_column(default=None)
     resolved_by: Mapped[int | None] = mapped_column(default=None)

@@ -58,15 +58,19 @@ class Gone:
     """It does not exist, or not for this token.
 
     Attributes:
-        status: 404; 410 if it was deleted.
+        status: 404; 410 if it was deleted, or issues are switched off.
+        reason: GitHub's own, at most 200 characters.
+        by_github: The answer is GitHub's JSON; else the address is hardly that of its API.
     """
 
     status: int
+    reason: str
+    by_github: bool = True
 
     def why(self, *, has_token: bool) -> str:
         """In words, after the name of what was asked for."""
         if self.status == 410:
-            return "was deleted"
+            return f"is gone (410): {self.reason}"
         hint = "the token may not see it" if has_token else "is private (no token was given; set GITHUB_TOKEN)"
         return f"does not exist, or {hint}"
 
@@ -113,7 +117,7 @@ def read_answer(status: int, headers: Mapping[str, str], body: bytes, now: float
         if until is not None or status == 429 or b"rate limit" in body:
             return Wait(until)
     if status in {404, 410}:
-        return Gone(status)
+        return Gone(status, _reason(body), by_github=_message(body) is not None)
     if 300 <= status < 500:
         return Refused(
             status,
@@ -156,7 +160,23 @@ def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:
 
 
 def _reason(body: bytes) -> str:
+    return _message(body) or "no reason given"
+
+
+def _message(body: bytes) -> str | None:
+    """GitHub's own words, at most 200 characters; None: it is not GitHub that answers."""
     try:
-        return str(json.loads(body)["message"])[:200]
+        answer = json.loads(body)
+        text = str(answer["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return "no reason given"
+        return None
+    errors = answer.get("errors")
+    details = "; ".join(filter(None, map(_detail, errors))) if isinstance(errors, list) else ""
+    return f"{text} ({details})"[:200] if details else text[:200]
+
+
+def _detail(error: object) -> str:
+    if isinstance(error, dict):
+        parts = [error["message"]] if error.get("message") else [error.get("field"), error.get("code")]
+        return " ".join(part for part in parts if isinstance(part, str) and part != "name")
+    return error if isinstance(error, str) else ""

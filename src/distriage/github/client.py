@@ -258,7 +258,10 @@ class Client:
                         self._wait_for_limit(self._limits.reached(stated), attempt)
                         continue
                     case Gone(status) as gone:
-                        raise NotFoundError(f"{place}: {gone.why(has_token=bool(self._token))}", status)
+                        why = gone.why(has_token=bool(self._token))
+                        if not gone.by_github and self._api != DEFAULT_API:
+                            why = f"nothing of GitHub answers at {self._api}; expected https://HOST/api/v3"
+                        raise NotFoundError(f"{place}: {why}", status)
                     case Refused(token_may_be_old=True) if self._has_new_token():
                         continue
                     case Refused(status, reason, already_exists):

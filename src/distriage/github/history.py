@@ -32,6 +32,7 @@ class HistoryIssue:
         created_at: When it was filed, Unix time in seconds; 0 where unknown.
         labels: Names.
         is_open: As far as is known.
+        issue_type: Its name; None: it has none, or an earlier Distriage fetched it.
     """
 
     number: int
@@ -42,6 +43,7 @@ class HistoryIssue:
     labels: tuple[str, ...]
     by_bot: bool
     is_open: bool = False
+    issue_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +177,13 @@ def _is_text(value: object) -> bool:
 
 def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of GitHub's JSON."""
-    user = item.get("user") or {}
+    user, kind = item.get("user") or {}, item.get("type")
     labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
     return {
         **{key: item.get(key) for key in _KEYS},
         "user": {"type": user.get("type")},
         "labels": labels,
+        "type": {"name": name} if isinstance(kind, dict) and isinstance(name := kind.get("name"), str) else None,
     }
 
 
@@ -199,5 +202,6 @@ def _collect(found: dict[int, HistoryIssue], items: Iterable[Mapping[str, Any]])
                     labels=tuple(label for label in kept["labels"] if isinstance(label, str)),
                     by_bot=kept["user"]["type"] == "Bot",
                     is_open=kept["state"] == "open",
+                    issue_type=(kept["type"] or {}).get("name"),
                 ),
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 
 _INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -25,6 +25,7 @@ def upgrade() -> None:
         sa.Column("axis", sa.Text, nullable=False),
         sa.Column("label", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
+        sa.Column("held", sa.Boolean, nullable=False),
         sa.Column("github_id", _INTEGER),
         sa.Column("event_id", _INTEGER),
         sa.Column("resolved_by", _INTEGER),
