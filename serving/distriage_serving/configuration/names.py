@@ -103,7 +103,7 @@ class Names:
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
 
     def describe(self) -> Iterator[str]:
-        """A line for each axis: how many labels the repository may get, and which issue types."""
+        """A line for each axis: how many labels the repository may get, which issue types and field; and what is suggested."""
         for axis in self.labelled():
             labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
             may = {label.name.casefold(): label for label in labels if label.off is None}
@@ -113,7 +113,11 @@ class Names:
                 rest = len(may) - listed
                 line += f"; the other {rest} are created when they are first needed, unless `only-listed` is on"
             types = dict.fromkeys(label.issue_type for label in axis.labels.values() if label.issue_type is not None)
-            yield f"{line}; issue types: {', '.join(types)}" if types else line
+            line += f"; issue types: {', '.join(types)}" if types else ""
+            yield f"{line}; issue field: {axis.field}" if axis.field is not None else line
+        if self.config.suggestions != "off":
+            what = "what the model is not sure of is" if self.config.suggestions == "perhaps" else "all is"
+            yield f"suggestions: {what} suggested on GitHub, for a person to approve or dismiss"
 
     def meanings(self, name: str) -> frozenset[tuple[str, str | None]]:
         """What a label of the repository may say: (axis, label) pairs; (axis, None) for a family.
