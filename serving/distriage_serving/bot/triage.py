@@ -102,23 +102,13 @@ def triage(
     wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
     if wants_duplicates and judge.past is not None:
         verdict = verdict.model_copy(update={"duplicates": judge.past.duplicates(seen.past, model)})
-    found: str | None = None
-    if names.config.suggestions != "off":
-        store.save_issue(_row(issue))
-        first = make_plan(verdict, _state(store, issue, verdict, names), names)
-        there = (
-            decided.ask(client, store, issue, names)
-            if first.suggestions and first.writes and current.error is None
-            else ()
-        )
-        if there is None:
-            found, names = OFF, resolve(names.config.model_copy(update={"suggestions": "off"}), taxonomy, names.there)
-        elif there:
-            issue = replace(issue, state=replace(issue.state, suggested=(*there, *issue.state.suggested)))
+    issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
         plan = make_plan(verdict, state, names)
+        if is_awaited(verdict):  # the second reader may make sure what the first is not
+            plan = plan.without_suggestions()
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
@@ -147,6 +137,29 @@ def triage(
         refused=bool(refused),
         jobs=tuple(jobs),
     )
+
+
+def _ask(
+    client: Client, store: Store, issue: ReadIssue, verdict: Verdict, names: Names
+) -> tuple[ReadIssue, Names, str | None]:
+    """Where something is to be suggested: whether the repository takes suggestions, and what is there already.
+
+    Returns:
+        The issue with that; the names, without suggestions where it takes none; why.
+    """
+    if names.config.suggestions == "off" or is_awaited(verdict):
+        return issue, names, None
+    with store.transaction():
+        store.save_issue(_row(issue))
+        plan = make_plan(verdict, _state(store, issue, verdict, names), names)
+    if not plan.suggestions or not plan.writes:
+        return issue, names, None
+    there = decided.ask(client, store, issue, names)
+    if there is None:
+        off = names.config.model_copy(update={"suggestions": "off"})
+        return issue, resolve(off, names.taxonomy, names.there), OFF
+    known = (*there, *issue.state.suggested)
+    return replace(issue, state=replace(issue.state, suggested=known)), names, None
 
 
 def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:

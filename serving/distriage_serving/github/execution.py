@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from distriage_serving.planning.types import Change, Reasoned, Suggested, changes_of
+from distriage_serving.planning.suggested import Reasoned, Suggested
+from distriage_serving.planning.types import Change, changes_of
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.github.client import Client
-from distriage_serving.planning.types import IssueField
+from distriage_serving.planning.suggested import IssueField
 
 
 def read_fields(client: Client, repository: str) -> dict[str, IssueField]:

@@ -20,7 +20,8 @@ from distriage_serving.github.fields import field_values
 from distriage_serving.github.issue import issue_type, read_timeline, set_by_us
 from distriage_serving.github.labels import read_labels
 from distriage_serving.github.suggestions import OFF, decide, list_suggestions
-from distriage_serving.planning.types import Plan, Reasoned
+from distriage_serving.planning.suggested import Reasoned
+from distriage_serving.planning.types import Plan
 
 _NOT_TAKEN: Final = frozenset({400, 404, 422})
 Explain = Callable[[RefusedError, str], str]

@@ -15,7 +15,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.configuration.names import Names
-from distriage_serving.planning.types import Action, Reasoned, Suggested, SuggestionState
+from distriage_serving.planning.suggested import Action, Reasoned, Suggested, SuggestionState
 
 OFF: Final = "GitHub takes no suggestions in this repository; labels are set as without them"
 _ACTIONS: Final = frozenset(get_args(Action))

@@ -13,8 +13,9 @@ from distriage.answer.feedback import own_axis, own_label
 from distriage.answer.verdict import Verdict
 from distriage_serving.configuration.names import Names
 from distriage_serving.planning.intent import own_intent
+from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.suggestions import Suggestions
-from distriage_serving.planning.types import IssueState, LeftOut, Plan, Reasoned
+from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 
 def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Names) -> Plan:

@@ -24,8 +24,9 @@ from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
 from distriage_serving.planning.ignored import why_ignored
 from distriage_serving.planning.own_plan import with_own_labels
+from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.suggestions import Suggestions
-from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan, Reasoned
+from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 MAX_LABELS: Final = 100  # on one issue, GitHub's limit
 _UNSURE: Final = frozenset({"suggest", "abstain"})

@@ -15,7 +15,8 @@ from distriage.base.types import Outcome
 from distriage_serving.configuration.names import AxisNames, Names
 from distriage_serving.planning import markdown
 from distriage_serving.planning.intent import Intent, decided_intent, duplicate_intent, intent_of, original_of
-from distriage_serving.planning.types import IssueState, Reasoned, Suggested
+from distriage_serving.planning.suggested import Reasoned, Suggested
+from distriage_serving.planning.types import IssueState
 
 DISMISSED = "a person dismissed the suggestion"
 PENDING = "it is suggested already"

@@ -17,7 +17,7 @@ from distriage_serving.bot.suggestions.kept import as_known, is_off, switch_off
 from distriage_serving.configuration.names import Names
 from distriage_serving.github.issue import ReadIssue, with_label_history
 from distriage_serving.github.suggestions import ListedSuggestion, as_suggested, list_suggestions, login_of
-from distriage_serving.planning.types import Suggested
+from distriage_serving.planning.suggested import Suggested
 from distriage_serving.store import Review, Store, SuggestionRow
 
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart

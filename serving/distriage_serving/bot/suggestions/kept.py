@@ -8,7 +8,8 @@ from typing import Final
 
 from distriage_serving.github.execution import Execution
 from distriage_serving.logs import log
-from distriage_serving.planning.types import IssueState, Plan, Reasoned, Suggested
+from distriage_serving.planning.suggested import Reasoned, Suggested
+from distriage_serving.planning.types import IssueState, Plan
 from distriage_serving.store import Store, SuggestionRow
 
 ASK_AGAIN_S: Final = 86400.0  # whether a repository takes suggestions by now
