@@ -239,7 +239,8 @@ class GitHub:
     def rename(self, old: str, new: str) -> None:
         """Give a repository another name or owner; what asks for the old one is led to the new one."""
         self.renamed[old.casefold()] = new
-        for table in ("issues", "timelines", "files", "repository_labels"):  # others read them meanwhile
+        self.suggesting = {new if name == old else name for name in self.suggesting}
+        for table in ("issues", "timelines", "files", "repository_labels", "suggestions"):  # others read them meanwhile
             moved = {
                 re.sub(rf"^{re.escape(old)}(?=#|/|$)", new, key): value for key, value in getattr(self, table).items()
             }

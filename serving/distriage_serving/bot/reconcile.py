@@ -115,7 +115,7 @@ def _approved(
     others = [number for number in pending if number not in changed][:POLLS]
     found = []
     for number in [*changed, *others]:
-        polled = poll(client, store, IssueReference(repository, number), {}, is_app=True)
+        polled = poll(client, store, IssueReference(repository, number), None, is_app=True)
         if any(row.state == "approved" for row in polled.decided):
             found.append(number)
     return found

@@ -103,7 +103,7 @@ class Names:
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
 
     def describe(self) -> Iterator[str]:
-        """A line for each axis: how many labels the repository may get, which types, which field; and for suggestions."""
+        """A line for each axis: how many labels it may get, which types and field; and one for suggestions."""
         for axis in self.labelled():
             labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
             may = {label.name.casefold(): label for label in labels if label.off is None}

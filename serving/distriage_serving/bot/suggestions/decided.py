@@ -59,12 +59,12 @@ def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[S
 
 
 def poll(
-    client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str], *, is_app: bool
+    client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str] | None, *, is_app: bool
 ) -> Polled:
     """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
 
     Args:
-        label_ids: GitHub's id -> name of the repository's labels; empty: not read.
+        label_ids: GitHub's id -> name of the repository's labels; None: not read.
         is_app: Nobody but Distriage acts by the account that suggests.
 
     Raises:
@@ -77,8 +77,9 @@ def poll(
     if listed is None:
         switch_off(store, reference.repository)
         return Polled(rows)
-    found = [(row, _latest(row, listed, label_ids)) for row in rows if row.state in _OPEN]
-    found = [(row, one) for row, one in found if one is not None or _can_tell(row, label_ids)]
+    found = [(row, _latest(row, listed, label_ids or {})) for row in rows if row.state in _OPEN]
+    if label_ids is None:  # by which a label is listed
+        found = [(row, one) for row, one in found if one is not None or row.target_id is not None]
     people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
     with store.transaction():
         for row, one in found:
@@ -88,11 +89,6 @@ def poll(
         decided = [row for row in rows if row.who is not None and row.id in {old.id for old, _ in found}]
         store.add_reviews(*_reviews(store, reference, decided, rows))
     return Polled(rows, decided)
-
-
-def _can_tell(row: SuggestionRow, label_ids: Mapping[int, str]) -> bool:
-    """Whether a suggestion that is not in GitHub's list is not there: a label is listed by its id alone."""
-    return row.action != "add_label" or row.target_id is not None or bool(label_ids)
 
 
 def _latest(
