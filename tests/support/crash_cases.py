@@ -206,7 +206,8 @@ class Happenings:
             if place % 4 == 1:
                 broken_at = self.rng.randrange(self.number // 3)
                 self._plan(broken_at, partial(self._configure, case, BROKEN, told=False))
-                self._plan(broken_at + self.number // 3, partial(self._configure, case, CONFIG, told=place % 8 == 1))
+                good = self.github.files[f"{repository}/.github/distriage.yml"]
+                self._plan(broken_at + self.number // 3, partial(self._configure, case, good, told=place % 8 == 1))
             if place % 4 == 2:
                 at = self.number // 3 + self.rng.randrange(self.number // 3)
                 self._plan(at, partial(self._rename, repository, f"owner/renamed{place}"))
