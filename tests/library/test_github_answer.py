@@ -46,7 +46,7 @@ MESSAGE = b'{"message": "No"}'
             b'{"message": "Validation Failed", "errors": [{"code": "already_exists"}]}',
             Refused(422, "Validation Failed (already_exists)", already_exists=True),
         ),
-        (404, {}, b"<html>", Gone(404, "no reason given", by_github=False)),
+        (404, {}, b"<html>", Gone(404, "no reason given")),
         (
             422,
             JSON,

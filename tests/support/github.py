@@ -6,11 +6,17 @@ import itertools
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from support import github_app_routes, github_routes, github_shapes, github_suggestion_routes  # noqa: F401  # add routes
+from support import (
+    faults,
+    github_app_routes,  # noqa: F401  # adds its routes
+    github_routes,
+    github_shapes,
+    github_suggestion_routes,  # noqa: F401  # likewise
+)
 from support.faults import Fault, Trouble
 from support.github_http import WRITES, LocalServer, Request
 
@@ -59,6 +65,7 @@ class GitHub:
         troubles: What goes wrong next.
         misfortune: What goes wrong beside `troubles`; None: nothing.
         page_items: Largest page.
+        behind: Path of its REST API, `/api/v3` of a GitHub Enterprise Server.
         installations: Ids of those that are there and not suspended.
         repositories: That the App is on, beside those that have issues.
         without_issues: Repositories whose issues are switched off.
@@ -95,6 +102,7 @@ class GitHub:
         self.renamed: dict[str, str] = {}
         self.misfortune: Callable[[Request], Trouble | None] | None = None
         self.page_items = 100
+        self.behind = ""
         self.installations = {INSTALLATION}
         self.repositories: set[str] = set()
         self.without_issues: set[str] = set()
@@ -315,4 +323,10 @@ class GitHub:
         return self.misfortune(request) if self.misfortune is not None else None
 
     def _reply(self, request: Request) -> Fault:
+        if self.behind:
+            graphql = f"{self.behind.rpartition('/')[0]}/graphql"
+            path = request.path.replace(graphql, f"{self.behind}/graphql", 1)
+            if not path.startswith(f"{self.behind}/") or request.path == f"{self.behind}/graphql":
+                return faults.status(404)
+            request = replace(request, path=path.removeprefix(self.behind))
         return github_routes.reply(self, request)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault, known_keys, suggestion
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
@@ -246,7 +247,7 @@ def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         above: Files that extend this one.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(decoded(path.read_bytes()))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:

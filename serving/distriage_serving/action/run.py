@@ -19,6 +19,7 @@ import httpx
 from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.terminal import counted
+from distriage.base.texts import decoded
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
@@ -243,7 +244,7 @@ def _read_event(path: str) -> Mapping[str, Any]:
     try:
         if file.stat().st_size > MAX_EVENT_BYTES:
             raise InputError(f"GITHUB_EVENT_PATH: {path}: more than {MAX_EVENT_BYTES:,} bytes")
-        event = json.loads(file.read_text(encoding="utf-8-sig"))
+        event = json.loads(decoded(file.read_bytes()))
     except OSError as error:
         raise InputError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):

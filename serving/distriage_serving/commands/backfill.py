@@ -71,7 +71,8 @@ def backfill(
     """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
     with needs_extra("serve"):
         from distriage.classifier import Classifier
-        from distriage.github.client import Client, token_of_environment
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
         from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
         from distriage_serving.commands.proposals import as_csv, as_page, estimate
         from distriage_serving.judging.indexes import PastIndexes

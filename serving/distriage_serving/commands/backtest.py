@@ -43,7 +43,8 @@ def backtest(
     with needs_extra("serve"):
         from distriage.base.types import Mode
         from distriage.classifier import Classifier
-        from distriage.github.client import Client, token_of_environment
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
         from distriage_serving.backtest.mapping import typed, unused
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run

@@ -121,8 +121,9 @@ def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float,
     if best is None:
         return None
     length, axis_id, label_id = best
-    # A name that is just the word means it more surely than one that holds it beside others.
-    return Match(label, axis_id, label_id, strength + length / max(1, len(words)), f"{_quoted(label.name)}: {why}")
+    # A name that is just the word means it more surely than one that holds it beside others, or beside marks.
+    share = length / max(1, len(words)) + 0.1 * (text.casefold() == words.strip())
+    return Match(label, axis_id, label_id, strength + share, f"{_quoted(label.name)}: {why}")
 
 
 def _by_issues(label: TheirLabel, said: Said) -> Match | None:

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from distriage.base.texts import folded
 from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
-from distriage.facts.frameworks import framework_of, nameless_versions, versions_of_framework
+from distriage.facts.frameworks import framework_of, frameworks_in, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import torch_versions, versions_of_packages
-from distriage.facts.projects import PYTORCH, projects
+from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
@@ -55,6 +55,8 @@ class EnvironmentFacts:
 
     Attributes:
         cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, where it is another.
+        others: Framework that the product stands on, or that the reporter names beside a product that is not in our list
+            -> its version.
         ambiguous: The facts of which the report names several releases and does not say which one works, each with one
             version of every release: it is not known then which one is in use.
         absent: What the report says that there is none of, as by "NCCL version: N/A".
@@ -78,6 +80,7 @@ class EnvironmentFacts:
     launcher: str | None = None
     rocm: str | None = None
     torch_cuda: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
     on_cpu: bool = False
@@ -91,10 +94,11 @@ class EnvironmentFacts:
             **dict.fromkeys(self.absent, "none"),
             **{fact: _either(found) for fact, found in self.ambiguous.items()},
         }
-        return {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
+        stated = {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
+        return {**stated, **self.others}
 
 
-_ABOUT = frozenset({"ambiguous", "absent", "on_cpu", "sources", "comparisons"})
+_ABOUT = frozenset({"others", "ambiguous", "absent", "on_cpu", "sources", "comparisons"})
 _OF_DEVICES = frozenset({"cuda", "torch_cuda", "rocm", "nccl", "driver"})
 
 
@@ -136,13 +140,16 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
+    others = _versions_of_others(framework[0], own, stated)
     facts = EnvironmentFacts(
         **values,
+        others={name: next(iter(named.in_use)) for name, named in others.items()},
         ambiguous={fact: some for fact, named in versions.items() if len(some := releases(named.in_use)) > 1},
         on_cpu=on_cpu,
         sources={
             **({"framework": framework[1]} if framework[1] else {}),
             **{fact: source for fact, (_, source) in found.items()},
+            **{name: next(iter(named.in_use.values())) for name, named in others.items()},
         },
         comparisons=tuple(filter(None, (named.compared(fact) for fact, named in versions.items()))),
     )
@@ -180,6 +187,18 @@ def _framework_and_torch(
 def _is_own(listing: Segment) -> bool:
     """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
     return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))
+
+
+def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> dict[str, Versions]:
+    """Of the frameworks that the product stands on, else of those that the reporter names."""
+    project = projects().all.get(product or "")
+    others = (project.on if project else dict.fromkeys(frameworks_in(own))) if product else ()
+    found = {
+        one: versions_of_framework(one, stated, Tracker())
+        for one in others
+        if projects().all[one].names and one != product
+    }
+    return {name: versions for name, versions in found.items() if versions}
 
 
 def _counted(own: Passage, stated: Passage, *, names_gpu: bool, on_gpus: bool | None) -> dict[str, tuple[int, Source]]:

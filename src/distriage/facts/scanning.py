@@ -67,8 +67,13 @@ def before_on_line(text: str, place: int) -> str | None:
 
 
 _MOST_LINE_CHARS = 2000
-# What a form gives as an example, "[e.g. two machines with x8 A100s each]"; over one in round brackets, people write.
-_EXAMPLE = re.compile(r"\[(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}\]", re.I)
+# What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
+# an answer behind it, somebody may have written over it.
+_EXAMPLE = re.compile(
+    r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
+    r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
+    re.I,
+)
 
 
 class Source(NamedTuple):
@@ -78,7 +83,7 @@ class Source(NamedTuple):
         line: Of the body, from 1; 0: the title.
     """
 
-    kind: Kind
+    segment: Kind
     line: int
 
 

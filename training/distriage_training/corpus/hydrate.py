@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from distriage.base.errors import NotFoundError
 from distriage.base.references import parse_reference
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
 from distriage_training.corpus.records import valid_annotations

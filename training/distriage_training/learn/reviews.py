@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from distriage.answer.feedback import ReviewRecord, own_label
 from distriage.base.errors import InputError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault
 from distriage.github.history import HistoryIssue
 
@@ -42,7 +43,7 @@ def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
         InputError: the file cannot be read, or a line is no review; names file, line and field.
     """
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")  # a JSON string may hold what else ends a line
+        lines = decoded(file.read_bytes()).split("\n")  # a JSON string may hold what else ends a line
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: not readable: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
     records = []

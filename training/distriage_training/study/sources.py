@@ -19,7 +19,8 @@ from distriage.base.types import Prediction
 from distriage.base.validation import first_fault
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_versions
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.corpus.additions.reviews import labels_of, read_review_records
