@@ -7,14 +7,14 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import SNOOZE, Act, Acts
+from distriage_serving.store.acts import SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer, ReaderAnswers
 from distriage_serving.store.repositories import Repositories
-from distriage_serving.store.reviews import Reviews
+from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
     WORK_STATES,
     Delivery,
@@ -22,7 +22,6 @@ from distriage_serving.store.schema import (
     Issue,
     IssueStatus,
     Job,
-    JobKind,
     Lifecycle,
     Repository,
     Review,
@@ -32,7 +31,6 @@ from distriage_serving.store.schema import (
     report_digest,
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
-from distriage_serving.store.suggestions import SuggestionRow, SuggestionRows
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
 from distriage_serving.store.work.jobs import (
     CheckArgument,
@@ -68,7 +66,6 @@ __all__ = [
     "IssueFilter",
     "IssueStatus",
     "Job",
-    "JobKind",
     "LeaseLostError",
     "Lifecycle",
     "LoginSession",
@@ -95,6 +92,7 @@ __all__ = [
     "place_of",
     "reconcile_job",
     "report_digest",
+    "review_of",
     "second_read_job",
     "sweep_job",
     "triage_job",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import folded
@@ -23,7 +24,6 @@ from distriage.facts.systems import system_of
 from distriage.facts.versions import Comparison, Versions, releases
 from distriage.segments import Kind, Segment, Segments, split
 
-# The reporter's own words; those with listings; and what tools print.
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
 _STATED = (*_OWN, Kind.LISTING)
 _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
@@ -116,18 +116,20 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     Args:
         identifier: The report's id; of `owner/repo#12` the repository tells the framework.
     """
-    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    own, stated, output = _passages(segments)
     framework, versions = _framework_and_torch(segments, own, stated, output, identifier)
-    printed = versions_of_packages(output, Versions(), labelled=True)
-    for fact, named in versions_of_packages(stated, versions["torch"]).items():
-        versions[fact] = named or printed[fact]
+    versions |= versions_of_packages(stated, versions["torch"])
+    if output.text:
+        printed = versions_of_packages(output, Versions(), labelled=True)
+        versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     named_gpus = gpu_places(stated.words)
     model = gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = _absent(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    counted = _counted(own, stated, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    nodes = count_nodes(own)
+    counted = _counted(own, stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -135,7 +137,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", model, stated)
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
-    found |= _placed("nodes", count_nodes(own), own)
+    found |= _placed("nodes", nodes, own)
     found |= _placed("os", system_of(stated), stated)
     found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
@@ -144,7 +146,11 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     facts = EnvironmentFacts(
         **values,
         others={name: next(iter(named.in_use)) for name, named in others.items()},
-        ambiguous={fact: some for fact, named in versions.items() if len(some := releases(named.in_use)) > 1},
+        ambiguous={
+            fact: some
+            for fact, named in versions.items()
+            if len(named.in_use) > 1 and len(some := releases(named.in_use)) > 1
+        },
         on_cpu=on_cpu,
         sources={
             **({"framework": framework[1]} if framework[1] else {}),
@@ -153,7 +159,11 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         },
         comparisons=tuple(filter(None, (named.compared(fact) for fact, named in versions.items()))),
     )
-    return replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
+    return (
+        facts
+        if not absent
+        else replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
+    )
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
@@ -161,10 +171,16 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
     absent.
     """
     segments = split(title, body)
-    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    own, stated, output = _passages(segments)
     (framework, _), versions = _framework_and_torch(segments, own, stated, output, identifier)
     found = {"framework": framework, **{fact: next(iter(named.in_use), None) for fact, named in versions.items()}}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
+    """The reporter's own words, these with listings, and what tools print."""
+    own = passage(segments, *_OWN)
+    return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
 
 def _framework_and_torch(
@@ -172,8 +188,7 @@ def _framework_and_torch(
 ) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
     """The framework with where it is named, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
-    short = passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
-    framework, source = framework_of(own, short, output, tracker)
+    framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
     version = Versions()
     if framework == PYTORCH:
@@ -182,6 +197,10 @@ def _framework_and_torch(
         version = versions_of_framework(framework, stated, tracker)
         version = version or versions_of_framework(framework, output, tracker, labelled=True)
     return (framework, source), {"framework_version": version, "torch": torch}
+
+
+def _own_lists(segments: Segments) -> Passage:
+    return passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
 
 
 def _is_own(listing: Segment) -> bool:
@@ -201,11 +220,12 @@ def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> d
     return {name: versions for name, versions in found.items() if versions}
 
 
-def _counted(own: Passage, stated: Passage, *, names_gpu: bool, on_gpus: bool | None) -> dict[str, tuple[int, Source]]:
+def _counted(
+    own: Passage, stated: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
+) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
     total, per_node = count_gpus(own, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, own), **_placed("gpus_per_node", per_node, own)}
-    nodes = count_nodes(own)
     times = nodes[0] if nodes else 1
     several = nodes is None and speaks_of_several_nodes(own.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
@@ -66,7 +66,9 @@ _COMMIT = re.compile(
 )
 
 
-def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker) -> tuple[str | None, Source | None]:
+def framework_of(
+    own: Passage, short: Callable[[], Passage], output: Passage, tracker: Tracker
+) -> tuple[str | None, Source | None]:
     """The framework that a report is about, and where that is said: that of its tracker, else the one of its text.
 
     A listing of the environment names versions, not what the report is about. A path, such as a traceback's, and a log
@@ -80,7 +82,7 @@ def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker
     if tracker.product and tracker.product != PYTORCH:
         return tracker.product, None
     own_names, own_paths = _named(own)
-    named = own_names or _named(short)[0] or sum(_named(output), own_paths)
+    named = own_names or _named(short())[0] or sum(_named(output), own_paths)
     if tracker.product:  # a part of PyTorch says more than PyTorch
         named = [(name, source) for name, source in named if name in projects().parts]
     if not named:
