@@ -1,5 +1,5 @@
-"""What is done with an issue beside deciding axes: in the queue, close it, mark it as a duplicate, snooze it; on GitHub,
-suggest a change, which a person approves or dismisses.
+"""What is done with an issue beside deciding axes: in the queue, close it, mark it as a duplicate, snooze it;
+on GitHub, suggest a change, which a person approves or dismisses.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Index, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Index, UniqueConstraint, exists, func, select, tuple_, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
