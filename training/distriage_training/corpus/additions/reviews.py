@@ -1,9 +1,9 @@
 """Reviews of maintainers -> annotation records of origin `feedback`, with their texts in the local text store.
 
-A thread that is annotated already keeps its reading, whatever its split: no review reaches the test split, and no
-test report reaches training. A new one goes to `validation` where the hash of its id says so (one in five), else to
-`train`; no record changes its split. A record of a second reader gives way to a review and stays in `train`. No thread
-that is withheld becomes a record.
+An annotated thread keeps its reading, whatever its split: no review reaches the test split, and no test report reaches
+training. A new thread goes to `validation` if the hash of its id says so (one in five), else to `train`; no record
+changes its split. A second reader's record gives way to a review and stays in `train`. Withheld threads never become
+records.
 """
 
 from __future__ import annotations
