@@ -51,6 +51,7 @@ def compare_with_peers(
         names: Of `PEERS`.
         output: Folder for peers.json, which keeps every given label.
         axes: All if None.
+
     Raises:
         ConfigError: an unknown peer or axis.
         CorpusError: the split has no record with a text.
