@@ -1,6 +1,4 @@
-"""Records -> their lines of the answer: one function for this process, workers and clusters, so that all give the
-same.
-"""
+"""Records -> their lines of the answer: one function for this process, workers and clusters, so that all give the same."""
 
 from __future__ import annotations
 
