@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from distriage.github.client import Client
+from distriage_serving.backfill.run import paced
 from distriage_serving.bot import triage
-from distriage_serving.commands.backfilling import paced
 from distriage_serving.github.executor import Execution
 from distriage_serving.planning.types import Plan
 from distriage_serving.store import Store

@@ -23,7 +23,7 @@ from distriage_serving.github.labels import read_labels
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
-from distriage_serving.store import CommandArgument, Job, Review, Store, triage_job
+from distriage_serving.store import CommandArgument, Job, Review, Store, review_of, triage_job
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
@@ -123,20 +123,7 @@ def _reviews(
     if not corrections:
         raise InputError(f"/triage wrong: nothing was said of {issue} yet")
     return [
-        Review(
-            repository=issue.repository,
-            number=issue.number,
-            axis=axis,
-            label=label,
-            who=asked.who,
-            how="command",
-            at=asked.at,
-            predicted_label=said[axis].label if axis in said else None,
-            probability=said[axis].probability if axis in said else None,
-            model=stored.model if stored is not None else None,
-            verdict_id=stored.id if stored is not None else None,
-        )
-        for axis, label in corrections.items()
+        review_of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
     ]
 
 

@@ -31,10 +31,10 @@ from distriage_serving.store import (
     Backfilled,
     Issue,
     Job,
-    Review,
     Store,
     StoredVerdict,
     report_digest,
+    review_of,
     second_read_job,
     triage_job,
 )
@@ -172,28 +172,14 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
     said = before.verdict if before is not None else verdict
     standing = store.reviews(issue=reference)
     for seen in observe(issue, names):
-        axis = said.axes.get(seen.axis)
-        told = seen.review(axis)
+        told = seen.review(said.axes.get(seen.axis))
         if told is None:
             continue
         label, predicted = told
         if is_decided(seen, predicted, standing, names):
             continue
-        (review_id,) = store.add_reviews(
-            Review(
-                repository=reference.repository,
-                number=reference.number,
-                axis=seen.axis,
-                label=label,
-                who=seen.who,
-                how=seen.how,
-                at=seen.at,
-                predicted_label=predicted,
-                probability=axis.probability if axis is not None and axis.label == predicted else None,
-                model=said.model,
-                verdict_id=before.id if before is not None else None,
-            )
-        )
+        by = (seen.who, seen.how, seen.at)
+        (review_id,) = store.add_reviews(review_of(reference, seen.axis, label, by, before or verdict, predicted))
         if seen.undone:
             store.undo_reviews(review_id)
     labelled = store.labelled_digest(reference.repository, reference.number)

@@ -24,7 +24,7 @@ from distriage_serving.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage_serving.commands.backfilling import BackfillReport
+    from distriage_serving.backfill.run import BackfillResult
 
 
 def backfill(
@@ -73,8 +73,8 @@ def backfill(
         from distriage.classifier import Classifier
         from distriage.github.address import token_of_environment
         from distriage.github.client import Client
-        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
-        from distriage_serving.commands.proposals import as_csv, as_page, estimate
+        from distriage_serving.backfill.proposals import as_csv, as_page, estimate
+        from distriage_serving.backfill.run import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.judging.indexes import PastIndexes
         from distriage_serving.judging.judge import LocalJudge
         from distriage_serving.judging.keeping import keep_all
@@ -99,8 +99,8 @@ def backfill(
                 Classifier(model, own=own),
             )
             if past:
-                items = list_issues(client, repository, BackfillOptions(state="all"))
-                _print_kept(keep_all(store, classifier, repository, items), repository)
+                issues = issues_of(client, repository, BackfillOptions(state="all"))
+                _print_kept(keep_all(store, classifier, repository, issues), repository)
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
             has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
@@ -148,7 +148,7 @@ def _day(text: str | None) -> float:
         raise InputError(f"--since {text!r}: expected a day such as 2026-01-31") from None
 
 
-def _print_report(console: Console, report: BackfillReport) -> None:
+def _print_report(console: Console, report: BackfillResult) -> None:
     would = "would be changed" if report.dry_run else "changed"
     console.print(
         f"{counted(report.changed, 'issue')} {would}, {report.nothing:,} left alone; "

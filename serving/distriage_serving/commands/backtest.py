@@ -61,8 +61,8 @@ def backtest(
         for measured in result.results:
             tally = measured.modes[Mode.BALANCED]
             right = (
-                f"right in {tally.precision:.0%} of {tally.judged}"
-                if tally.precision is not None
+                f"right in {tally.right.value:.0%} of {tally.right.n}"
+                if tally.right.value is not None
                 else "no label by people to compare with"
             )
             what = "labels or types of" if measured.axis in typed(result.meaning) else "labels"

@@ -18,7 +18,7 @@ from distriage_serving.commands.options import ModelOption, check_repository
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
-    from distriage.github.history import HistoryIssue
+    from distriage.github.listed import ListedIssue
     from distriage_serving.configuration.draft import TheirLabel
 
 READ_ISSUES = 500  # the newest with a label
@@ -147,7 +147,7 @@ def _labels_in(file: Path) -> list[TheirLabel]:
 
 
 def _likeliest(
-    classifier: Classifier, issues: Sequence[HistoryIssue]
+    classifier: Classifier, issues: Sequence[ListedIssue]
 ) -> Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]:
     from distriage.answer.policy import decide
     from distriage.base.types import IssueReport, Mode, Outcome

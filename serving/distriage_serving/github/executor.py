@@ -15,7 +15,8 @@ from urllib.parse import quote
 from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
-from distriage_serving.github.issue import find_own_comment, issue_type
+from distriage.github.listed import issue_type
+from distriage_serving.github.issue import find_own_comment
 from distriage_serving.planning.types import Change, LabelDefinition, Plan, PlannedComment, changes_of
 
 

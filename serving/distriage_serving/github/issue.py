@@ -11,6 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.listed import issue_type
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
@@ -262,13 +263,6 @@ class Timeline:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def issue_type(issue: object) -> str | None:
-    """Name of the type of an issue as GitHub gives it; only organizations have types."""
-    given = issue.get("type") if isinstance(issue, Mapping) else None
-    name = given.get("name") if isinstance(given, Mapping) else None
-    return name if isinstance(name, str) else None
 
 
 def _login(user: object) -> str | None:

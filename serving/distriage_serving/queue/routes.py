@@ -31,6 +31,7 @@ from distriage_serving.queue.issue_view import (
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
+from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.login.sessions import Sessions
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.report import past_routes
@@ -47,13 +48,12 @@ MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 
 
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
-    """Put the queue into the application; `app.state` must hold settings, engine, store and writers.
+    """Put the queue into the application, which must hold its `Rooms`.
 
     Raises:
         ConfigError: the App's private key cannot be read.
     """
-    app.state.sessions, app.state.attempts = Sessions(settings, store), Attempts()
-    app.state.github_app = open_app(settings)
+    app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
     for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
         app.include_router(pages)
 

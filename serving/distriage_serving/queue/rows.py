@@ -15,7 +15,7 @@ from distriage_serving.store import Issue, Review, StoredVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AxisSummary:
     """What is said of one axis, short.
 
     Attributes:
@@ -50,7 +50,7 @@ class Row:
     status: str
     age: str
     filed: str
-    axes: Sequence[Said]
+    axes: Sequence[AxisSummary]
     differs: bool
     refused: str
 
@@ -110,12 +110,12 @@ def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing:
     return [axis for axis in applicable if axis in filter_axes(taxonomy)] or applicable[:1]
 
 
-def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> Said:
+def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> AxisSummary:
     if person is None:
         name, first = display_name(taxonomy, axis.id, said.label), first_said(taxonomy, axis.id, said)
-        return Said(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
+        return AxisSummary(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
     probability = next((item.probability for item in said.top if item.label == person.label), None)
-    return Said(
+    return AxisSummary(
         axis.name,
         "None of these" if person.label is None else display_name(taxonomy, axis.id, person.label),
         "" if probability is None else percent(probability),

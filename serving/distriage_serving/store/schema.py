@@ -18,7 +18,6 @@ from distriage.base.references import IssueReference
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
-JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close", "access"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
 How = Literal["queue", "command", "label", "unlabel"]
@@ -41,7 +40,7 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
         float: Double,
         str: PlainText,
         Verdict: VerdictText,
-        **dict.fromkeys((WorkState, JobKind, Lifecycle, IssueStatus, How), PlainText),
+        **dict.fromkeys((WorkState, Lifecycle, IssueStatus, How), PlainText),
     }
 
 
@@ -111,7 +110,7 @@ class Job(WorkColumns, Base):
     id: Mapped[Number] = mapped_column(init=False)
     key: Mapped[str]
     lane: Mapped[str]
-    kind: Mapped[JobKind]
+    kind: Mapped[str]
     repository: Mapped[Name]
     created_at: Mapped[float]
     argument: Mapped[JsonValue] = mapped_column(default=None)

@@ -12,11 +12,13 @@ from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
+    FactSource,
     KnownProblem,
     LabelProbability,
     MissingFact,
     SimilarIssue,
     Verdict,
+    VersionPair,
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
@@ -80,6 +82,8 @@ class Findings:
             domain_probability=None if domain is None else round(domain, 4),
             axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
             environment=facts.stated(),
+            sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
+            version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
             missing=self._missing(decisions, situation),
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)

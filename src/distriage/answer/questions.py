@@ -53,6 +53,7 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.XPU: {"cuda": "", "nccl": ""},
     Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
     Platform.WINDOWS: {"nccl": ""},
+    Platform.CPU: {"cuda": "", "nccl": "", "gpu_model": "", "gpu_count": ""},
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
@@ -133,8 +134,9 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tr
     alone = framework is None and not tracker and library is not None
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
-    if framework is None and version == "framework_version":  # who states others' versions mostly states this one
-        known |= {"version", "torch", "python", "cuda"}
+    # Who states others' versions mostly states this one.
+    if framework not in projects().all and version == "framework_version":
+        known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
 

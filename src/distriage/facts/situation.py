@@ -28,6 +28,7 @@ class Platform(StrEnum):
     XPU = "xpu"
     MACOS = "macos"
     WINDOWS = "windows"
+    CPU = "cpu"  # processes that compute without a device
 
 
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
@@ -138,12 +139,12 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     library, version_stated = _library_of(facts, folded(title), words, own)
     subjects = {*subjects_of(own, words), *install_subjects(own)}
-    no_device = False
-    if platform not in _SYSTEMS | {Platform.NVIDIA}:
+    no_device = facts.on_cpu
+    if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
-    elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
+    elif no_device or says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
         no_device = True
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
     if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
@@ -167,6 +168,8 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
 
 def _platform(facts: EnvironmentFacts, words: str) -> Platform:
     model, system = (facts.gpu_model or "").upper(), (facts.os or "").casefold()
+    if facts.on_cpu:
+        return Platform.CPU
     if facts.rocm is not None:
         return Platform.ROCM
     for platform, beginnings in _MODELS.items():

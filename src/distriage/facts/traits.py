@@ -20,7 +20,6 @@ _PICKLING = (
 _ILLEGAL_INSTRUCTION = re.compile(r"(?<!an )illegal instruction")  # CUDA's error has the article
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
-_CUDA_BUILD = re.compile(r"\+cu\d")
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (  # to search the changes, and no more, is right for who compares with that branch, too
     ("main", "master", "ci fail", "[ci"),
@@ -113,9 +112,7 @@ def traits_of(
     without_group = ray_alone or framework == "Horovod"
     # Workers of these have a device only where the report speaks of one.
     unspoken = without_group and subjects.isdisjoint(("device", "nccl")) and facts.cuda is None and facts.nccl is None
-    undecided = subjects.isdisjoint(("device", "nccl")) and facts.gpu_model is None
-    on_cpu = "+cpu" in words and undecided and not _CUDA_BUILD.search(words)
-    without_cuda = (no_device or unspoken or on_cpu) and not any_of(_CUDA_ERRORS, words)
+    without_cuda = (no_device or unspoken) and not any_of(_CUDA_ERRORS, words)
     traits = {
         "answer-format": _ANSWER.search(title[:_TITLE_CHARS]),
         "explained": _says(_EXPLAINED, own, unless=_DOUBT),

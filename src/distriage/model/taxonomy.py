@@ -127,6 +127,9 @@ class Taxonomy(DataModel):
     version: str
     axes: dict[str, Axis] = Field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.version))  # a table of axes has no hash
+
     @model_validator(mode="after")
     def _check_requirements(self) -> Self:
         before: set[str] = set()  # verdicts are made and completed in this order

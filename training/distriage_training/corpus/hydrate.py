@@ -25,7 +25,7 @@ LONG_WAIT_S = 60.0  # of which the person who waits is told
 
 
 @dataclass(slots=True)
-class HydrateReport:
+class HydrateResult:
     """What a call did: texts fetched, ids that are gone for good, how many are left for the next call."""
 
     fetched: int = 0
@@ -42,7 +42,7 @@ def hydrate(
     limit: int | None = None,
     console: Console,
     sleep: Callable[[float], None] = time.sleep,
-) -> HydrateReport:
+) -> HydrateResult:
     """Fetch what is missing in the store.
 
     Args:
@@ -69,7 +69,7 @@ def hydrate(
         if annotation.id not in known and annotation.url and split in {None, annotation.split}
     ]
     todo = wanted[:limit]
-    report = HydrateReport(gone=sorted(gone))
+    report = HydrateResult(gone=sorted(gone))
     texts.parent.mkdir(parents=True, exist_ok=True)
     columns = (
         TextColumn("fetching"),

@@ -71,7 +71,7 @@ class WorkStore(Database):
             created_at=now,
             issue=new.issue,
             installation_id=new.installation_id,
-            argument=new.argument.model_dump(mode="json") if new.argument is not None else None,
+            argument=new.argument,
             due_at=now if due_at is None else due_at,
         )
         with self._session(writes=True) as session:

@@ -19,11 +19,10 @@ from distriage.base.types import IssueReport, Mode
 from distriage.past.index import PastIndex
 from distriage.reading.report import MAX_REPORT_BYTES, check_report
 from distriage_serving.judging.process import ModelError
-from distriage_serving.metrics import Metrics
-from distriage_serving.settings import Settings
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
+from distriage_serving.web.rooms import rooms
 
 JSON: Final = "application/json"
 # An escape in JSON; a pair of surrogates is one, so that half an emoji, of a client that cuts texts, is found alone.
@@ -127,9 +126,8 @@ async def classify(request: Request) -> Response:
     """
     _check_headers(request.headers)
     body = await request.body()
-    engine: Engine = request.app.state.engine
-    settings: Settings = request.app.state.settings
-    metrics: Metrics = request.app.state.metrics
+    here = rooms(request)
+    engine, settings, metrics = here.engine, here.settings, here.metrics
     _check_count(body, settings.max_reports)
     try:
         # Not FastAPI's own reading: this one is in Rust, bounds nesting, and never puts the input into an error.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import starmap
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,8 +20,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from distriage.base.errors import GitHubError, InputError, RateLimitError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.terminal import printable
-from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage.github.listed import ListedIssue, list_issues
 from distriage_serving.bot.triage import triage
 from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
@@ -54,7 +54,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class BackfillReport:
+class BackfillResult:
     """What a run did; complete after an interruption too.
 
     Attributes:
@@ -120,7 +120,7 @@ class Backfill:
     store: Store
     judge: Judge
     console: Console
-    report: BackfillReport = field(default_factory=BackfillReport)
+    report: BackfillResult = field(default_factory=BackfillResult)
     _failures: int = 0
     _refusals: int = 0
 
@@ -149,11 +149,11 @@ class Backfill:
         )
         with Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal) as progress:
             task = progress.add_task("", total=None)
-            for item in list_issues(self.client, repository, options):
+            for listed in issues_of(self.client, repository, options):
                 progress.advance(task)
-                progress.update(task, description=f"#{item['number']}")
-                issue = IssueReference(repository, item["number"])
-                if not options.again and self._is_done(issue, item, config, own=options.own):
+                progress.update(task, description=f"#{listed.number}")
+                issue = IssueReference(repository, listed.number)
+                if not options.again and self._is_done(issue, listed, config, own=options.own):
                     self.report.known += 1
                 else:
                     self._triage(issue, config)
@@ -213,11 +213,11 @@ class Backfill:
             surest = max((p for p in said if p is not None), default=None)
             yield Proposal(issue.number, title, issue.url, change, surest)
 
-    def _is_done(self, issue: IssueReference, item: dict[str, Any], config: RepositoryConfig, *, own: bool) -> bool:
+    def _is_done(self, issue: IssueReference, listed: ListedIssue, config: RepositoryConfig, *, own: bool) -> bool:
         last = self.store.latest_verdict(issue.repository, issue.number)
         if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
             return False
-        if last.digest != report_digest(str(item.get("title") or ""), str(item.get("body") or "")):
+        if last.digest != report_digest(listed.title, listed.body):
             return False
         if last.carried_out_at is not None:
             return True
@@ -225,20 +225,13 @@ class Backfill:
         return config.dry_run and (last.plan or {}).get("configuration") == config_digest(config)
 
 
-def list_issues(client: Client, repository: str, options: BackfillOptions) -> Iterator[dict[str, Any]]:
-    """Issues, not pull requests, oldest first, each once."""
-    query = {"state": options.state, "sort": "created", "direction": "asc"}
+def issues_of(client: Client, repository: str, options: BackfillOptions) -> Iterator[ListedIssue]:
+    """A repository's issues, oldest first, each once."""
+    query: dict[str, str] = {"state": options.state, "sort": "created", "direction": "asc"}
     if options.since:  # to GitHub it means a change since then, of which filing is the first
         query["since"] = datetime.fromtimestamp(options.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     seen: set[int] = set()
-    for items, _ in client.pages(f"/repos/{repository}/issues", query):
-        for item in items:
-            number = item.get("number")
-            if (
-                isinstance(number, int)
-                and number not in seen
-                and "pull_request" not in item
-                and epoch_s(item.get("created_at")) >= options.since
-            ):
-                seen.add(number)
-                yield item
+    for issue in list_issues(client, repository, **query):
+        if issue.number not in seen and issue.created_at >= options.since:
+            seen.add(issue.number)
+            yield issue

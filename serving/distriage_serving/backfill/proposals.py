@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from distriage.base.pages import page_environment
-from distriage_serving.commands.backfilling import BackfillReport, Proposal
+from distriage_serving.backfill.run import BackfillResult, Proposal
 from distriage_serving.store.work.pace import LIMITS
 
 WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through
@@ -29,11 +29,11 @@ def as_csv(rows: Sequence[Proposal]) -> str:
 
 def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
     """The same for people."""
-    template = page_environment("distriage_serving.commands").get_template("proposals.html")
+    template = page_environment("distriage_serving.backfill").get_template("proposals.html")
     return template.render(repository=repository, rows=rows, estimate=estimate)
 
 
-def estimate(report: BackfillReport, seconds: float, requests: int) -> str:
+def estimate(report: BackfillResult, seconds: float, requests: int) -> str:
     """What carrying the proposals out would take, judged by this dry run; empty where it read no issue.
 
     Args:
