@@ -29,8 +29,10 @@ from distriage.model.bundle import Bundle
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments.lines import names_exception, quotes_exception
+from distriage.segments import Role
+from distriage.segments.roles import quotes_exception
 
+_ERRORS = frozenset({Role.INITIATING, Role.CASCADE})
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
@@ -139,9 +141,12 @@ class Findings:
         known = self.read
         if (hangs and "py-spy" in known.report.body) or _attaches(known):
             return True
+        if quotes_exception(known.input.title):
+            return True
+        if not hangs:
+            return bool(known.input.errors)
         # Of a hang the line "it hangs" says nothing.
-        errors = filter(names_exception, known.input.errors) if hangs else known.input.errors
-        return any(errors) or quotes_exception(known.input.title)
+        return any(line.role in _ERRORS for segment in known.segments.all for line in segment.lines)
 
 
 def _attaches(known: ReadReport) -> bool:

@@ -71,6 +71,7 @@ def before_on_line(text: str, place: int) -> str | None:
 _MOST_LINE_CHARS = 2000
 # What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
 # an answer behind it, somebody may have written over it.
+_RULE = re.compile(r"\A[\s|:-]{0,20}---[\s|:-]*\Z")  # of a table: its head does not label the next row
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = re.compile(
     r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
@@ -122,7 +123,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(Source(segment.kind, segment.lines[0].number))
             heading = segment.heading
-            written += [line.text[:_MOST_LINE_CHARS] for line in segment.lines]
+            written += [_RULE.sub(";", line.text[:_MOST_LINE_CHARS]) for line in segment.lines]
             lines += [Source(segment.kind, line.number) for line in segment.lines]
     begins = [0]
     for line in written:
