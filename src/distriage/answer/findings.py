@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.answer.differential import checks_of, differential, settled
-from distriage.answer.policy import decide, likely_labels
+from distriage.answer.policy import decide, likely_labels, measured_precision
 from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
@@ -100,10 +100,13 @@ class Findings:
     def _axis(self, decision: Decision, taxonomy: Taxonomy) -> AxisVerdict:
         axis, family_probability = decision.axis, decision.family_probability
         applicable = decision.outcome is not Outcome.NOT_APPLICABLE
+        thresholds = self.bundle.manifest.axes[axis].thresholds
+        least = {target: labels.get(decision.label) for target, labels in thresholds.items()}
         return AxisVerdict(
             outcome=decision.outcome,
             label=decision.label,
             probability=round(decision.probability, 4),
+            precision=measured_precision(decision.probability, least),
             family=decision.family,
             family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
             reason=decision.reason,
