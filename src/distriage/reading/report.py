@@ -14,6 +14,8 @@ from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.projects import Project, projects
+from distriage.facts.purpose import tells_no_failure
 from distriage.facts.situation import Situation, situation_of
 from distriage.recipe.features import WORD
 from distriage.recipe.text import ModelInput, prepare
@@ -58,6 +60,8 @@ class ReadReport:
     @cached_property
     def is_thin(self) -> bool:
         """Whether it says too little for anybody to know a cause."""
+        if self.segments.is_unfilled_form:
+            return True
         content: set[str] = set()
         for match in _ANY_WORD.finditer(self.input.text.lower()):
             if match.group() not in _FUNCTION_WORDS:
@@ -71,10 +75,20 @@ class ReadReport:
         """The repository that it was filed in, in lower case, as `owner/repo#12` tells; empty: it is not known."""
         return repository_of(self.report.id) or ""
 
+    @property
+    def project(self) -> Project | None:
+        """The project in whose tracker it was filed; None: it is not known."""
+        return projects().tracker_of(self.report.id).project
+
+    @cached_property
+    def tells_no_failure(self) -> bool:
+        """Whether it is a chore, a notice about security, or a picture without a word."""
+        return tells_no_failure(self.segments)
+
     @cached_property
     def situation(self) -> Situation:
         """On what its job ran."""
-        return situation_of(self.facts, self.report.title, self.report.body, self.input.text)
+        return situation_of(self.facts, self.segments, self.report.title, self.report.body, self.input.text)
 
 
 def read(report: IssueReport) -> ReadReport:
