@@ -58,7 +58,6 @@ def corrected(
         if mass < _LEAST_MASS:
             done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the likeliest causes are mended otherwise")
         elif "own-frame" in situation.seen:
-            done[axis] = replace(
-                decision, outcome=Outcome.SUGGEST, reason="the traceback ends in the reporter's own code"
-            )
+            why = "the traceback ends in the reporter's own code"
+            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason=why)
     return done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
@@ -25,10 +25,12 @@ from distriage.facts.known_bad import known_bad
 from distriage.facts.scanning import any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.model.bundle import Bundle
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
+from distriage.model.label import meanings
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments.lines import quotes_exception
+from distriage.segments import Kind, Role
+from distriage.segments.lines import names_exception, names_failure, quotes_exception
 
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
@@ -36,6 +38,7 @@ _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
 )
+_TOLD = (Kind.PROSE, Kind.FORM)
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
@@ -82,6 +85,9 @@ class Findings:
         situation = settled(read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
+        missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
+        if any(question.fact == "error" for question in missing) and not _hangs(decisions, taxonomy):
+            situation = replace(situation, seen=frozenset())  # nobody can check what nobody has seen
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
             id=report.id,
@@ -96,7 +102,7 @@ class Findings:
                 for axis, decision in decisions.items()
             },
             environment=facts.stated(),
-            missing=self._missing(decisions, situation, in_domain=prediction.in_domain),
+            missing=missing,
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
             ],
@@ -138,7 +144,7 @@ class Findings:
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
         return missing_facts(
             self.read.facts,
-            has_error=self._has_error(hangs=SYMPTOM in likely and "hang" in likely[SYMPTOM].means),
+            has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
             likely=likely,
             situation=situation,
@@ -150,7 +156,21 @@ class Findings:
         read = self.read
         if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
-        return read.segments.first_error is not None or quotes_exception(read.report.title)
+        if read.segments.first_error is not None or quotes_exception(read.report.title):
+            return True
+        told = (line.text for segment in read.segments.of(*_TOLD) for line in segment.lines)
+        logged = (
+            line.text
+            for segment in read.segments.of(Kind.LOG, Kind.TRACEBACK)
+            for line in segment.lines
+            if line.role is Role.NONE
+        )
+        return not hangs and (any(map(names_exception, told)) or any(map(names_failure, logged)))
+
+
+def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
+    """Whether a run that waits is likely: its error comes late, if at all."""
+    return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
 
 
 def _attaches(known: ReadReport) -> bool:

@@ -96,8 +96,10 @@ def missing_facts(
     shown = symptom or likely.get(STAGE)
     means = symptom.means if symptom is not None else frozenset()
     hangs = "hang" in means
-    stated = facts.stated().keys() | situation.stated | ({"launcher"} if segments.of(Kind.COMMAND) else set())
-    version, known = _version(facts, situation, stated)
+    stated = facts.stated().keys() | situation.stated
+    if segments.of(Kind.COMMAND) or (situation.serving and segments.of(Kind.SOURCE)):
+        stated |= {"launcher"}
+    version, known = _version(facts, situation, stated, means)
     missing = [] if known else [version]
     told = not thin and (situation.explained or "unscheduled" in situation.seen)  # what decides is there
     if shown is not None and not told:
@@ -140,14 +142,14 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
     return _QUESTIONS["error"]
 
 
-def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str]) -> tuple[str, bool]:
+def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> tuple[str, bool]:
     """The fact that tells which version failed, and whether the report states it.
 
     It is that of the library in the library's own tracker, and where nothing but the library is known.
     """
     framework, library = facts.framework, situation.library
     project = projects().all.get(framework or "")
-    if framework == NCCL or (project is not None and NCCL in project.on):
+    if framework == NCCL or (project is not None and NCCL in project.on and "install" not in means):
         return "nccl", not stated.isdisjoint({"nccl", "framework_version"})
     own = library is not None and library == framework
     alone = framework is None and library is not None

@@ -98,7 +98,7 @@ class Candidate(_Model):
     probability: float = Field(ge=0, le=1)
     check: str | None = Field(
         default=None,
-        description="The one check that tells it apart from the others; Markdown, a sentence. None: none fits the report.",
+        description="The one check that tells it apart from the others; Markdown, a sentence. Null: none fits.",
     )
 
 

@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
 
 class Silence(StrEnum):
-    """Why an axis gets no label, whatever its probability: of another field, perhaps so, too little said, no failure."""
+    """Why an axis gets no label, whatever its probability: another field, perhaps one, too little said, no failure."""
 
     FOREIGN = "foreign"
     PERHAPS_FOREIGN = "perhaps-foreign"

@@ -39,7 +39,8 @@ _ON_MAIN = (
 _MAIN_IN_FORM = (
     ("version", "branch"),
     re.compile(
-        r"(?:version(?! mismatch)|branch)[^\n:]{0,40}:[ *`\"]{1,4}(?:latest )?(?:main|master)(?![\w/-]| (?:node|rank|thread))"
+        r"(?:version(?! mismatch)|branch)[^\n:]{0,40}:[ *`\"]{1,4}(?:latest )?(?:main|master)"
+        r"(?![\w/-]| (?:node|rank|thread))"
     ),
 )
 _UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
@@ -60,24 +61,13 @@ _SIZES = (  # that must divide one another; a script's `batch` and `DataParallel
 )
 _SEVERAL = (
     (
-        " rank",
-        "rank ",
-        "ranks",
-        "world",
-        "multi",
-        "parallel",
-        "distribut",
-        "worker",
-        "ddp",
-        "fsdp",
-        "zero",
-        "nccl",
-        "tp",
+        *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
+        *("distribut", "workers", "ddp", "fsdp", "zero", "nccl", "tp"),
     ),
     re.compile(
-        r" ranks?\b|rank \d|ranks\b|world[ _-]?size(?![=: ]{1,3}1\b)|multi[- _]?(?:gpu|node|process|card|worker)|(?:data|tensor"
-        r"|pipeline|expert|context|model)[- _]parallel(?![- _]size[ =]{1,3}1\b)|distributed|workers\b|ddp\b|fsdp|zero[- _]?[123]\b"
-        r"|nccl|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
+        r" ranks?\b|rank \d|ranks\b|world[ _-]?size(?![=: ]{1,3}1\b)|multi[- _]?(?:gpu|node|process|card|worker)"
+        r"|(?:data|tensor|pipeline|expert|context|model)[- _]parallel(?![- _]size[ =]{1,3}1\b)"
+        r"|distributed|workers\b|ddp\b|fsdp|zero[- _]?[123]\b|nccl|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
     ),
 )
 _SEVERAL_NODES = (
@@ -138,9 +128,7 @@ def seen_in(
     gpu = (
         platform in {"nvidia", "rocm"}
         and (not on_cpu or any_of(_CUDA_ERRORS, shown))
-        and (
-            spoken or any_of((*_CUDA_ERRORS, "gpu", "cuda", "nccl"), shown) or framework not in {"Ray", "Horovod", None}
-        )
+        and (spoken or any_of(("gpu", "cuda", "nccl"), shown) or framework not in {"Ray", "Horovod", None})
     )
     torch = library == PYTORCH or (library is None and "torch" in shown)
     nccl = gpu and several and not ray and "nccl" not in facts.absent

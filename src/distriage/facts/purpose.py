@@ -28,11 +28,11 @@ _MENDS = (
 )
 # It is denied, hoped or asked.
 _DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
-# Who names the code and says how it comes about knows the cause.
+# Who names places in the code and says how it comes about knows the cause.
 _CODE = re.compile(
-    r"`[^`\n]{1,100}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b[a-z]{1,40}_\w{1,40}\b|\b[A-Z][a-z]+[A-Z]\w{2,40}\b"
+    r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
 )
-_LEAST_CODE, _LEAST_MECHANISMS = 3, 2
+_LEAST_CODE, _LEAST_MECHANISMS = 2, 2
 _MECHANISMS = (
     *("because", "hence", "therefore", "assum", "instead of", "root cause", "caused by", "the reason", "which means"),
     *(
@@ -41,59 +41,32 @@ _MECHANISMS = (
         "never gets",
         "never set",
         "never called",
-        "never reset",
         "not passed",
         "not pass ",
         "passes ",
+        "calls ",
     ),
+    *("hard-coded", "hardcoded", "overwrit", "inherit", "carry over", "carries over", "is still ", "looks up", "picks"),
+    *(" lost", "comes out of", "afterwards", "rotates", "rearrange", "changed from", "is treated", "no such arg"),
     *(
-        "hard-coded",
-        "hardcoded",
-        "overwrit",
-        "inherit",
-        "carry over",
-        "carries over",
-        "is still ",
-        "looks up",
-        "rearrange",
-    ),
-    *(
-        "gets lost",
-        "get lost",
-        "is lost",
-        "comes out of",
-        "afterwards",
-        "rotates",
-        "changed from",
-        "is treated",
-        "no such arg",
-    ),
-    *("only the ", "only looks", "adds only", "is converted", "are converted", "not looked at", "no longer enters"),
-    *(
-        "divided by",
-        "saved in",
-        "stored in",
-        "leaves the",
-        "goes to ",
-        "so the ",
-        "falls through",
-        "falls back",
+        "only the ",
+        "only looks",
+        "adds only",
+        "is converted",
+        "are converted",
+        "not looked at",
+        "no longer",
         "is skipped",
     ),
-    *(
-        "without checking",
-        "does not check",
-        "does not handle",
-        "does not forward",
-        "does not reset",
-        "ignores the",
-        "off by one",
-    ),
+    *("divided by", "saved in", "stored in", "leaves the", "is in `", "goes to ", "so the ", "since ", "falls back"),
+    *("without checking", "without a warning", "does not check", "does not handle", "does not forward", "not honour"),
+    *("opposite order", "wrong group", "off by one", "at least a ", "dropped"),
 )
 _CHORE = re.compile(
-    r"(?:\s*\[[^\]\n]{0,40}\]|\s*[a-z]{2,12}(?:\([\w-]{1,20}\))?:)*\s*(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up"
-    r"|deprecate|migrate|move|delete|document|backport|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn"
-    r"|release \d|prepare|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b"
+    r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
+    r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
+    r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d|prepare"
+    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b"
 )
 _SECURITY = (
     *(
@@ -130,8 +103,8 @@ def explains(segments: Segments) -> bool:
     starts, pattern = _MENDS
     if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, places(starts, own))):
         return True
-    mechanisms = sum(word in own for word in _MECHANISMS)
-    return mechanisms >= _LEAST_MECHANISMS and len(set(_CODE.findall(prose))) >= _LEAST_CODE
+    places_in_code = len(set(_CODE.findall(prose))) + (_LEAST_CODE if segments.of(Kind.SOURCE) else 0)
+    return places_in_code >= _LEAST_CODE and sum(word in own for word in _MECHANISMS) >= _LEAST_MECHANISMS
 
 
 def tells_no_failure(segments: Segments) -> bool:

@@ -1,7 +1,8 @@
 """Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
 
-The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none. Each
-check names what must be seen in a report before it makes sense; `elsewhere.toml` has other platforms' names for commands.
+The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
+Each check names what must be seen in a report before it makes sense; `elsewhere.toml` has the names that commands have on
+other platforms.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def checks_for(
 def check_for(
     taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY
 ) -> str | None:
-    """The one check that tells a cause apart from others: with the symptom, else of the cause alone; None: none fits."""
+    """The one check that tells a cause apart from others, with the symptom or of it alone; None: none fits."""
     book = playbook_of(taxonomy, "cause", cause)
     if book is None:
         return None
