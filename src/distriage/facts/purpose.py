@@ -66,8 +66,9 @@ _CHORE = re.compile(
     r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
     r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
     r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d|prepare"
-    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b"
+    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
+_FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
 _SECURITY = (
     *(
         "malware",
@@ -115,7 +116,7 @@ def tells_no_failure(segments: Segments) -> bool:
     own, title = folded(prose), folded(segments.title)
     if any_of(_SECURITY, own) and not segments.of(Kind.TRACEBACK):
         return True
-    if _CHORE.match(title) and not names_failure(own):
+    if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or names_exception(own)):
         return True
     body = "\n".join(segment.text for segment in segments.all if segment.kind is not Kind.TITLE)
     return _PICTURE.search(body) is not None and len(_PICTURE.sub("", body).split()) <= _BARE_WORDS

@@ -143,11 +143,12 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     no_device = False
     if platform not in _SYSTEMS | {Platform.NVIDIA}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
+    elif facts.gpu_model is None and (says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"})):
+        no_device = True
+        subjects -= {"device", "cuda", "nccl"}  # denied
+        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
-    elif says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
-        no_device = True
-        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
     if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):

@@ -1,8 +1,8 @@
 """Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
 
 The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
-Each check names what must be seen in a report before it makes sense; `elsewhere.toml` has the names that commands have on
-other platforms.
+Each check names what must be seen in a report before it makes sense; `elsewhere.toml` has the names that commands have
+on other platforms.
 """
 
 from __future__ import annotations
