@@ -75,8 +75,6 @@ torchrun --nproc_per_node=8 --nnodes 2 pretrain_gpt.py
         pytest.param(
             COLLECT_ENV,
             {
-                "framework": "DeepSpeed",
-                "framework_version": "0.12.6",
                 "torch": "2.1.2+cu121",
                 "python": "3.10.12",
                 "cuda": "12.1",

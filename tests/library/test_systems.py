@@ -22,7 +22,7 @@ FORM = "OS Platform and Distribution (e.g., Linux Ubuntu 16.04)"
         ("\t- OS:                Darwin", "macOS"),
         ("OS: Win10", "Windows 10"),
         ("OS and version: Pop!_OS 20.04 LTS", "Pop!_OS 20.04 LTS"),
-        ("OS: Debian GNU/Linux 10 (buster)", "Debian GNU/Linux 10"),
+        ("OS: Debian GNU/Linux 10 (buster)", "Debian GNU/Linux 10 (buster)"),
         ("ubuntu@ip-10-0-0-1:~$ ls", None),
         ("auth:\n    ssh_user: ubuntu", None),
         ("user = 'ubuntu', on CentOS 7", "CentOS 7"),

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distriage.answer.findings import Findings
+from distriage.base.texts import MAX_INPUT_CHARS
 from distriage.base.types import AxisScores, IssueReport, Prediction
 from distriage.facts.environment import find_facts
 from distriage.model.bundle import Bundle
 from distriage.model.shipped import find_bundle
 from distriage.reading.report import read
 from distriage.recipe.features import all_features
-from distriage.recipe.normalize import MAX_INPUT_CHARS
 from distriage.recipe.text import prepare
 from distriage.segments.boilerplate import is_environment_line, is_template_line
 

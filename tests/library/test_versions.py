@@ -195,9 +195,9 @@ def test_a_framework_in_letters_that_only_case_folding_knows_is_read() -> None:
         ("A100x8", "gpu_model", "A100"),
         ("sliding windows", "os", None),
         ("larger windows of 4096", "os", None),
-        ("on windows", "os", "windows"),
-        ("在 windows 上", "os", "windows"),
-        ("windows 11", "os", "windows 11"),
+        ("on windows", "os", "Windows"),
+        ("在 windows 上", "os", "Windows"),
+        ("windows 11", "os", "Windows 11"),
         ("Windows", "os", "Windows"),
     ],
 )

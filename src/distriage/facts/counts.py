@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from distriage.facts.gpus import AFTER, CARD_NUMBER, GPU_NAME, GPU_NUMBER, LISTED
-from distriage.facts.scanning import any_of, first_at, matches_at, places
+from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
 
+Counts = list[tuple[int, int]]  # number, and its place in the text
 NUMBER_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "sixteen", "dual", "both")
 _SIGNS = "两二双三四五六七八"
 _UNITS = "一二三四五六七八九"
@@ -55,6 +57,10 @@ _GPUS = re.compile(  # 8 GPUs, 8 A100; not those of "distributed.py:49 GPU", "Ll
     rf"(?:[ -]?(?i:{_MAKER}|(?:rtx|gtx|[abhv]\d00|\d0[5-9]0|a6000|-)\s){{0,3}}(?i:\d{{2,3}}\s?GB\s)?"
     rf"(?:(?i:{_GPU})|{_CARD_SIGN}){AFTER}(?!=)| (?=[A-Za-z])(?i:{_MAKER}){{0,2}}(?:{_NAMED}|RTX|GTX))"
 )
+_PART_BEFORE = re.compile(
+    r"\b(?:on|with|using|uses?|only|over|takes?|to) (?P<part>\d{1,3}) (?:out )?of (?:the |our |my |its )?\Z"
+)  # 4 of 8 GPUs
+_PART_BEFORE_CHARS = 24  # at most
 _TIMES = re.compile(r"[x×*]\s?(?P<v>[1-9]\d{0,2})(?![A-Za-z0-9_.])")  # H100 x 8, x8 H100
 _COUNTED_BEFORE = re.compile(rf"(?<![\w.])\d{{1,3}}\s{GPU_NAME}\s?\Z")  # 2 H800*8 nodes; but "A100 x 8 nodes" are eight
 _COUNTED_BEFORE_CHARS = 16  # at most
@@ -84,6 +90,7 @@ _IN_OTHER_SCRIPTS = (
     re.compile(r"gpu\s?(?:数量|卡数|个数|数)\s?[:：=为]\s?(?P<v>\d{1,4})"),
 )
 
+COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 # Options and fields, and a value behind them; of `--gres=gpu:a100:8` with the type between.
 _VALUE = r"(?::[a-z]\w{0,30})?[\"']?\s{0,3}[=:]?\s{0,3}[\"']?(?P<v>\d{1,4})\b"
 _PER_NODE_OPTIONS = (
@@ -98,7 +105,7 @@ _OPTIONS = (
 # But not what an error of Accelerate's recommends, an actor of Ray's asks for, or a checkpoint was saved with.
 _OPTION = re.compile(
     r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
-    rf"(?:{'|'.join(_OPTIONS)}){_VALUE}"
+    rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
 )
 _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
     rf"gpus(?:[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?|(?<=--gpus)\s)(?P<v>\d{{1,4}})(?<!{GPU_NUMBER})"
@@ -106,13 +113,17 @@ _GPUS_OPTION = re.compile(  # --gpus 4, --gpus=16, ngpus=8, gpus: 4
 )
 _GPUS_OPTION_BEFORE = re.compile(r"(?:\A|[^\w.])(?:n_?)?\Z")
 _NO_GPUS = re.compile(r"gpus[\"']?\]?\s?[=:]\s?(?:0|none)\b(?![.,]\d)")
-_DEVICES = re.compile(r"(?<!\w)devices\s?=\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_DEVICES = re.compile(r"(?<!\w)devices[\"']?\s?[=:]\s?(?P<v>\d{1,3})\b(?!,\s?\d)")  # of Lightning's trainer
+_NCCL_TESTS_STARTS = (
+    *("all_reduce_perf", "all_gather_perf", "alltoall_perf", "broadcast_perf", "reduce_perf", "reduce_scatter_perf"),
+    *("sendrecv_perf", "scatter_perf", "gather_perf", "hypercube_perf"),
+)
+_NCCL_TESTS = re.compile(rf"[a-z_]{{8,20}}{COMMAND}\s(?:-g|--ngpus)\s?(?P<v>\d{{1,3}})\b")
 _DEVICE_LIST = re.compile(
     r"(?:visible_devices[\"'\]]{0,3}\s?[=:]?\s?[\"']?|gpus\s?=\s?[\"'\[]|--gpus[= ]|--include[= ][\"']?[\w.-]{1,60}:)"
     r"(?P<list>\d{1,2}(?:,\s?\d{1,2}){1,31})(?![\w.])"
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
-COMMAND = r"(?:[^\n\\]|\\\n?){0,200}?"  # the rest of one, over lines that end in a backslash
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
 # Words of a report whose processes run on GPUs; "CUDA version" stands in Horovod's form.
 _OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
@@ -157,38 +168,46 @@ _COUNT_WORDS = (
 )
 
 
-def count_gpus(text: str, words: str, *, names_gpu: bool, on_gpus: bool | None) -> tuple[int | None, int | None]:
-    """The most GPUs that a text speaks of: in all, and on one node. None: it speaks of no such number.
+def count_gpus(
+    passage: Passage, *, names_gpu: bool, on_gpus: bool | None
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """The most GPUs that a text speaks of, in all and on one node, each with its place; None: it speaks of no number.
 
     Args:
-        words: The same text in lower case.
         names_gpu: Whether it may hold the name of one.
         on_gpus: Whether it says that the job runs on some, so that MPI's processes have one each; None: its words tell.
     """
-    per_node = [0]
-    total = [0]
+    text, words = passage.text, passage.words
+    per_node: Counts = []
+    total: Counts = []
     if names_gpu or any_of(_COUNT_WORDS, words) or CARD_NUMBER.search(words):
         in_words = matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))
         for match in (*_GPUS_BY.finditer(text), *_GPUS.finditer(text), *_times(text), *in_words):
-            if not _counts_nodes(text, match) and not is_no_count(text, match.start("v")):
-                by = match.groupdict().get("by")
-                (per_node if by or _is_per_node(text, match) else total).append(int(by) if by else number_of(match))
-                total += [number_of(match) * int(by)] if by else []
+            start = match.start("v")
+            if part := _PART_BEFORE.search(words, max(0, start - _PART_BEFORE_CHARS), start):
+                return (int(part["part"]), start), None  # of the machine's eight the job has four
+            if not _counts_nodes(text, match) and not is_no_count(text, start):
+                number, by = number_of(match), match.groupdict().get("by")
+                counts = per_node if by or _is_per_node(text, match) else total
+                counts.append((int(by) if by else number, start))
+                total += [(number * int(by), start)] if by else []
         per_node += numbers_at(_PER_NODE_OPTION, words, _PER_NODE_OPTIONS)
         per_node += numbers_at(_DEVICES, words, ("devices",)) + numbers_at(_DEEPSPEED_GPUS, words, ("deepspeed ",))
         lists = matches_at(
             _DEVICE_LIST, words, places(("visible_devices", "gpus=", "gpus =", "--gpus", "--include"), words)
         )
-        per_node += [match["list"].count(",") + 1 for match in lists]
+        per_node += [(match["list"].count(",") + 1, match.start()) for match in lists]
         total += numbers_at(_OPTION, words, _OPTIONS)
         processes = numbers_at(_MPI_PROCESSES, words, MPI_LAUNCHERS)
         total += processes if processes and (on_gpus or (on_gpus is None and any_of(_OF_GPUS, words))) else []
+        per_process = numbers_at(_NCCL_TESTS, words, _NCCL_TESTS_STARTS)
+        total += [(count * max([number for number, _ in processes], default=1), place) for count, place in per_process]
         if any_of(_GRID_STARTS[1], words):
             for pattern, starts in zip(_GRID, _GRID_STARTS, strict=True):
                 grids = matches_at(pattern, words, places(starts, words))
-                total += [int(match["tp"]) * int(match["pp"]) for match in grids]
+                total += [(int(match["tp"]) * int(match["pp"]), match.start()) for match in grids]
         total += [
-            number_of(match)
+            (number_of(match), match.start())
             for match in matches_at(_GPUS_OPTION, words, places(("gpus",), words))
             if _GPUS_OPTION_BEFORE.search(words, max(0, match.start() - 3), match.start())
         ]
@@ -196,41 +215,50 @@ def count_gpus(text: str, words: str, *, names_gpu: bool, on_gpus: bool | None) 
         for pattern in _IN_OTHER_SCRIPTS:
             for match in pattern.finditer(words):
                 if not is_no_count(words, match.start("v")):
-                    (per_node if _is_per_node(words, match) else total).append(number_of(match))
-    single = places((*_SINGLE, "单"), words) if not any(per_node + total) else []
-    if first_at(_SINGLE_GPU, words, single) and not _SEVERAL_GPUS.search(words):
-        total = [1]
-    if not any(per_node + total) and first_at(_NO_GPUS, words, places(("gpus",), words)):
-        return 0, None
+                    counts = per_node if _is_per_node(words, match) else total
+                    counts.append((number_of(match), match.start()))
+    if not any(count for count, _ in (*per_node, *total)):
+        single = first_at(_SINGLE_GPU, words, places((*_SINGLE, "单"), words))
+        if single and not _SEVERAL_GPUS.search(words):
+            return (1, single.start()), None
+        none = first_at(_NO_GPUS, words, places(("gpus",), words))
+        return ((0, none.start()) if none else None), None
     return most(total, 100_000), most(per_node, 100)
 
 
-def listed_gpus(text: str, words: str) -> int:
-    """The cards of the longest listing, of `torch.utils.collect_env`, `nvidia-smi` or a framework's own tool."""
-    counts = [0]
-    if "gpu 0" in words:
-        counts.append(len({index for match in LISTED.finditer(f"\n{text}") for index in match["which"].split(",")}))
-    if "\n| " in text:
-        counts.append(len(set(_SMI_ROW.findall(text))))
-    if cards := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
-        counts.append(sum(bool(line.strip()) for line in cards[1].split("\n")))
-    return max(counts)
+def counts_gpus(text: str) -> bool:
+    """Whether a text says in words that there are some, as "on 2 GPUs"."""
+    return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
 
 
-def most(counts: Iterable[int], limit: int) -> int | None:
-    """The largest count up to a limit, beyond which a number counts something else."""
-    return max([count for count in counts if 0 < count <= limit], default=None)
+def listed_gpus(passage: Passage) -> tuple[int, int] | None:
+    """The cards of the longest listing, of `collect_env`, `nvidia-smi` or a framework's own tool; and its place."""
+    text, words = passage.text, passage.words
+    counts: Counts = []
+    if (first := words.find("gpu 0")) >= 0:
+        cards = {index for match in LISTED.finditer(f"\n{text}") for index in match["which"].split(",")}
+        counts.append((len(cards), first))
+    if rows := list(_SMI_ROW.finditer(f"\n{text}")):
+        counts.append((len({row[1] for row in rows}), rows[0].start()))
+    if listing := first_at(_CARDS_OF_LIGHTNING, words, places(("gpu:",), words)):
+        counts.append((sum(bool(line.strip()) for line in listing[1].split("\n")), listing.start()))
+    return most(counts, 1000)
 
 
-def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> list[int]:
+def most(counts: Counts, limit: int) -> tuple[int, int] | None:
+    """The largest count up to a limit, beyond which a number counts something else, and its place."""
+    return max([count for count in counts if 0 < count[0] <= limit], key=itemgetter(0), default=None)
+
+
+def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Counts:
     """The numbers of the matches that begin with some words."""
     begins = places(starts, text)
-    return [number_of(match) for match in matches_at(pattern, text, begins)] if begins else []
+    return [(number_of(match), match.start()) for match in matches_at(pattern, text, begins)] if begins else []
 
 
 def number_of(match: re.Match[str]) -> int:
     """What the group `v` says, in figures or in words."""
-    said = match["v"]
+    said = match["v"].lower()
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
 
 

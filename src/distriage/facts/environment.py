@@ -1,7 +1,6 @@
-"""The facts of a report's environment. Pure.
+"""The facts of a report's environment, each with where it is stated. Pure.
 
-A fact is only what the report states: a version beside the name of the package, a count beside the device. Reads the raw text,
-template lines and listings included, since that is where facts stand.
+A fact is only what the report states: a version beside the name of the package, a count beside the device.
 """
 
 from __future__ import annotations
@@ -9,17 +8,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
-from distriage.base.texts import folded, shortened
-from distriage.facts.counts import count_gpus, listed_gpus
+from distriage.base.texts import folded
+from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
 from distriage.facts.frameworks import framework_of, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
+from distriage.facts.packages import torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, projects
-from distriage.facts.scanning import first_at, places
+from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
+from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
-from distriage.facts.versions import releases, torch_versions, versions_of_packages
+from distriage.facts.versions import Comparison, Versions, releases
+from distriage.segments import Kind, Segment, Segments, split
 
+# The reporter's own words; those with listings; and what tools print.
+_OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
+_STATED = (*_OWN, Kind.LISTING)
+_OUTPUT = (Kind.TRACEBACK, Kind.LOG)
+_TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
+_MOST_OWN = 4
+_Value = TypeVar("_Value", str, int)
+_CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
 # What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
 # means that it could not be imported.
 _NONE = re.compile(
@@ -40,10 +51,16 @@ class EnvironmentFacts:
 
     Versions are strings as written, the first that is not said to work; of a commit `commit HASH`, of RCCL
     `RCCL VERSION`. `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the
-    nodes have them together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each". `ambiguous`
-    holds the facts of which the report names several releases and does not say which one works, each with one version
-    of every release: it is not known then which one is in use. `absent` names what the report says that there is none
-    of, as by "NCCL version: N/A".
+    nodes have them together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each".
+
+    Attributes:
+        cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, where it is another.
+        ambiguous: The facts of which the report names several releases and does not say which one works, each with one
+            version of every release: it is not known then which one is in use.
+        absent: What the report says that there is none of, as by "NCCL version: N/A".
+        on_cpu: The job runs on processors alone: its processes are no GPUs, and CUDA and NCCL do not occur.
+        sources: Fact -> where it is stated; a fact that only the tracker tells has none.
+        comparisons: Pairs of releases of which one works and the other fails.
     """
 
     framework: str | None = None
@@ -60,12 +77,16 @@ class EnvironmentFacts:
     os: str | None = None
     launcher: str | None = None
     rocm: str | None = None
+    torch_cuda: str | None = None
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
+    on_cpu: bool = False
+    sources: Mapping[str, Source] = field(default_factory=dict, compare=False)
+    comparisons: Sequence[Comparison] = field(default=(), compare=False)
 
     def stated(self) -> dict[str, str | int]:
         """What the report states, by name, to be shown: of an ambiguous fact each release, "none" of an absent one."""
-        named = {one.name: getattr(self, one.name) for one in fields(self)}
+        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ABOUT}
         shown = {
             **dict.fromkeys(self.absent, "none"),
             **{fact: _either(found) for fact, found in self.ambiguous.items()},
@@ -73,82 +94,122 @@ class EnvironmentFacts:
         return {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
 
 
+_ABOUT = frozenset({"ambiguous", "absent", "on_cpu", "sources", "comparisons"})
+_OF_DEVICES = frozenset({"cuda", "torch_cuda", "rocm", "nccl", "driver"})
+
+
 def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
-    """Read the facts that a report states. Never raises; time is linear in the input, of which what is `shortened` is read.
+    """The facts of a report as filed; see `facts_of`."""
+    return facts_of(split(title, body), identifier)
+
+
+def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
+    """Read the facts that a report states. Never raises; time is linear in the input.
+
+    The reporter's words and listings state facts; what tools print does only where these do not, and only what is
+    labelled: an error speaks of versions and counts that are not the reporter's.
 
     Args:
-        identifier: The report's id; of `owner/repo#12` the repository tells the framework where it is a framework's own.
+        identifier: The report's id; of `owner/repo#12` the repository tells the framework.
     """
-    text = _readable(title, body)
-    words = folded(text)
-    framework, versions = _framework_and_torch(title, text, words, identifier)
-    versions |= versions_of_packages(text, words, versions["torch"])
-    nodes = count_nodes(text, words)
-    named = gpu_places(words)
-    model = gpu_model(text, words, named)
-    absent = _absent(words) - ({"gpu_count"} if model else set())
-    stated = model is not None or versions["cuda"] or versions["nccl"]
-    on_gpus = False if "cuda" in absent else bool(stated) or None
-    gpus, gpus_per_node = count_gpus(text, words, names_gpu=bool(named), on_gpus=on_gpus)
-    # Of several nodes without a number, the sum is not known.
-    if gpus_per_node is not None and (nodes or not speaks_of_several_nodes(words)):
-        gpus = max(gpus or 0, gpus_per_node * (nodes or 1))
-    if listed := listed_gpus(text, words):  # of which a job may use some only
-        gpus_per_node = gpus_per_node or listed
-        if not gpus and (nodes or not speaks_of_several_nodes(words)):
-            gpus = listed * (nodes or 1)
-    first = {fact: next(iter(found), None) for fact, found in versions.items()}
-    several = {fact: found for fact, named in versions.items() if len(named) > 1 and len(found := releases(named)) > 1}
+    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    framework, versions = _framework_and_torch(segments, own, stated, output, identifier)
+    printed = versions_of_packages(output, Versions(), labelled=True)
+    for fact, named in versions_of_packages(stated, versions["torch"]).items():
+        versions[fact] = named or printed[fact]
+    named_gpus = gpu_places(stated.words)
+    model = gpu_model(stated, named_gpus)
+    found: dict[str, tuple[str | int, Source]] = {}
+    absent = _absent(stated.words) - ({"gpu_count"} if model else set())
+    on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
+    on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
+    counted = _counted(own, stated, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    if on_cpu:
+        versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
+        found |= {fact: count for fact, count in counted.items() if count[0] == 0}
+    else:
+        found |= _placed("gpu_model", model, stated)
+        found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
+        found |= counted
+    found |= _placed("nodes", count_nodes(own), own)
+    found |= _placed("os", system_of(stated), stated)
+    found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
+    found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
+    values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
     facts = EnvironmentFacts(
-        framework=framework,
-        framework_version=first["framework_version"],
-        torch=first["torch"],
-        python=first["python"],
-        cuda=first["cuda"],
-        rocm=first["rocm"],
-        nccl=first["nccl"],
-        driver=first["driver"],
-        gpu_model=model,
-        gpu_count=gpus,
-        gpus_per_node=gpus_per_node,
-        nodes=nodes,
-        os=system_of(text, words),
-        launcher=_launcher(text),
-        ambiguous=several,
+        **values,
+        ambiguous={fact: some for fact, named in versions.items() if len(some := releases(named.in_use)) > 1},
+        on_cpu=on_cpu,
+        sources={
+            **({"framework": framework[1]} if framework[1] else {}),
+            **{fact: source for fact, (_, source) in found.items()},
+        },
+        comparisons=tuple(filter(None, (named.compared(fact) for fact, named in versions.items()))),
     )
-    if not absent:
-        return facts
     return replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
-    """`framework`, `framework_version` and `torch` as `find_facts` reads them, in an eighth of its time; what is not
-    stated is absent.
+    """`framework`, `framework_version` and `torch` as `find_facts` reads them, in less time; what is not stated is
+    absent.
     """
-    text = _readable(title, body)
-    words = folded(text)
-    framework, versions = _framework_and_torch(title, text, words, identifier)
-    found = {"framework": framework, **{fact: next(iter(named), None) for fact, named in versions.items()}}
+    segments = split(title, body)
+    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    (framework, _), versions = _framework_and_torch(segments, own, stated, output, identifier)
+    found = {"framework": framework, **{fact: next(iter(named.in_use), None) for fact, named in versions.items()}}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _framework_and_torch(
-    title: str, text: str, words: str, identifier: str
-) -> tuple[str | None, dict[str, Sequence[str]]]:
-    """The framework, and every version of it and of torch that the text names."""
+    segments: Segments, own: Passage, stated: Passage, output: Passage, identifier: str
+) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
+    """The framework with where it is named, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
-    framework = framework_of(title, text, words, tracker)
-    torch = torch_versions(text, words)
-    own: Sequence[str] = []
+    short = passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
+    framework, source = framework_of(own, short, output, tracker)
+    torch = torch_versions(stated) or torch_versions(output, labelled=True)
+    version = Versions()
     if framework == PYTORCH:
-        own = torch = torch or nameless_versions(text, words)
+        version = torch = torch or nameless_versions(own)
     elif framework is not None:
-        own = versions_of_framework(framework, text, words, tracker)
-    return framework, {"framework_version": own, "torch": torch}
+        version = versions_of_framework(framework, stated, tracker)
+        version = version or versions_of_framework(framework, output, tracker, labelled=True)
+    return (framework, source), {"framework_version": version, "torch": torch}
 
 
-def _readable(title: str, body: str) -> str:
-    return "\n".join(line[:2000] for line in shortened(f"{title}\n{body}").split("\n"))
+def _is_own(listing: Segment) -> bool:
+    """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
+    return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))
+
+
+def _counted(own: Passage, stated: Passage, *, names_gpu: bool, on_gpus: bool | None) -> dict[str, tuple[int, Source]]:
+    """`gpu_count` and `gpus_per_node`."""
+    total, per_node = count_gpus(own, names_gpu=names_gpu, on_gpus=on_gpus)
+    counts = {**_placed("gpu_count", total, own), **_placed("gpus_per_node", per_node, own)}
+    nodes = count_nodes(own)
+    times = nodes[0] if nodes else 1
+    several = nodes is None and speaks_of_several_nodes(own.words)  # of several without a number, the sum is not known
+    if per_node and not several and (total is None or per_node[0] * times > total[0]):
+        counts["gpu_count"] = (per_node[0] * times, own.source(per_node[1]))
+    if listed := listed_gpus(stated):  # of which a job may use some only
+        source = stated.source(listed[1])
+        counts.setdefault("gpus_per_node", (listed[0], source))
+        if not total and not per_node and not several:
+            counts["gpu_count"] = (listed[0] * times, source)
+    return counts
+
+
+def _is_on_cpu(own: Passage, stated: Passage, output: Passage, torch: Versions) -> bool:
+    """Whether the job runs on processors alone: torch is built for them, or the reporter says so."""
+    if any_of(_CUDA_AT_WORK, output.words):
+        return False
+    if any("+cpu" in version for version in torch.in_use):
+        return True
+    return names_cpu_only(own.words, f"{stated.words}\n{output.words}") and not counts_gpus(own.text)
+
+
+def _placed(fact: str, found: tuple[_Value, int] | None, text: Passage) -> dict[str, tuple[_Value, Source]]:
+    return {} if found is None else {fact: (found[0], text.source(found[1]))}
 
 
 def _either(versions: Sequence[str]) -> str:
@@ -166,7 +227,8 @@ def _absent(words: str) -> set[str]:
     return found
 
 
-def _launcher(text: str) -> str | None:
-    launchers = projects().launchers.items()
-    found = (name for name, one in launchers if first_at(one.expression, text, places(one.starts, text)))
-    return next(found, None)
+def _launcher(text: Passage) -> tuple[str, int] | None:
+    for name, launcher in projects().launchers.items():
+        if found := first_at(launcher.expression, text.text, places(launcher.starts, text.words)):
+            return name, found.start()
+    return None

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
-from distriage.facts.scanning import any_of, matches_at, places
-from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, versions_at
+from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
+from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
 _IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
@@ -31,6 +31,14 @@ _USED = (
     re.compile(
         r"(?:(?:using|upgrad(?:ed|ing)(?:\sfrom\sv?\d[\d.]{1,12})?\sto)\sv?"
         rf"{_THREE_NUMBERS}|between\sv?{_THREE_NUMBERS}[\d.]{{5,12}}\sand\sv?){VERSION}(?![\w.]?\d)(?!\w)",
+        re.I,
+    ),
+)
+_FIELD = (  # of a form: what stands below "Version" or "Which version do you use?"
+    ("version", "which version", "what version", "release"),
+    re.compile(
+        r"(?:^|(?<=\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?(?: (?:are you using|do you use))?"
+        rf"\??[ \t]*[:\n]\s{{0,4}}[`*v]{{0,3}}{VERSION}",
         re.I,
     ),
 )
@@ -57,32 +65,42 @@ _COMMIT = re.compile(
 )
 
 
-def framework_of(title: str, text: str, words: str, tracker: Tracker) -> str | None:
-    """The framework that a report is about: that of its tracker, else the one that its text is about.
+def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker) -> tuple[str | None, Source | None]:
+    """The framework that a report is about, and where that is said: that of its tracker, else the one of its text.
 
-    A path, such as a traceback's, names a framework only where nothing else does.
+    A listing of the environment names versions, not what the report is about. A path, such as a traceback's, and a log
+    name a framework only where nothing else does.
 
     Args:
-        text: The title and the body.
-        words: The same text, folded.
+        own: The reporter's words, without listings; the title first.
+        short: Lists of a few versions that the reporter wrote.
+        output: What tools print.
     """
     if tracker.product and tracker.product != PYTORCH:
-        return tracker.product
+        return tracker.product, None
+    own_names, own_paths = _named(own)
+    named = own_names or _named(short)[0] or sum(_named(output), own_paths)
+    if tracker.product:  # a part of PyTorch says more than PyTorch
+        named = [(name, source) for name, source in named if name in projects().parts]
+    if not named:
+        return tracker.product, None
+    meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
+    return meant, next(source for name, source in named if name == meant)
+
+
+def _named(passage: Passage) -> tuple[list[tuple[str, Source]], list[tuple[str, Source]]]:
+    """The frameworks that a text names: in words, and in paths."""
     known = projects()
     starts, pattern = _framework_name(known)
-    in_words: list[tuple[int, str]] = []
-    in_paths: list[tuple[int, str]] = []
-    for place in places(starts, words):
+    text = passage.text
+    in_words: list[tuple[str, Source]] = []
+    in_paths: list[tuple[str, Source]] = []
+    for place in places(starts, passage.words):
         match = pattern.match(text, place)
         if match and not (match[1] == "accelerate" and _is_verb(text, place)):
             named = in_words if _OUTSIDE_A_PATH.match(text, place) else in_paths
-            named.append((place, known.names[words[place : match.end()]]))
-    named = in_words or in_paths
-    if tracker.product:  # a part of PyTorch says more than PyTorch
-        named = [(place, name) for place, name in named if name in known.parts]
-    if not named:
-        return tracker.product
-    return _meant([name for place, name in named if place < len(title)], [name for _, name in named])
+            named.append((known.names[passage.words[place : match.end()]], passage.source(place)))
+    return in_words, in_paths
 
 
 @cache
@@ -94,47 +112,42 @@ def _framework_name(known: Projects) -> tuple[Sequence[str], re.Pattern[str]]:
     return starts, re.compile(rf"(?<![A-Za-z0-9_-])({longest_first}){NAME_AFTER}{_NO_LONGER_NAME}", re.I)
 
 
-def versions_of_framework(framework: str, text: str, words: str, tracker: Tracker) -> list[str]:
+def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *, labelled: bool = False) -> Versions:
     """The versions of a framework that stand beside its name, or its commit or branch.
 
     Args:
         framework: Not PyTorch itself.
-        words: The same text, folded.
+        labelled: As of `versions_at`.
     """
     project = projects().all.get(framework)
     at_home = framework == tracker.product
     spellings = tracker.spellings if at_home or project is None else project.names
-    named = {word: begins for word in spellings if (begins := places((word,), words))}
-    versions: list[str] = []
-    for word, begins in named.items():
-        versions += versions_at(_framework_version(word), text, begins)
-    for stamp in project.stamps if project and not versions else ():
-        before, _, after = stamp.partition("{}")
-        pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
-        versions += versions_at(pattern, text, places((before.lower(),), words))
-    if not versions and framework not in projects().parts:
-        versions = _commits(text, words, named)
-    if not versions and at_home:
-        versions = nameless_versions(text, words) or _branches(text, words, spellings)
+    named = {word: begins for word in spellings if (begins := places((word,), passage.words))}
+    beside = (
+        versions_at(_framework_version(word), passage, begins, labelled=labelled) for word, begins in named.items()
+    )
+    versions = joined(beside) or joined(_stamped(stamp, passage) for stamp in (project.stamps if project else ()))
+    if not versions and framework not in projects().parts and not labelled:
+        versions = _commits(passage, named)
+    if not versions and at_home and not labelled:
+        versions = nameless_versions(passage) or _branches(passage, spellings)
     return versions
 
 
-def nameless_versions(text: str, words: str) -> list[str]:
-    """The versions without a name of a report that was filed in the framework's own repository.
+def _stamped(stamp: str, passage: Passage) -> Versions:
+    before, _, after = stamp.partition("{}")
+    pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(before)}{VERSION}{re.escape(after)}", re.I)
+    return versions_at(pattern, passage, places((before.lower(),), passage.words))
 
-    Args:
-        text: The title, a line break and the body.
-        words: The same text, folded.
-    """
-    title = text.partition("\n")[0]
+
+def nameless_versions(passage: Passage) -> Versions:
+    """The versions without a name of a report that was filed in the framework's own repository."""
+    title = passage.text.partition("\n")[0]
     in_title = [match.start() for match in _IN_TITLE.finditer(title)]
-    words_of_use, used = _USED
-    starts, checked_out = _CHECKED_OUT
-    return (
-        versions_at(_IN_TITLE, title, in_title)
-        or versions_at(used, text, places(words_of_use, words))
-        or versions_at(checked_out, text, places(starts, words))
-    )
+    found = versions_at(_IN_TITLE, passage, in_title)
+    for starts, pattern in (_FIELD, _USED, _CHECKED_OUT):
+        found = found or versions_at(pattern, passage, places(starts, passage.words))
+    return found
 
 
 def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
@@ -170,18 +183,17 @@ def _framework_version(word: str) -> re.Pattern[str]:
     )
 
 
-def _commits(text: str, words: str, named: Mapping[str, Sequence[int]]) -> list[str]:
+def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
     """The commits behind a framework's name or at the beginning of a line; others are of lines of code."""
-    found = [
-        f"commit {match['v']}" for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)
-    ]
+    text, words = passage.text, passage.words
+    found = [match for word, begins in named.items() for match in matches_at(_commit_of(word), text, begins)]
     for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
         line = words.rfind("\n", 0, match.start()) + 1
         before = words[max(line, match.start() - 40) : match.start()]
         alone = not before.strip(" -*#`") and (match["v"] or _begins_section(words, line))
         if alone or any_of(named, before):
-            found.append(f"commit {match['v'] or match['bare']}")
-    return found
+            found.append(match)
+    return Versions({f"commit {one['v'] or one['bare']}": passage.source(one.start()) for one in reversed(found)})
 
 
 def _begins_section(words: str, line: int) -> bool:
@@ -195,19 +207,20 @@ def _commit_of(word: str) -> re.Pattern[str]:
     """`Horovod version: b94d8b4`, `Horovod version: tip of master (b94d8b4)`."""
     return re.compile(
         rf"{NAME_BEFORE}{re.escape(word)}\sversion\s?[:=]\s?(?:[a-z ]{{0,20}}\b(?:main|master)\s)?"
-        rf"[`(]{{0,2}}(?P<v>{_HASH})",
+        rf"[`(]{{0,2}}(?P<v>{_HASH})(?P<bare>)",
         re.I,
     )
 
 
-def _branches(text: str, words: str, names: Iterable[str]) -> list[str]:
+def _branches(passage: Passage, names: Iterable[str]) -> Versions:
     """The branches behind a framework's name or "current", but not on the line of a form's checklist."""
-    found = []
+    text, words = passage.text, passage.words
+    found: dict[str, Source] = {}
     for match in matches_at(_BRANCH, text, places(("master", "main", "nightly"), words)):
         start = match.start()
         line = max(text.rfind("\n", 0, start) + 1, start - 200)
         before = words[max(line, start - _BRANCH_BEFORE_CHARS) : start]
         named = before.rstrip(" :").endswith(tuple(names)) or _BRANCH_BEFORE.search(before)
         if named and not _NO_BRANCH_IN.search(text, line, start + 60):
-            found.append(match["v"].lower())
-    return found
+            found.setdefault(match["v"].lower(), passage.source(start))
+    return Versions(found)

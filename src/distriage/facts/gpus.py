@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from distriage.facts.scanning import any_of, first_at, matches_at, places
+from distriage.facts.scanning import Passage, first_at, matches_at, places
 
 # Chinese and Japanese have no blanks between words, so that only letters of our own alphabet belong to a name.
 AFTER = r"(?![A-Za-z0-9_])"
@@ -84,46 +84,52 @@ def gpu_places(words: str) -> list[int]:
     return places((*_HUNDREDS, *_STARTS) if "00" in words else _STARTS, words)
 
 
-def gpu_model(text: str, words: str, named: Sequence[int]) -> str | None:
+def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
     """The accelerator of a listing, else the one that is named first, with the MIG slice if a text speaks of one.
 
     It is written as its maker does; one of a listing that is not known, as it stands there. The value of an option, as
     in `--partition=h100`, counts only where no other is named.
 
     Args:
-        words: The same text, folded.
-        named: Its `gpu_places`.
+        named: The `gpu_places` of the text.
+
+    Returns:
+        With its place.
     """
-    model = (
-        _listed(text, words) or _first_named(text, named) or ("TPU" if "tpu" in words and any_of(_TPU, words) else None)
-    )
-    if model is None or "mig" not in words or not (part := _SLICE.search(words)):
-        return model
-    return f"{model} MIG {part.group()}"
+    text, words = passage.text, passage.words
+    found = _listed(text, words) or _first_named(text, named)
+    if found is None and "tpu" in words and (tpu := places(_TPU, words)):
+        found = "TPU", tpu[0]
+    part = _SLICE.search(words) if found and "mig" in words else None
+    return (f"{found[0]} MIG {part.group()}", found[1]) if found and part else found
 
 
-def _listed(text: str, words: str) -> str | None:
+def _listed(text: str, words: str) -> tuple[str, int] | None:
     if "gpu 0" not in words:
         return None
-    listed = [match["v"] for match in islice(LISTED.finditer(text), _MOST_LISTED)]
-    if known := next(filter(None, map(_GPU.search, listed)), None):
-        return _as_written_by_its_maker(known["v"])
-    name = next(filter(None, map(_LISTED_NAME.match, listed)), None)
-    return " ".join(name[1].split()) if name else None
+    # The break that is put before the text moves each place by one.
+    listed = list(islice(LISTED.finditer(f"\n{text}"), _MOST_LISTED))
+    for match in listed:
+        if known := _GPU.search(match["v"]):
+            return _as_written_by_its_maker(known["v"]), match.end() - 1
+    for match in listed:
+        if name := _LISTED_NAME.match(match["v"]):
+            return " ".join(name[1].split()), match.end() - 1
+    return None
 
 
-def _first_named(text: str, begins: Sequence[int]) -> str | None:
+def _first_named(text: str, begins: Sequence[int]) -> tuple[str, int] | None:
     first = _first(_GPU, text, begins)
     for number in CARD_NUMBER.finditer(text):
         place = number.start()
         if first and first.start() < place:
             break
-        counted = _CARD_BEFORE.search(text, place - _CARD_BEFORE_CHARS, place)
+        counted = _CARD_BEFORE.search(text, max(0, place - _CARD_BEFORE_CHARS), place)
         if card := (_COUNTED_CARD.match(text, place) if counted else None) or _CARD.match(text, place):
             first = card
             break
     first = first or _first(_LESSER, text, begins) or first_at(_GPU, text, begins)
-    return _as_written_by_its_maker(first["v"]) if first else None
+    return (_as_written_by_its_maker(first["v"]), first.start()) if first else None
 
 
 def _first(name: re.Pattern[str], text: str, begins: Sequence[int]) -> re.Match[str] | None:

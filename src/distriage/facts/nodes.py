@@ -14,13 +14,14 @@ from distriage.facts.counts import (
     NUMBER_WORDS,
     SIGN_NUMBER,
     WORD,
+    Counts,
     is_no_count,
     most,
     number_of,
     numbers_at,
 )
 from distriage.facts.gpus import AFTER, GPU_NAME, GPU_NUMBER
-from distriage.facts.scanning import any_of, first_at, matches_at, places
+from distriage.facts.scanning import Passage, any_of, first_at, matches_at, places
 
 # "2 compute nodes", "16 A800 nodes", "3 GPU worker nodes", "2 H800*8 nodes", "two 8-GPU nodes"; "8-GPU nodes" and
 # "8 GPU node" count GPUs.
@@ -35,7 +36,8 @@ _NODES = re.compile(
     rf"(?:-| (?=[A-Za-z\d]){_KIND})"
     r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w|=|\(s\))"
 )
-_IN_WORDS = re.compile(rf"{WORD}{_KIND}(?:nodes?|machines?|servers?|hosts?){AFTER}")
+# Two machines that are compared with each other are not the nodes of one job.
+_IN_WORDS = re.compile(rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?){AFTER}")
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
@@ -72,34 +74,37 @@ _SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|�
 _NODE_WORDS = ("node", "machine", "server", "host")
 
 
-def count_nodes(text: str, words: str) -> int | None:
-    """The most nodes that a text speaks of; None: it speaks of no number.
+def count_nodes(passage: Passage) -> tuple[int, int] | None:
+    """The most nodes that a text speaks of, and the place; None: it speaks of no number.
 
     A former number counts where no other stands beside it.
-
-    Args:
-        words: The same text in lower case.
     """
-    counts: list[int] = []
-    former: list[int] = []
+    text, words = passage.text, passage.words
+    counts: Counts = []
+    former: Counts = []
     if any_of(_NODE_WORDS, words):
         figures = (
             match
             for match in _NODES.finditer(text)
             if not is_no_count(text, match.start("v")) and not _is_example(words, match.start())
         )
-        for match in (*figures, *matches_at(_IN_WORDS, words, places(NUMBER_WORDS, words))):
-            (former if _is_former(words, match.start()) else counts).append(number_of(match))
+        for match in (*figures, *matches_at(_IN_WORDS, text, places(NUMBER_WORDS, words))):
+            counted = former if _is_former(words, match.start()) else counts
+            counted.append((number_of(match), match.start()))
         counts += numbers_at(_OPTION, words, _OPTIONS)
-    counts += [number_of(match) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
-    counts += [match["hosts"].count(",") + 1 for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))]
+    counts += [(number_of(match), match.start()) for match in matches_at(_SLURM_NODES, text, places(_SLURM, words))]
+    counts += [
+        (match["hosts"].count(",") + 1, match.start())
+        for match in matches_at(_MPI_HOSTS, text, places(MPI_LAUNCHERS, words))
+    ]
     if (specs := words.find(_REPLICA_SPECS)) >= 0:
-        counts.append(sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))))
+        counts.append((sum(map(int, _REPLICAS.findall(words, specs, specs + _REPLICA_SPECS_CHARS))), specs))
     if not text.isascii():
         found = [match for pattern in _IN_OTHER_SCRIPTS for match in pattern.finditer(words)]
-        counts += [number_of(match) for match in found if not is_no_count(words, match.start("v"))]
-    if not counts and first_at(_SINGLE_NODE, words, places(_SINGLE, words)) and not speaks_of_several_nodes(words):
-        return 1
+        counts += [(number_of(match), match.start()) for match in found if not is_no_count(words, match.start("v"))]
+    if not counts and not speaks_of_several_nodes(words):
+        single = first_at(_SINGLE_NODE, words, places(_SINGLE, words))
+        former += [(1, single.start())] if single else []
     return most(counts or former, 10_000)
 
 

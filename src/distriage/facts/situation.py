@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.library import library_of
 from distriage.facts.needs import seen_in
-from distriage.facts.projects import PYTORCH, What, projects
+from distriage.facts.projects import PYTORCH, Projects, What, projects
 from distriage.facts.purpose import explains
-from distriage.facts.scanning import any_of
+from distriage.facts.scanning import any_of, first_at, places
 from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
 from distriage.segments import Segments
 
@@ -73,6 +73,16 @@ _STATED: Mapping[str, Mapping[Platform, re.Pattern[str]]] = {
         Platform.HPU: re.compile(r"\d\s?(?:x\s?)?(?:gaudi|hpu)|(?:gaudi\s?\d|hpus?)\s?[x×]\s?\d"),
     },
 }
+
+_LIBRARY_GAP = r"[ \t(:=v-]{0,8}(?:version)?(?: \(use command below\))?[ \t:=v-]{0,8}\d"
+# Horovod's form; the library's version is the next field.
+_LIBRARY_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))?(?P<said>[^\n]{0,60})")
+_LIBRARY_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
+# The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
+_CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
+# An environment of Python, which bears a library's name whatever runs in it: before a prompt, or as AWS names them.
+_PYTHON_ENVIRONMENT = r"\([\w.-]{1,40}\)\s{0,2}(?=[\w.-]{1,40}@|[$#%]\s)|(?:tensorflow2?|pytorch|mxnet)_p\d{2,3}"
+_NO_NAMES = re.compile(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +148,12 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     words, own = folded(shortened(f"{title}\n{body}")), folded(own)
     platform = _platform(facts, words)
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
-    library, version_stated = library_of(facts, folded(title), words, own)
+    library, version_stated = _library_of(facts, folded(title), words, own)
     subjects = {*subjects_of(own, words), *install_subjects(own)}
     no_device = False
     if platform not in _SYSTEMS | {Platform.NVIDIA}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
-    elif facts.gpu_model is None and (says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"})):
+    elif facts.on_cpu or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
         subjects -= {"device", "cuda", "nccl"}  # denied
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
@@ -199,3 +209,39 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
         return Platform.MACOS
     project = projects().all.get(facts.framework or "")
     return Platform(project.platform) if project and project.platform else Platform.NVIDIA
+
+
+def _library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tuple[str | None, bool]:
+    """The library, None where neither the framework nor the reporter tells; and whether its version is stated.
+
+    Args:
+        title: Folded; it comes before the rest.
+        words: Title and body, folded.
+        own: The reporter's own words, folded: a listing of packages names libraries that no job uses.
+    """
+    name = projects().library_of(facts.framework)
+    if name is None:
+        field = first_at(_LIBRARY_FIELD, words, places(("framework",), words))
+        said = (field["said"] if field else "", title, _NO_NAMES.sub("", own))
+        name = next(filter(None, map(_named, said)), None) or (PYTORCH if facts.torch else None)
+    if name is None:
+        return None, False
+    beside = facts.torch is not None if name == PYTORCH else _states_version(name, words)
+    return name, beside or first_at(_LIBRARY_FIELD_VERSION, words, places(("framework version",), words)) is not None
+
+
+def _states_version(library: str, words: str) -> bool:
+    spellings = projects().all[library].at_home
+    called = "|".join(map(re.escape, spellings))
+    version = re.compile(rf"(?<!\w)(?:{called})(?:[-_][cg]pu)?{_LIBRARY_GAP}")
+    return first_at(version, words, places(spellings, words)) is not None
+
+
+def _named(text: str) -> str | None:
+    """The library that a text names; PyTorch before others, since who speaks of it computes with it."""
+    return next((name for name, pattern in _mentions(projects()) if pattern.search(text)), None)
+
+
+@cache
+def _mentions(known: Projects) -> Sequence[tuple[str, re.Pattern[str]]]:
+    return [(project.name, re.compile(project.mentions)) for project in known.all.values() if project.mentions]

@@ -108,6 +108,16 @@ def _names_branch(own: str) -> bool:
     )
 
 
+def names_cpu_only(own: str, words: str) -> bool:
+    """Whether a job runs on processors alone: the reporter says so, or speaks of Gloo and of no device.
+
+    Args:
+        own: The reporter's own words, folded.
+        words: With listings.
+    """
+    return says_no_device(words) or ("gloo" in own and not _stands(*_SUBJECTS["device"], own))
+
+
 def says_no_device(words: str) -> bool:
     """Whether a folded text says that there is no GPU."""
     return _stands(*_NO_DEVICE, words)

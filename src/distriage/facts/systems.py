@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from distriage.facts.scanning import before_on_line, first_at, matches_at, places
+from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
 
 _NAMED = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@)|CentOS(?: Linux)?|Debian(?: GNU/Linux)?|Red Hat Enterprise Linux"
@@ -14,7 +14,7 @@ _NAMED = re.compile(
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is no release of Ubuntu
-    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2}ubuntu)\d+(?:\.\d+){0,3}(?: LTS)?)?)",
+    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2}ubuntu)\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
 _STARTS = (
@@ -42,32 +42,33 @@ _APPLE = re.compile(r"\A(?:OS ?X|Darwin)\b:?", re.I)
 _A_MAC = re.compile(
     r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
 )
+_LINUX = re.compile(r"(?<=[,;/] )Linux(?=\s*[,.;\n]|\Z)")  # an item of the reporter's own list
 _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 
-def system_of(text: str, words: str) -> str | None:
-    """The system that a form's line states, else the one that is named first, with its number if that stands anywhere.
-
-    Args:
-        words: The same text, folded.
+def system_of(passage: Passage) -> tuple[str, int] | None:
+    """The system that a form's line states, else the one that is named first, with its number if that stands anywhere;
+    and its place.
     """
-    stated = _of_a_line(text, words)
-    if stated and stated.lower() not in _NOTHING:
+    stated = _of_a_line(passage.text, passage.words)
+    if stated and stated[0].lower() not in _NOTHING:
         return stated
-    return _in_prose(text, words) or stated
+    return _in_prose(passage.text, passage.words) or stated
 
 
-def _of_a_line(text: str, words: str) -> str | None:
+def _of_a_line(text: str, words: str) -> tuple[str, int] | None:
     for match in matches_at(_LINE, text, places(_LINE_STARTS, words)):
         if before_on_line(text, match.start()) != "":
             continue
         value = match["v"].rstrip(" -.")
         if len(value.split()) <= _MOST_WORDS and value.lower() not in _NOTHING - {"linux"}:
-            return _written(named["v"] if (named := _NAMED.search(value)) else value)
+            end = text.find("\n", match.end())
+            named = _NAMED.search(text, match.start("v"), end if end >= 0 else len(text))
+            return _written(named["v"] if named else value), match.start()
     return None
 
 
-def _in_prose(text: str, words: str) -> str | None:
+def _in_prose(text: str, words: str) -> tuple[str, int] | None:
     first = None
     for match in matches_at(_NAMED, text, places(_STARTS, words)):
         start = match.start()
@@ -79,13 +80,18 @@ def _in_prose(text: str, words: str) -> str | None:
             continue
         if first is None:
             first = match
-        if (name[-1].isdigit() or name.endswith("LTS")) and name[:5].casefold() == first["v"][:5].casefold():
-            return _written(name)
+        if (name[-1].isdigit() or name.endswith(("LTS", ")"))) and name[:5].casefold() == first["v"][:5].casefold():
+            return _written(name), start
     if first is not None:
-        return _written(first["v"])
-    return "macOS" if first_at(_A_MAC, words, places(_A_MAC_STARTS, words)) else None
+        return _written(first["v"]), first.start()
+    if mac := first_at(_A_MAC, words, places(_A_MAC_STARTS, words)):
+        return "macOS", mac.start()
+    linux = _LINUX.search(text)
+    return ("Linux", linux.start()) if linux else None
 
 
 def _written(name: str) -> str:
     name = _WINDOWS.sub("Windows ", _APPLE.sub("macOS", " ".join(name.split()))).rstrip()
-    return "WSL" if name.lower().startswith("windows subsystem") else name
+    if name.lower().startswith("windows subsystem"):
+        return "WSL"
+    return name.capitalize() if name.startswith(("ubuntu", "debian", "windows", "fedora")) else name

@@ -1,76 +1,31 @@
-"""The versions of the packages below a framework, and how a version is read beside a name. Pure."""
+"""How a version is read beside a name, and which of several is in use. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from distriage.facts.scanning import before_on_line, first_at, matches_at, places
+from distriage.facts.scanning import Passage, Source, before_on_line, matches_at
 
 # An image's `2.3.0-cuda12.1-cudnn8` is 2.3.0, and `0.4.6-cu124` is 0.4.6. Each text is read in one way only: the second
 # suffix begins with a sign.
-_SUFFIX = r"(?:rc|dev|post|a|b|cu|git|rocm)[\w.]*"
+_SUFFIX = r"(?:rc|dev|post|a|b|cu|cpu|git|rocm|xpu)[\w.]*"
 VERSION = rf"(?P<v>\d+\.\d+(?:\.\d+){{0,2}}(?:(?!-cu)[-+.]?{_SUFFIX}(?:(?!-cu)[-+]{_SUFFIX})*)?)"
 NAME_BEFORE = r"(?<![A-Za-z0-9_./-])"
 NAME_AFTER = r"(?![A-Za-z_]|\d{1,2}(?!\.\d|\d))"  # "torch2.3" states a version, "torch2" is a name
-_IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
-_BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
+IS = "版本号?|[为是的：は]|バージョン|버전|верси[яи]|إصدار|هو"
+BLANKS = r"[^\S\n]{1,80}+"  # `pip list` sets versions in a column of their own: a run of blanks counts once
 GAP = (  # each text is read in one way only
-    rf"""(?:["'`*|\n]|{_BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
-    rf"""|out\[\d{{1,4}}\]:|{_IS}){{0,24}}?"""
+    rf"""(?:["'`*|\n]|{BLANKS}|'s(?=\sversion)|version(?:\sis)?|ver(?:\.(?!\.))?|both|\(|info|:|=|-|v\.?|\.{{3,}}+"""
+    rf"""|out\[\d{{1,4}}\]:|{IS}){{0,24}}?"""
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
 NOTE = (
-    r"(?:\snightly|\sversion\s\((?:GPU\?|use\scommand\sbelow|e\.g\.?,?\s[\d.]{1,10})\)"
+    r"(?:\snightly|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|e\.g\.?,?\s[\d.]{1,10})\)"
     r"|(?P<to>\s(?:from\sv?\d[\d.]{1,12}\s)?to(?=\s)))?"
 )
-_TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
-    rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
-    rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
-    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
-    re.I,
-)
-_TORCH_STARTS = ("torch", "pytorch")
-_WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
-_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
-_PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
-_SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|{_BLANKS}|{_IS}){{0,12}}"
-_CUDA = re.compile(
-    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
-    rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
-    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}{VERSION}"
-    r"|[+/-]cu(?P<tag>\d{3})\b",
-    re.I,
-)
-# Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
-_CUDA_SERIES = re.compile(
-    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{1,4}}(?P<v>[789]|1[0-3])"
-    r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
-    re.I,
-)
-_CUDA_OF_NVCC = re.compile(rf"cuda compilation tools, release {VERSION}", re.I)
-_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
-_CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{_BLANKS}{VERSION}", re.I)
-_ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{_BLANKS}{VERSION}", re.I)
-# Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
-_CUDA_LISTING = re.compile(
-    rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{_BLANKS}{VERSION}", re.I
-)
-_ROCM = re.compile(
-    rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}rocm(?: version)?){_SHORT_GAP}{VERSION}"
-    r"|\+rocm(?P<wheel>\d\.\d(?:\.\d)?)",
-    re.I,
-)
-_NCCL = re.compile(
-    rf"{NAME_BEFORE}(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
-    rf"(?:[\"'`*|\n:=v(]|{_BLANKS}|{_IS}){{1,10}}(?=[12]\.){VERSION}",
-    re.I,
-)
-_VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{_BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
-_HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
-_DRIVER_VERSION = r"\s{0,10}(?:[|:：=是为]|is)?\s{0,4}(?P<v>\d{3}\.\d{2,3}(?:\.\d{2})?)"
-_DRIVER = re.compile(rf"(?:driver(?: version)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
-_NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
 _OTHER_VERSION = re.compile(
     r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
@@ -111,35 +66,60 @@ _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
 _UNTAGGED = re.compile(r"0\.1\.dev\d{1,6}(?:\+g(?P<commit>[0-9a-f]{7,40}))?")
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 _MOST_LABELLED = 8
+_LABEL = re.compile(r"[:=/]|-\d|\bv\d|version", re.I)
 
 
-def versions_of_packages(text: str, words: str, torch: Sequence[str]) -> dict[str, list[str]]:
-    """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
+class Comparison(NamedTuple):
+    """Two releases of which the reporter says that one works and the other fails: a regression, or one that is mended.
 
-    Args:
-        words: The same text, folded.
-        torch: Its `torch_versions`; a build's tells that of CUDA.
+    Attributes:
+        fact: The name of the fact, such as `torch` or `framework_version`.
+        works: The version that works, as written; `works_at`: where that is said.
     """
-    return {
-        "python": versions_at(_PYTHON, text, places(("python",), words))
-        or versions_at(_PY, text, places(("py3.",), words)),
-        "cuda": _cuda_versions(torch, text, words),
-        "rocm": versions_at(_ROCM, text, places(("rocm", "+rocm"), words))
-        or versions_at(_HIP, text, places(("hip",), words)),
-        "nccl": versions_at(_VLLM_NCCL, text, places(("vllm-nccl", "vllm_nccl"), words))
-        or versions_at(_NCCL, text, places(("nccl", "rccl", "nvidia-nccl"), words)),
-        # Under WSL the driver's version is another one than that of `nvidia-smi`.
-        "driver": versions_at(_DRIVER, text, places(("driver", "驱动"), words))
-        or versions_at(_NVIDIA_SMI, text, places(("nvidia-smi",), words)),
-    }
+
+    fact: str
+    works: str
+    works_at: Source
+    fails: str
+    fails_at: Source
 
 
-def torch_versions(text: str, words: str) -> list[str]:
-    """Every version of torch that a text names; see `versions_of_packages`."""
-    return versions_at(_TORCH, text, places(_TORCH_STARTS, words))
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of one thing that a text names, as written, each with where it stands first; false: there are none.
+
+    Attributes:
+        in_use: Those that may be in use, the likeliest first.
+        working: Those that are said to work where those in use fail.
+    """
+
+    in_use: Mapping[str, Source] = field(default_factory=dict)
+    working: Mapping[str, Source] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.in_use)
+
+    def compared(self, fact: str) -> Comparison | None:
+        """The last one that works and the first one that fails."""
+        if not self.working or not self.in_use:
+            return None
+        works, works_at = list(self.working.items())[-1]
+        fails, fails_at = next(iter(self.in_use.items()))
+        return Comparison(fact, works, works_at, fails, fails_at)
 
 
-def releases(versions: Sequence[str]) -> list[str]:
+def joined(found: Iterable[Versions]) -> Versions:
+    """The versions of one thing under several names; a version is of the first place."""
+    in_use: dict[str, Source] = {}
+    working: dict[str, Source] = {}
+    for one in found:
+        for version, source in one.in_use.items():
+            in_use.setdefault(version, source)
+        working.update(one.working)
+    return Versions(in_use, working)
+
+
+def releases(versions: Iterable[str]) -> list[str]:
     """One version of each release among them: 2.1 may be 2.1.2, and 2.1.2+cu121 is; 2.3 is not."""
     found: dict[tuple[str, ...], str] = {}
     for version in versions:
@@ -149,55 +129,48 @@ def releases(versions: Sequence[str]) -> list[str]:
     return [version for release, version in found.items() if release not in shorter]
 
 
-def _cuda_versions(torch: Sequence[str], text: str, words: str) -> list[str]:
-    """Those of CUDA. The build that runs says more than the prose, which may speak of another machine."""
-    if any("+rocm" in version for version in torch) or _NO_CUDA in words:
-        return []
-    if tags := [f"{tag[1]}.{tag[2]}" for version in torch if (tag := _WHEEL_TAG.search(version))]:
-        return tags
-    if "used to build pytorch" in words:
-        if first_at(_ROCM_OF_TORCH, text, places(("rocm used",), words)):
-            return []
-        if built := versions_at(_CUDA_OF_TORCH, text, places(("cuda used",), words)):
-            return built
-    named = places(("cuda", "+cu", "-cu", "/cu"), words)
-    if found := versions_at(_CUDA, text, named) or versions_at(_CUDA_OF_NVCC, text, named):
-        return found
-    listing = first_at(_CUDA_LISTING, text, places(("cuda:",), words))
-    return [listing["v"]] if listing else versions_at(_CUDA_SERIES, text, named)
-
-
-def versions_at(pattern: re.Pattern[str], text: str, begins: Sequence[int]) -> list[str]:
+def versions_at(
+    pattern: re.Pattern[str], passage: Passage, begins: Sequence[int], *, labelled: bool = False
+) -> Versions:
     """The versions that stand at some places, each with the one that the text sets against it.
 
     Of several, those that the text says to work are left out: the report is about the others. Of these a labelled
     line's, such as `PyTorch version: 2.4.0`, is the one in use.
+
+    Args:
+        labelled: Count only a version behind a colon, a sign of equality or the word: what a tool prints of itself, not
+            what its message says of others ("In PyTorch 2.6, we changed ...").
     """
     if not begins:
-        return []
-    found: list[tuple[str, bool]] = []
-    labelled: list[str] = []
+        return Versions()
+    text = passage.text
+    found: list[tuple[str, int, bool]] = []
+    own: list[str] = []
     for match in matches_at(pattern, text, begins):
-        if not (version := _written(match)) or not _is_in_use(match):
+        if not (version := _written(match)) or not _is_in_use(match) or (labelled and not _LABEL.search(match[0])):
             continue
         works = _works(text, match.start(), match.end())
-        found.append((version, works))
+        found.append((version, match.start(), works))
         if _is_labelled(text, match):
-            labelled.append(version)
+            own.append(version)
         other = _OTHER_VERSION.match(text, match.end())
         if other is None or other["v"].partition(".")[0] != version.partition(".")[0]:
             continue
         # "0.8.4 is slower than 0.8.2, since 0.7.0": of one that fails, the other is but a comparison.
         if (works or not other["bound"]) and (written := _written(other)):
-            found.append((written, _works(text, other.start("v"), other.end())))
-    versions = [version for version, _ in found]
-    working = {version for version, works in found if works}
-    if len(versions) > 1:
-        working.update(match["v"] for match in _DOWNGRADED.finditer(text))
-    failing = [version for version in versions if version not in working] or versions
-    own = tuple(dict.fromkeys(version for version in labelled if version in failing))[:_MOST_LABELLED]
-    longer = tuple(f"{version}." for version in own)  # a label's 3.6 is the 3.6.8 of the text
-    return [version for version in failing if version in own or version.startswith(longer)] if own else failing
+            found.append((written, other.start("v"), _works(text, other.start("v"), other.end())))
+    works_there = {version for version, _, works in found if works}
+    if len(found) > 1:
+        works_there.update(match["v"] for match in _DOWNGRADED.finditer(text))
+    sources: dict[str, Source] = {}
+    for version, place, _ in found:
+        sources.setdefault(version, passage.source(place))
+    failing = [version for version in sources if version not in works_there]
+    labels = tuple(dict.fromkeys(version for version in own if version in (failing or sources)))[:_MOST_LABELLED]
+    longer = tuple(f"{version}." for version in labels)  # a label's 3.6 is the 3.6.8 of the text
+    in_use = [one for one in failing or sources if not labels or one in labels or one.startswith(longer)]
+    working = [version for version in sources if version in works_there] if failing else []
+    return Versions({one: sources[one] for one in in_use}, {one: sources[one] for one in working})
 
 
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
@@ -232,6 +205,8 @@ def _written(match: re.Match[str]) -> str:
     parts = match.groupdict()
     if tag := parts.get("tag"):
         return f"{tag[:2]}.{tag[2]}"
+    if digits := parts.get("digits"):
+        return ".".join(digits)
     if parts["v"] and (checkout := _UNTAGGED.match(match.string, match.start("v"))):
         return f"commit {checkout['commit']}" if checkout["commit"] else ""
     version = (parts["v"] or parts["wheel"]).rstrip(".,")

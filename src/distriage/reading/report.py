@@ -13,7 +13,7 @@ from functools import cached_property
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.types import IssueReport
-from distriage.facts.environment import EnvironmentFacts, find_facts
+from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
 from distriage.facts.purpose import tells_no_failure
 from distriage.facts.situation import Situation, situation_of
@@ -99,7 +99,8 @@ def read(report: IssueReport) -> ReadReport:
     """
     check_report(report)
     title, body = report.title, report.body
-    return ReadReport(report, split(title, body), prepare(title, body), find_facts(title, body, report.id))
+    segments = split(title, body)
+    return ReadReport(report, segments, prepare(title, body), facts_of(segments, report.id))
 
 
 def check_report(report: IssueReport) -> None:

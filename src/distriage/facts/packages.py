@@ -1,0 +1,130 @@
+"""The versions of the packages below a framework: torch, Python, CUDA, ROCm, NCCL and the driver. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from distriage.facts.scanning import Passage, first_at, places
+from distriage.facts.versions import (
+    BLANKS,
+    GAP,
+    IS,
+    NAME_AFTER,
+    NAME_BEFORE,
+    NOTE,
+    VERSION,
+    Versions,
+    joined,
+    versions_at,
+)
+
+_TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
+    rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
+    rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
+    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
+    re.I,
+)
+_TORCH_STARTS = ("torch", "pytorch")
+_WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
+_PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
+_PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
+_SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|{BLANKS}|{IS}){{0,12}}"
+_CUDA = re.compile(
+    rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
+    rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"
+    rf"|(?:{NAME_BEFORE}(?<!\+)|(?<=\d\.\d-))cuda(?:/cudnn)?(?: version)?){_SHORT_GAP}(?!\d+\.\d+\.\d+\.\d){VERSION}"
+    r"|[+/-]cu(?P<tag>\d{3})\b",
+    re.I,
+)
+# Without a point: "CUDA 9", "CUDA/cuDNN version: 10"; not "CUDA 8 GPUs". The first release read so is 7, the last 13.
+_CUDA_SERIES = re.compile(
+    rf"{NAME_BEFORE}cuda(?:(?:/cudnn)?\sversion\s?:?)?[ ]{{1,4}}(?P<v>[789]|1[0-3])"
+    r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
+    re.I,
+)
+# What tells the toolkit, which builds, from the runtime that torch brings with it.
+_TOOLKIT = re.compile(
+    r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
+    rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
+    rf"|nvcc(?: version|: release)?(?:{_SHORT_GAP}|\s?\.{{3,}}\s)|(?:system|local) cuda(?: version)?{_SHORT_GAP}"
+    rf"|cuda(?: version)?{_SHORT_GAP}(?=[\d.]{{3,8}} ?\(?(?:nvcc|toolkit)\b)){VERSION}",
+    re.I,
+)
+_TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
+_CUDA_OF_SMI = re.compile(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
+_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
+_CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
+_ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
+# Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
+_CUDA_LISTING = re.compile(rf"cuda:[^\S\n]*\n(?:[^\n]{{0,80}}\n){{1,40}}?[\s*-]{{0,24}}version:{BLANKS}{VERSION}", re.I)
+_ROCM = re.compile(
+    rf"(?:ROCM used to build PyTorch|{NAME_BEFORE}rocm(?: version)?){_SHORT_GAP}{VERSION}"
+    r"|\+rocm(?P<wheel>\d\.\d(?:\.\d)?)|-rocm(?P<digits>\d{3})\b",
+    re.I,
+)
+_NCCL = re.compile(
+    rf"{NAME_BEFORE}(?:nccl|(?P<rccl>rccl)|nvidia-nccl-cu\d+)(?:[ _-]?version)?"
+    rf"(?:[\"'`*|\n:=v(]|{BLANKS}|{IS}){{1,10}}(?=[12]\.){VERSION}",
+    re.I,
+)
+_VLLM_NCCL = re.compile(rf"vllm[-_]nccl[-_]cu\d\d(?:={{1,2}}|{BLANKS})(?P<v>\d+\.\d+\.\d+)")  # vLLM loads its own
+_HIP = re.compile(rf"{NAME_BEFORE}hip(?: version)?{_SHORT_GAP}{VERSION}", re.I)  # it bears ROCm's number
+_DRIVER_VERSION = r"[\s`*]{0,10}(?:[|:：=(是为]|is)?[\s`*v]{0,4}(?P<v>\d{3}\.\d{1,3}(?:\.\d{2})?)(?![\d.]\d)"
+_DRIVER = re.compile(rf"(?:driver(?: version| nvidia)?|驱动(?:版本)?){_DRIVER_VERSION}", re.I)
+_NVIDIA_SMI = re.compile(rf"nvidia-smi{_DRIVER_VERSION}", re.I)
+
+
+def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
+    """Every version of torch that a text names; see `versions_of_packages`."""
+    return versions_at(_TORCH, passage, places(_TORCH_STARTS, passage.words), labelled=labelled)
+
+
+def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:
+    """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
+
+    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is that of torch where it is another one.
+
+    Args:
+        labelled: As of `versions_at`.
+    """
+
+    def at(pattern: re.Pattern[str], *starts: str) -> Versions:
+        return versions_at(pattern, passage, places(starts, passage.words), labelled=labelled)
+
+    cuda, torch_cuda = _cuda_versions(passage, torch, at)
+    return {
+        "python": at(_PYTHON, "python") or at(_PY, "py3."),
+        "cuda": cuda,
+        "torch_cuda": torch_cuda,
+        "rocm": at(_ROCM, "rocm", "+rocm", "-rocm") or at(_HIP, "hip"),
+        "nccl": at(_VLLM_NCCL, "vllm-nccl", "vllm_nccl") or at(_NCCL, "nccl", "rccl", "nvidia-nccl"),
+        # Under WSL the driver's version is another one than that of `nvidia-smi`.
+        "driver": at(_DRIVER, "driver", "驱动") or at(_NVIDIA_SMI, "nvidia-smi"),
+    }
+
+
+def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions]) -> tuple[Versions, Versions]:
+    words = passage.words
+    if any("+rocm" in version for version in torch.in_use) or _NO_CUDA in words or at(_ROCM_OF_TORCH, "rocm used"):
+        return Versions(), Versions()
+    tags = {tag: source for version, source in torch.in_use.items() if (tag := _WHEEL_TAG.search(version))}
+    built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
+    starts = ("cuda", "+cu", "-cu", "/cu")
+    stated, toolkit = at(_CUDA, *starts), at(_TOOLKIT, *_TOOLKIT_STARTS)
+    if built:
+        same = tuple(f"{version}." for version in built.in_use)
+        repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
+        # The driver's listing says what it could run; other words may be about another machine.
+        of_driver = at(_CUDA_OF_SMI, "driver version").in_use
+        named = toolkit if repeated else joined((stated, toolkit))
+        others = {
+            one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
+        }
+        return (Versions(others), built) if others else (built, Versions())
+    if stated or toolkit:
+        return joined((stated, toolkit)), Versions()
+    listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
+    if listing:
+        return Versions({listing["v"]: passage.source(listing.start("v"))}), Versions()
+    return at(_CUDA_SERIES, *starts), Versions()
