@@ -11,8 +11,8 @@ from distriage.answer.playbooks.books import AXES, pair, playbook_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.needs import seen_in, words_of_needs
-from distriage.facts.purpose import explains, tells_no_failure
 from distriage.model.taxonomy import default_taxonomy
+from distriage.reading.purpose import explains, tells_no_failure
 from distriage.reading.report import read
 from distriage.segments import split
 

@@ -7,11 +7,13 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
+from distriage.answer.differential import settled
 from distriage.answer.playbooks import checks_for
 from distriage.answer.policy import WHY_SILENT
 from distriage.answer.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
 from distriage.base.types import IssueReport, Mode, Silence
 from distriage.classifier import Classifier
+from distriage.reading.report import read
 
 from support.checkout import REPOSITORY
 from support.reports import make_report
@@ -104,7 +106,8 @@ def test_the_checks_are_those_of_the_labels_that_are_likely_enough(tiny_classifi
     report = make_report()
     verdict = verdict_of(tiny_classifier, report, Mode.BEST)
     labels = {axis: said.label for axis, said in verdict.axes.items() if said.outcome == "apply"}
-    assert verdict.checks == checks_for(tiny_classifier.bundle.taxonomy, labels)
+    taxonomy = tiny_classifier.bundle.taxonomy
+    assert verdict.checks == checks_for(taxonomy, labels, settled(read(report).situation, verdict.axes, taxonomy))
     sure = verdict_of(tiny_classifier, report, Mode.PRECISE)
     likely = {axis for axis, said in sure.axes.items() if said.outcome in {"apply", "suggest"}}
     assert bool(sure.checks) == bool(likely & {"symptom", "cause", "fix"})
@@ -144,7 +147,7 @@ def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) 
     )
     verdict = verdict_of(shipped_classifier, report, Mode.BEST)
     assert verdict.axes["stage"].label == "build-import"
-    assert [item.fact for item in verdict.missing] == ["framework_version", "torch", "cuda", "os"]
+    assert [item.fact for item in verdict.missing] == ["framework_version", "os"]
 
 
 def test_evidence_comes_only_when_it_is_wanted(keyword_classifier: Classifier) -> None:

@@ -7,13 +7,12 @@ from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import PYTORCH, is_built_on_torch, projects
+from distriage.facts.projects import NCCL, PYTORCH, is_built_on_torch, projects
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label, meanings
 from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
 from distriage.segments import Kind, Role, Segments
 
-NCCL: Final = "NCCL"
 _NOTHING: Final = Segments("", ())
 
 _QUESTIONS: Mapping[str, str] = {

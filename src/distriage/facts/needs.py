@@ -16,7 +16,7 @@ from typing import Literal
 from distriage.base.texts import folded
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import PYTORCH, projects
+from distriage.facts.projects import NCCL, PYTORCH, projects
 from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
 from distriage.facts.spoken import is_without_pip
 from distriage.segments import Kind, Segments
@@ -131,6 +131,7 @@ def seen_in(
         and (spoken or any_of(("gpu", "cuda", "nccl"), shown) or framework not in {"Ray", "Horovod", None})
     )
     torch = library == PYTORCH or (library is None and "torch" in shown)
+    of_nccl = framework in known.all and NCCL in {framework, *known.all[framework].on}
     nccl = gpu and several and not ray and "nccl" not in facts.absent
     frame = _last_frame(segments)
     holds = {
@@ -140,7 +141,7 @@ def seen_in(
         "nodes": several_nodes,
         "gpu": gpu,
         "nvidia": gpu and platform == "nvidia",
-        "nccl": nccl and ("nccl" in shown or (torch and "gloo" not in own)),
+        "nccl": nccl and (of_nccl or "nccl" in shown or (torch and "gloo" not in own)),
         "torch": torch,
         "process-group": several and torch and not ray and framework != "Horovod",
         "ray": ray,

@@ -13,7 +13,6 @@ from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.needs import seen_in
 from distriage.facts.projects import PYTORCH, Projects, What, projects
-from distriage.facts.purpose import explains
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
 from distriage.segments import Segments
@@ -96,7 +95,7 @@ class Situation:
             states not to be there.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
-        explained: The reporter says how it comes about.
+        explained: The reporter says how it comes about, as `explains` tells.
         seen: What checks and questions may need, as `seen_in` says.
         subjects: What the reporter speaks of, as `subjects_of` and `install_subjects` say; `nvidia`: a card of it.
     """
@@ -174,7 +173,6 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
         stated=frozenset(stated),
         server=_names_server(facts.framework, words),
         subjects=frozenset(subjects),
-        explained=explains(segments),
         seen=seen_in(facts, segments, platform, library, subjects, no_device=no_device),
     )
 

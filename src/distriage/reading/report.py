@@ -7,7 +7,7 @@ checked, cleaned and searched for facts a single time.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from distriage.base.errors import InputError
@@ -15,8 +15,8 @@ from distriage.base.references import repository_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
 from distriage.facts.projects import Project, projects
-from distriage.facts.purpose import tells_no_failure
 from distriage.facts.situation import Situation, situation_of
+from distriage.reading.purpose import explains, tells_no_failure
 from distriage.recipe.features import WORD
 from distriage.recipe.text import ModelInput, prepare
 from distriage.segments import Segments, split
@@ -88,7 +88,9 @@ class ReadReport:
     @cached_property
     def situation(self) -> Situation:
         """On what its job ran."""
-        return situation_of(self.facts, self.segments, self.report.title, self.report.body, self.input.text)
+        body = self.report.body
+        situation = situation_of(self.facts, self.segments, self.report.title, body, self.input.text)
+        return replace(situation, explained=explains(self.segments))
 
 
 def read(report: IssueReport) -> ReadReport:
