@@ -42,6 +42,7 @@ FLOORS = {
         {"commands"},
         {"server"},
         {"app"},
+        {"backfill", "webhook"},
         {"queue", "bot", "action", "backtest"},
         {"web", "github"},
         {"judging"},

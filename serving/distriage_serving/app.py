@@ -18,7 +18,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
-from distriage_serving.bot.webhook import webhook_router
 from distriage_serving.judging.indexes import PastIndexes
 from distriage_serving.metrics import Metrics
 from distriage_serving.queue.pages import error_page, go_to, is_browser
@@ -31,8 +30,9 @@ from distriage_serving.web.engine import Engine
 from distriage_serving.web.guard import PROTECTED, WEBHOOK, Guard
 from distriage_serving.web.openapi import build_openapi
 from distriage_serving.web.problem import ProblemError, of_status
+from distriage_serving.web.rooms import Rooms
 from distriage_serving.web.routes import classify, health, model
-from distriage_serving.web.threads import Writers
+from distriage_serving.webhook import webhook_router
 
 # FastAPI's own telemetry, where a host application configures it, would carry bodies and messages of exceptions.
 _NO_TELEMETRY: Any = {
@@ -55,10 +55,10 @@ def create_app(
     Args:
         load: Makes the classifier, in a process; can be pickled; default: from the settings.
         store: Needed by the bot and the queue; the caller closes it.
-        on_load_error: Called in the event loop when the model cannot be loaded; `state.engine.load_error` says why.
+        on_load_error: Called in the event loop when the model cannot be loaded; the engine's `load_error` says why.
 
     Returns:
-        The application; `state.engine` holds the model, loaded once its lifespan has begun.
+        The application; the engine of its `Rooms` holds the model, loaded once its lifespan has begun.
 
     Raises:
         ConfigError: the bot's private key cannot be read.
@@ -93,8 +93,7 @@ def create_app(
         exception_handlers={ProblemError: _answer_problem, HTTPException: _answer_http_exception},
         telemetry=_NO_TELEMETRY,
     )
-    app.state.settings, app.state.metrics, app.state.engine, app.state.store = settings, metrics, engine, store
-    app.state.writers = Writers()
+    app.state.rooms = Rooms(settings, metrics, engine, store)
     for module in (classify, model, health):
         app.include_router(module.router)
         paths.update(route.path for route in module.router.routes if isinstance(route, APIRoute))
@@ -158,5 +157,5 @@ async def _answer_http_exception(request: Request, error: Exception) -> Response
 def _shown(request: Request, problem: ProblemError) -> Response:
     """A page for people where there is a queue, else the one form of errors."""
     request_id = request_id_of(request.scope)
-    pages = hasattr(request.app.state, "sessions") and not request.url.path.startswith(PROTECTED)
+    pages = hasattr(request.app.state, "desk") and not request.url.path.startswith(PROTECTED)
     return error_page(problem, request_id) if pages and is_browser(request) else problem.response(request_id)

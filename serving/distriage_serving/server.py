@@ -15,7 +15,7 @@ from distriage_serving.logs import configure_logging, log
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.connections import BACKLOG, protocol
-from distriage_serving.web.engine import Engine
+from distriage_serving.web.rooms import rooms_of
 
 
 def run_server(settings: Settings) -> None:
@@ -52,7 +52,7 @@ def _serve(settings: Settings, store: Store | None) -> None:
         timeout_graceful_shutdown=settings.shutdown_timeout_s,
     )
     server = uvicorn.Server(config)
-    engine: Engine = app.state.engine
+    engine = rooms_of(app).engine
     host = listener.getsockname()[0]
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
     if not settings.api_keys and not _is_loopback(host):

@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.base.validation import suggestion
 from distriage.second_reader import AXES
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
+
+# What others compare with their own copy, so that a stray character would be noticed by nobody.
+LITERAL: Final = (
+    *("admin_token", "github_app_id", "github_client_id", "github_client_secret", "github_webhook_secret"),
+    *("second_reader_key", "second_reader_model"),
+)
 
 
 class Settings(HttpSettings):
@@ -132,6 +139,16 @@ class Settings(HttpSettings):
         read_entries(entries)
         return entries
 
+    @field_validator(*LITERAL)
+    @classmethod
+    def _check_literal(cls, value: str | SecretStr | None) -> str | SecretStr | None:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value or ""
+        if text != text.strip() or not text.isprintable():
+            raise ValueError("has a line feed or a blank at an end, or a control character; expected the value alone")
+        if text[:1] in {"'", '"'} and text[:1] == text[-1:]:
+            raise ValueError("has quotes around it, which Docker's --env-file keeps; expected the value alone")
+        return value
+
     @field_validator("admin_token", "github_client_secret", "github_webhook_secret")
     @classmethod
     def _check_secret(cls, secret: SecretStr | None) -> SecretStr | None:
@@ -182,7 +199,7 @@ class Settings(HttpSettings):
         if given is not None or file is None:
             return given.get_secret_value() if given is not None else None
         try:
-            return file.read_text(encoding="utf-8")
+            return decoded(file.read_bytes()).strip()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise ConfigError(f"{PREFIX}{name.upper()}_FILE: {file}: cannot be read: {why}") from None

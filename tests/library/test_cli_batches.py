@@ -209,7 +209,7 @@ def test_a_private_issue_needs_the_token(classify: Command, github: GitHub, monk
 
 def test_what_github_refuses_is_one_line(classify: Command, github: GitHub) -> None:
     github.gone.add("owner/repo#12")
-    assert_one_line(classify("--issue", "owner/repo#12"), "owner/repo#12: was deleted")
+    assert_one_line(classify("--issue", "owner/repo#12"), "owner/repo#12: is gone (410): This issue was deleted")
     for fault, message in (
         (
             faults.rate_limit(int(time.time()) + 600),
@@ -237,12 +237,14 @@ def three(github: GitHub) -> GitHub:
     return github
 
 
-@pytest.mark.parametrize("why", ["was deleted", "GitHub refused (403)", "empty; expected a title or a body"])
+@pytest.mark.parametrize(
+    "why", ["is gone (410): This issue was deleted", "GitHub refused (403)", "empty; expected a title or a body"]
+)
 @pytest.mark.parametrize("to_file", [False, True])
 def test_an_issue_of_several_that_cannot_be_read_keeps_its_place(
     classify: Command, three: GitHub, tmp_path: Path, why: str, to_file: bool
 ) -> None:
-    if why == "was deleted":
+    if "deleted" in why:
         three.gone.add("owner/repo#12")
     elif "refused" in why:
         three.troubles.append(Trouble("issues/12$", faults.forbidden()))

@@ -11,9 +11,11 @@ import pytest
 from distriage.base.errors import GitHubError, NotFoundError, RateLimitError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
-from distriage.github.client import MAX_REMEMBERED, Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import MAX_REMEMBERED, Client
 from distriage.github.http_client import connections
 from distriage.github.limits import UNSTATED_WAIT_S
+from distriage.github.remembered import Remembered
 
 from support import faults
 from support.faults import Fault
@@ -67,7 +69,7 @@ def test_a_missing_and_a_deleted_issue(github: GitHub) -> None:
     with pytest.raises(NotFoundError, match=r"^owner/repo#12: does not exist, or is private"):
         read()
     github.gone.add("owner/repo#12")
-    with pytest.raises(NotFoundError, match=r"^owner/repo#12: was deleted$"):
+    with pytest.raises(NotFoundError, match=r"^owner/repo#12: is gone \(410\): This issue was deleted$"):
         read()
 
 
@@ -234,7 +236,7 @@ def test_threads_remember_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
             return httpx.Response(200, headers={"etag": "x"}, content=b"{}")
 
     monkeypatch.setattr("distriage.github.client.connections", Answering)
-    monkeypatch.setattr("distriage.github.client._remembered", {})
+    monkeypatch.setattr("distriage.github.client._remembered", Remembered(MAX_REMEMBERED))
 
     def read_all(thread: int) -> None:
         client = Client(f"token{thread}")

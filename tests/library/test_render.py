@@ -138,7 +138,7 @@ def test_a_real_verdict_fits_a_screen(tiny_classifier: Classifier, mode: Mode) -
     assert text.splitlines()[-1] == f"tiny, taxonomy 1.0.0, mode {mode.value}"
     for name in ("Kind", "Distributed", "Stage", "Symptom", "Root cause", "Fix pattern"):
         assert f"\n{name}" in text
-    assert "\nEnvironment  DeepSpeed 0.14.2, torch 2.3.0, gpu model A100, gpu count 16, gpus per node 8" in text
+    assert "\nEnvironment  repo, torch 2.3.0, gpu model A100, gpu count 16, gpus per node 8, nodes 2," in text
 
 
 HOSTILE = (

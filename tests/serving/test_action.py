@@ -43,7 +43,8 @@ def test_a_dry_run_makes_no_write(double: GitHub, runner: Path, act: Act, capsys
     assert asked and {request.method for request in asked} == {"GET"} and not double.written
     assert double.written == [] and double.labels("owner/repo#1") == []
     said = capsys.readouterr().out
-    assert re.search(r"^distriage: would add (?:1 label|[2-9] labels) \(dry run\); see the step summary$", said, re.M)
+    done = r"[1-9] labels? added(?:, 1 comment written)?"
+    assert re.search(rf"^distriage: would be done \(dry run\): {done}; see the step summary$", said, re.M)
     assert "| verdict | p | second guess | p | why |" in summary(runner), "the terminal's words"
     assert "would be added (dry run)" in summary(runner) and outputs(runner)["labels-added"] == "[]"
 
@@ -127,7 +128,7 @@ def test_a_refused_write_is_a_warning_or_an_error_and_the_summary_shows_it(
     double.troubles.append(Trouble("POST .*1/labels$", faults.integration()))
     assert act(strict) == code
     out = capsys.readouterr().out
-    assert f"::{kind} title=Distriage::the labels could not be added" in out and "issues: write" in out
+    assert f"::{kind} title=Distriage::the label 'symptom: hang' could not be added" in out and "issues: write" in out
     assert "**Warning**" in summary(runner)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from distriage.github.client import Client
+from distriage_serving.backfill.run import paced
 from distriage_serving.bot import triage
-from distriage_serving.commands.backfilling import paced
 from distriage_serving.github.executor import Execution
 from distriage_serving.planning.types import Plan
 from distriage_serving.store import Store
@@ -62,7 +62,7 @@ def test_open_issues_are_labelled_as_the_bot_would(double: GitHub, run: Backfill
         "#1  symptom: hang",
         "#2  symptom: oom",
         "#4  symptom: hang",
-        "3 issues got labels, 1 none; 0 were done before, 0 failed",
+        "3 issues changed, 1 left alone; 0 were done before, 0 failed",
         "     2  symptom: hang",
         "     1  symptom: oom",
     ]
@@ -78,9 +78,9 @@ def test_pages_are_walked_by_cursor_and_each_issue_is_read_once(double: GitHub, 
 
 def test_a_dry_run_writes_nothing_and_the_run_after_it_does_everything(double: GitHub, run: Backfill) -> None:
     done = run("--dry-run")
-    assert double.written == [] and "3 issues would get labels, 1 none" in done.out
+    assert double.written == [] and "3 issues would be changed, 1 left alone" in done.out
     assert "4 were done before" in run("--dry-run").out
-    assert "3 issues got labels" in run().out
+    assert "3 issues changed" in run().out
     assert labels(double)[0] == ["symptom: hang"]
 
 
@@ -91,7 +91,7 @@ def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Ba
         done = run("--dry-run", "--html", page, "--csv", table)
         assert done.code == 0 and double.written == []
         rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-        assert [(row["number"], row["label"]) for row in rows] == [
+        assert [(row["number"], row["change"]) for row in rows] == [
             ("1", "symptom: hang"),
             ("2", "symptom: oom"),
             ("4", "symptom: hang"),
@@ -110,7 +110,7 @@ def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Ba
 def test_the_configuration_s_dry_run_holds(double: GitHub, run: Backfill) -> None:
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: true}\ndry-run: true\n"
     done = run()
-    assert done.code == 0 and double.written == [] and "3 issues would get labels" in done.out
+    assert done.code == 0 and double.written == [] and "3 issues would be changed" in done.out
 
 
 def test_since_and_state(double: GitHub, run: Backfill) -> None:
@@ -133,11 +133,11 @@ def test_an_interrupted_run_says_what_it_did_and_goes_on_where_it_stopped(
     with monkeypatch.context() as patch:
         patch.setattr(triage, "execute", interrupt)
         stopped = run()
-    assert stopped.code == 130 and "1 issue got labels" in stopped.out
+    assert stopped.code == 130 and "1 issue changed" in stopped.out
     assert labels(double) == [["symptom: hang"], [], [], [], [], []]
     before = len(double.requests)
     done = run()
-    assert "2 issues got labels, 1 none; 1 were done before" in done.out
+    assert "2 issues changed, 1 left alone; 1 were done before" in done.out
     assert not any(request.path == f"/repos/{REPOSITORY}/issues/1" for request in double.requests[before:])
     assert labels(double)[:4] == [["symptom: hang"], ["symptom: oom"], [], ["symptom: hang"]]
 
@@ -145,8 +145,8 @@ def test_an_interrupted_run_says_what_it_did_and_goes_on_where_it_stopped(
 def test_an_edited_report_and_again_are_read_anew(double: GitHub, run: Backfill) -> None:
     run()
     double.issues[f"{REPOSITORY}#3"].update(title=HANG, body=HANG, updated_at="2024-06-01T10:00:00Z")
-    assert "1 issue got labels, 0 none; 3 were done before" in run().out
-    assert "0 issues got labels, 4 none; 0 were done before" in run("--again").out
+    assert "1 issue changed, 0 left alone; 3 were done before" in run().out
+    assert "0 issues changed, 4 left alone; 0 were done before" in run("--again").out
 
 
 def test_comments_need_to_be_asked_for(double: GitHub, run: Backfill) -> None:
@@ -177,8 +177,8 @@ def test_a_token_that_may_not_write_ends_the_run(double: GitHub, run: Backfill) 
 def test_an_issue_whose_labels_were_refused_is_not_done(double: GitHub, run: Backfill) -> None:
     double.define(REPOSITORY, "symptom: hang", "symptom: oom")
     double.troubles.append(Trouble("POST .*/issues/1/labels", faults.integration()))
-    assert "2 issues got labels, 1 none; 0 were done before, 1 failed" in run().out
-    assert "1 issue got labels, 0 none; 3 were done before, 0 failed" in run().out
+    assert "2 issues changed, 1 left alone; 0 were done before, 1 failed" in run().out
+    assert "1 issue changed, 0 left alone; 3 were done before, 0 failed" in run().out
     assert labels(double)[0] == ["symptom: hang"]
 
 
@@ -188,7 +188,7 @@ def test_issue_types_that_cannot_be_set_do_not_end_the_run(double: GitHub, run: 
     for number in range(10, 16):
         double.open(f"{REPOSITORY}#{number}", HANG, HANG)
     done = run()
-    assert done.code == 0 and "9 issues got labels, 1 none; 0 were done before, 8 failed" in done.out
+    assert done.code == 0 and "9 issues changed, 1 left alone; 0 were done before, 8 failed" in done.out
 
 
 def test_a_dry_run_shows_the_plan_of_now_and_nothing_that_is_done(
@@ -198,7 +198,7 @@ def test_a_dry_run_shows_the_plan_of_now_and_nothing_that_is_done(
 
     def proposed(*options: str) -> list[str]:
         run("--dry-run", "--csv", table, *options)
-        return [row["label"] for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())]
+        return [row["change"] for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())]
 
     assert proposed() == ["symptom: hang", "symptom: oom", "symptom: hang"]
     double.files[f"{REPOSITORY}/.github/distriage.yml"] = "axes: {symptom: {labels: {hang: stuck}}}\n"
@@ -211,7 +211,7 @@ def test_a_dry_run_shows_the_plan_of_now_and_nothing_that_is_done(
 def test_an_issue_that_vanishes_is_left_out(double: GitHub, run: Backfill) -> None:
     double.troubles.append(Trouble(f"GET /repos/{REPOSITORY}/issues/1$", faults.status(410)))
     done = run()
-    assert done.code == 0 and "2 issues got labels, 2 none" in done.out
+    assert done.code == 0 and "2 issues changed, 2 left alone" in done.out
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_writes_keep_below_the_limits(tmp_path: Path) -> None:
 
 def test_what_was_done_without_own_labels_is_done_again_with_them(run: Backfill, own_labels: Path) -> None:
     run()
-    assert "0 issues got labels, 0 none; 4 were done before" in run().out
+    assert "0 issues changed, 0 left alone; 4 were done before" in run().out
     assert "0 were done before" in run("--own", own_labels).out
     assert "4 were done before" in run("--own", own_labels).out
 

@@ -39,15 +39,15 @@ def labelled(double: GitHub) -> list[int]:
 
 
 def test_one_with_more_events_than_are_read(github: GitHub, run: Backfill, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distriage_github, "MAX_PAGES", 2)
+    monkeypatch.setattr(distriage_github, "MAX_ITEMS", 20)
     github.page_items = 10
     for number in range(31):
         github.comment(f"{REPOSITORY}#2", f"Same here, {number}", PERSON)
     done = run()
-    assert done.code == 0 and "7 issues got labels, 0 none; 0 were done before, 1 failed" in done.out
-    assert "failed: #2: GET /repos/owner/repo/issues/2/timeline: more than 200 entries" in done.out
+    assert done.code == 0 and "7 issues changed, 0 left alone; 0 were done before, 1 failed" in done.out
+    assert "failed: #2: GET /repos/owner/repo/issues/2/timeline: more than 20 entries" in done.out
     assert labelled(github) == [1, 3, 4, 5, 6, 7, 8]
-    assert "0 issues got labels, 0 none; 7 were done before, 1 failed" in run().out
+    assert "0 issues changed, 0 left alone; 7 were done before, 1 failed" in run().out
 
 
 def test_one_for_which_github_fails_time_and_again(github: GitHub, run: Backfill) -> None:

@@ -13,7 +13,7 @@ import pytest
 from distriage.base.errors import InputError
 from distriage.base.references import RENAMED
 from distriage.classifier import Classifier
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.model.bundle import thread_digest
 from distriage_serving.backtest import measure
 from distriage_serving.backtest.mapping import make_mapping, truth_of
@@ -253,7 +253,7 @@ def test_where_the_bot_is_silent_whatever_the_threshold_nothing_is_said(toy_copy
     seal(toy_copy, manifest, ("taxonomy.toml",))
     classifier = Classifier(toy_copy, threads=1)
     bodies = ("hangs", f"hangs {' '.join(map('w{}'.format, 'abcdefghijklmn'))}")
-    issues = [HistoryIssue(number, "hangs", body, "", 0.0, (), False) for number, body in enumerate(bodies, 1)]
+    issues = [ListedIssue(number, "hangs", body, "", 0.0, (), False) for number, body in enumerate(bodies, 1)]
     meaning = make_mapping(RepositoryConfig(), [], classifier.bundle.taxonomy)
     thin, full = replay(classifier, REPOSITORY, issues, meaning, frozenset(), lambda _: None).items
     assert not thin.said["fix"].applies and not thin.said["fix"].modes

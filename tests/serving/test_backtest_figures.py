@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from distriage.base.intervals import wilson
 from distriage.base.types import Mode
-from distriage.github.history import HistoryIssue
-from distriage_serving.backtest.measure import THRESHOLDS, Replayed, Said, by_period, measure, proposed_threshold
+from distriage.github.listed import ListedIssue
+from distriage_serving.backtest.measure import THRESHOLDS, Claim, Replayed, by_period, measure, proposed_threshold
 
 
 def replayed(number: int, label: str, probability: float, truth: str | None, *, applies: bool = True) -> Replayed:
-    issue = HistoryIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
+    issue = ListedIssue(number, f"t{number}", "", "", 86400.0 * 20 * number, (), False)
     modes = frozenset(
         mode
         for mode, least in ((Mode.BEST, 0.0), (Mode.BALANCED, 0.7), (Mode.PRECISE, 0.9))
@@ -21,7 +21,7 @@ def replayed(number: int, label: str, probability: float, truth: str | None, *, 
     )
     return Replayed(
         issue,
-        {"symptom": Said(label, probability, applies, modes)},
+        {"symptom": Claim(label, probability, applies, modes)},
         {} if truth is None else {"symptom": frozenset({truth})},
     )
 
@@ -37,7 +37,7 @@ ITEMS = [
 
 def test_coverage_counts_all_issues_and_precision_those_that_people_labelled() -> None:
     result = measure("symptom", ITEMS)
-    assert [(tally.given, tally.judged, tally.right) for tally in result.at] == [
+    assert [(tally.given, tally.right.n, tally.right.hits) for tally in result.at] == [
         (4, 3, 2),
         (4, 3, 2),
         (4, 3, 2),
@@ -47,15 +47,15 @@ def test_coverage_counts_all_issues_and_precision_those_that_people_labelled() -
         (1, 1, 1),
     ]
     assert (result.issues, result.labelled, result.mapped) == (5, 4, ("hang", "oom"))
-    assert {mode: (tally.given, tally.right) for mode, tally in result.modes.items()} == {
+    assert {mode: (tally.given, tally.right.hits) for mode, tally in result.modes.items()} == {
         Mode.BEST: (4, 2),
         Mode.BALANCED: (3, 2),
         Mode.PRECISE: (1, 1),
     }
     assert [miss.issue.number for miss in result.misses] == [2]
     hang, oom = result.rows
-    assert (hang.label, hang.carried, hang.at[0].given, hang.at[0].right, hang.found[0]) == ("hang", 2, 2, 1, 0.5)
-    assert (oom.label, oom.carried, oom.at[0].given, oom.at[0].judged, oom.found[0]) == ("oom", 2, 2, 1, 0.5)
+    assert (hang.label, hang.carried, hang.at[0].given, hang.at[0].right.hits, hang.found[0]) == ("hang", 2, 2, 1, 0.5)
+    assert (oom.label, oom.carried, oom.at[0].given, oom.at[0].right.n, oom.found[0]) == ("oom", 2, 2, 1, 0.5)
     assert [(point.coverage, point.precision) for point in result.curve] == [
         (0.25, 1.0),
         (0.5, 0.5),
@@ -69,14 +69,14 @@ def test_the_lowest_threshold_that_was_surely_right_is_proposed() -> None:
     right = [replayed(n, "hang", 0.93, "hang") for n in range(20, 45)]
     found = proposed_threshold(measure("symptom", [*wrong, *right]))
     assert found is not None
-    assert (found[0], found[1].right, found[1].judged) == (0.7, 25, 25)
+    assert (found[0], found[1].right.hits, found[1].right.n) == (0.7, 25, 25)
     assert proposed_threshold(measure("symptom", right[:19])) is None  # too few
     assert proposed_threshold(measure("symptom", wrong)) is None
 
 
 def test_an_axis_without_any_issue() -> None:
     result = measure("symptom", [])
-    assert result.at[0].coverage is None and result.at[0].precision is None and result.curve == ()
+    assert result.at[0].coverage is None and result.at[0].right.value is None and result.curve == ()
 
 
 def test_periods_become_longer_with_the_history() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from distriage.base.errors import InputError, RateLimitError
 from distriage.classifier import Classifier
-from distriage_serving.bot import worker as worker_module
+from distriage_serving.bot import kinds
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import WORK, App, Patience
@@ -223,7 +223,7 @@ def test_an_error_that_nobody_foresaw_is_tried_again_and_keeps_the_report_s_text
     def choke(*_: object) -> None:
         raise ValueError(f"cannot digest {TITLE}")
 
-    monkeypatch.setattr(worker_module, "triage", choke)
+    monkeypatch.setattr(kinds, "triage", choke)
     bot.issue("opened")
     (job,) = (job for job in bot.store.list_work(Job, "waiting") if job.kind == "triage")
     assert str(job.last_error).startswith("ValueError at test_bot_failures.py:") and TITLE not in str(
@@ -282,7 +282,7 @@ def test_a_report_that_is_given_up_is_dead_and_says_so(
     def too_long(*_: object) -> Done:
         raise InputError(why)
 
-    monkeypatch.setattr(worker_module, "triage", too_long)
+    monkeypatch.setattr(kinds, "triage", too_long)
     bot.issue("opened")
     (dead,) = bot.store.dead(Job)
     assert (dead.last_error, dead.attempts) == (why, 1)

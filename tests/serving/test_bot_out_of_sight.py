@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event
 
 from distriage.model.taxonomy import default_taxonomy
-from distriage_serving.bot import reconcile, triage, worker
+from distriage_serving.bot import kinds, reconcile, triage, worker
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import CurrentConfig
 from distriage_serving.bot.sweep import SWEEP_EVERY_S
@@ -187,7 +187,7 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bot = make(lease_s=0.3)
-    triage_now = worker.triage
+    triage_now = kinds.triage
 
     def too_slowly(*what: Any) -> Done:
         bot.clock.now += 1
@@ -196,7 +196,7 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
             beat.join(WAIT_S)
         return triage_now(*what)
 
-    monkeypatch.setattr(worker, "triage", too_slowly)
+    monkeypatch.setattr(kinds, "triage", too_slowly)
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == [] and (bot.job().state, bot.job().lease_owner) == ("leased", "another")
 
@@ -204,7 +204,7 @@ def test_a_worker_that_sees_that_another_has_its_job_writes_nothing(
 def test_a_lease_is_renewed_long_before_its_end(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever renews it at its end may be too late: another has the job, and it is begun again and again."""
     bot = make(lease_s=0.3)
-    triage_now, wait = worker.triage, threading.Event.wait
+    triage_now, wait = kinds.triage, threading.Event.wait
     waits: list[float | None] = []
 
     def noted(self: threading.Event, timeout: float | None = None) -> bool:
@@ -221,7 +221,7 @@ def test_a_lease_is_renewed_long_before_its_end(make: Make, monkeypatch: pytest.
         return triage_now(*what)
 
     monkeypatch.setattr(threading.Event, "wait", noted)
-    monkeypatch.setattr(worker, "triage", slowly)
+    monkeypatch.setattr(kinds, "triage", slowly)
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == [HANG] and bot.job().attempts == 1
     assert all(timeout is not None and timeout < 0.15 for timeout in waits)

@@ -16,6 +16,7 @@ from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage_serving.backfill.run import Backfill, BackfillOptions
 from distriage_serving.bot.people import (
     CLOCKS_S,
     WRITTEN_WITHIN_S,
@@ -24,7 +25,6 @@ from distriage_serving.bot.people import (
     with_backfilled,
     with_decisions,
 )
-from distriage_serving.commands.backfilling import Backfill, BackfillOptions
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.issue import LabelEvent, ReadIssue, Timeline, with_label_history
 from distriage_serving.judging.judge import LocalJudge

@@ -20,7 +20,7 @@ def test_a_new_issue_is_labelled_and_what_was_said_is_kept(bot: Bot) -> None:
     assert (
         said is not None
         and said.verdict.axes["symptom"].label == "hang"
-        and said.plan["labels"] == [HANG]
+        and said.plan["changes"] == [["label", HANG]]
         and said.carried_out_at is not None
     )
     assert bot.store.counts()["deliveries"]["done"] == 1

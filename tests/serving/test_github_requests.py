@@ -16,8 +16,8 @@ from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
+from distriage_serving.backfill.run import BackfillOptions, issues_of
 from distriage_serving.bot.sweep import sweep
-from distriage_serving.commands.backfilling import BackfillOptions, list_issues
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
@@ -194,7 +194,7 @@ def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> 
     for number in range(1, 4):
         double.open(f"{repository}#{number}", "A hang", "It hangs.")
     double.page_items = 2
-    assert [issue["number"] for issue in list_issues(client, repository, BackfillOptions(since=1.0))] == [1, 2, 3]
+    assert [issue.number for issue in issues_of(client, repository, BackfillOptions(since=1.0))] == [1, 2, 3]
     double.page_items = 100
     assert sent(double) == LIST_ISSUES
 

@@ -44,7 +44,8 @@ def act(client: httpx.Client, number: int, **fields: str) -> httpx.Response:
 def state(site: Queue, number: int) -> str:
     issue = site.store.get_issue("owner/repo", number)
     assert issue is not None
-    return issue.state
+    acts = site.store.acts(issue.reference)
+    return "closing" if any(act.is_pending and act.undone_at is None for act in acts) else issue.state
 
 
 # ---------------------------------------------------------------- the queue
@@ -53,14 +54,14 @@ def state(site: Queue, number: int) -> str:
 def test_a_duplicate_is_closed_by_a_click_and_opened_again_by_undo(site: Queue, admin: httpx.Client) -> None:
     site.add(1, "hangs")
     assert act(admin, 1, what="duplicate", of=" #12 ").status_code == 303
-    assert state(site, 1) == "closed"
+    assert state(site, 1) == "closing"
     page = admin.get("/queue").text
-    assert "Marked as a duplicate of #12: Owner/Repo#1" in page and "/queue/owner/repo/1?" not in page
+    assert "To be closed as a duplicate of #12: Owner/Repo#1" in page and "/queue/owner/repo/1?" not in page
     (job,) = [job for job in site.store.list_work(Job) if job.kind == "close" and job.issue == 1]
     assert job.due_at is not None and job.due_at >= job.created_at + 9  # an undo within this time costs no write
     back = admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))})
     assert back.headers["location"] == "/queue/owner/repo/1" and state(site, 1) == "open"
-    assert "Marked as a duplicate of #12</span>" in admin.get("/queue/owner/repo/1").text
+    assert "To be closed as a duplicate of #12</span>" in admin.get("/queue/owner/repo/1").text
     assert (
         admin.post("/queue/undo", data={"csrf": csrf(admin.get("/queue"))}).headers["location"]
         == "/queue?undone=nothing"
@@ -87,7 +88,7 @@ def test_what_was_done_last_is_undone_first(site: Queue, admin: httpx.Client) ->
     act(admin, 4, what="completed")
     admin.post("/queue/bulk", data={"csrf": token, "action": "dismiss", "issue": f"owner/repo#3@{verdict_id}"})
     admin.post("/queue/undo", data={"csrf": token})
-    assert site.status(3) == "open" and state(site, 4) == "closed"
+    assert site.status(3) == "open" and state(site, 4) == "closing"
     admin.post("/queue/undo", data={"csrf": token})
     assert state(site, 4) == "open"
 
@@ -130,6 +131,8 @@ def test_what_was_closed_where_the_app_is_no_more_holds_up_no_other_undo(
         act(admin, number, what="completed")
     (closed,) = site.store.acts(IssueReference("owner/repo", second))
     site.store.note_act(closed, carried_out=carried_out)
+    if carried_out:
+        site.store.set_state(closed.reference, "closed", closed.at)
     site.store.save_repository("owner/repo", enabled=False)
     before = len(site.store.list_work(Job))
     try:
@@ -167,11 +170,11 @@ def test_undo_takes_back_what_its_page_names_once(site: Queue, admin: httpx.Clie
     act(admin, 41, what="completed")  # in another tab
     for _ in range(2):
         admin.post("/queue/undo", data=named)
-    assert (state(site, 40), state(site, 41)) == ("open", "closed")
+    assert (state(site, 40), state(site, 41)) == ("open", "closing")
     assert admin.post("/queue/undo", data={**named, "at": "x"}).status_code == 400
     for strange in ("nan", "inf", "-1e999"):
         assert admin.post("/queue/undo", data={**named, "at": strange}).headers["location"] == "/queue?undone=nothing"
-    assert state(site, 41) == "closed"
+    assert state(site, 41) == "closing"
 
 
 # ---------------------------------------------------------------- GitHub
@@ -209,7 +212,10 @@ def test_a_locked_issue_is_closed_as_a_duplicate_without_a_comment(
 ) -> None:
     github.open(ISSUE, "A hang", "It hangs.", locked=True)
     sqlite_store.add_act(row("duplicate", duplicate_of=12))
-    assert bring_in_step(Client(github.token, github.url, login=BOT["login"]), sqlite_store, job).note == "closed"
+    assert bring_in_step(Client(github.token, github.url, login=BOT["login"]), sqlite_store, job).note == (
+        "closed, POST /repos/owner/repo/issues/1/comments: GitHub refused (403): "
+        "Unable to create comment because issue is locked."
+    )
     assert (github.issues[ISSUE]["state"], github.labels(ISSUE), github.comments(ISSUE)) == (
         "closed",
         ["duplicate"],

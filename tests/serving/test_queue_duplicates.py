@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -24,10 +25,11 @@ from support.queue_site import admin, site, stranger
 @pytest.fixture
 def github(site: Queue, app_github: GitHub) -> Iterator[GitHub]:
     """The GitHub that the queue's App asks."""
-    site.server.app.state.github_app = App(APP_ID, app_key(), app_github.url)
+    state = site.server.app.state
+    state.desk = replace(state.desk, app=App(APP_ID, app_key(), app_github.url))
     site.store.save_repository("owner/repo", installation_id=INSTALLATION)
     yield app_github
-    site.server.app.state.github_app = None
+    state.desk = replace(state.desk, app=None)
 
 
 def mark(client: httpx.Client, number: int, other: int) -> httpx.Response:

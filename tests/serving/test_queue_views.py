@@ -207,10 +207,8 @@ def test_precision_counts_the_latest_verdict_of_an_issue_that_stands() -> None:
     (found,) = charts.precision(
         [said(1, "oom"), said(2, "leak"), said(3, None), said(3, "oom", 2.0), said(4, None, undone=True)], "symptom"
     )
-    assert (found.label, found.right, found.count) == ("oom", 2, 3)
-    assert found.low == pytest.approx(0.2077, abs=1e-4) and found.high == pytest.approx(
-        0.9385, abs=1e-4
-    )  # R: binom::binom.wilson(2, 3)
+    assert (found.label, found.right.hits, found.right.n) == ("oom", 2, 3)
+    assert found.right.interval == pytest.approx((0.2077, 0.9385), abs=1e-4)  # R: binom::binom.wilson(2, 3)
     assert charts.precision([said(1, "oom")], "fix") == []
 
 
@@ -236,8 +234,9 @@ def test_drift_is_measured_against_the_weeks_before_and_against_chance() -> None
     assert [week.drift for week in found] == [None, None, 0.0, 1.0]  # the same family, then another
     assert found[2].chance == 0.0 and 0 < (found[3].chance or 0) < 0.2
     assert charts.distance({"a": 1, "b": 1}, {"a": 1, "b": 1}) == 0.0
-    plot = charts.plot([week.day for week in found], [week.covered for week in found])
-    assert len(plot.dots) == 3 and len(plot.segments) == 1
+    plot = charts.plot("Coverage", [week.day for week in found], [week.covered for week in found], "{:.0%}")
+    assert plot.count("<circle") == 3 and plot.count("<polyline") == 1 and "week of 13 Nov: 100%" in plot
+    assert charts.plot("Coverage", ["23 Oct"], [None], "{:.0%}") == ""
 
 
 def test_addresses_and_ages() -> None:

@@ -71,7 +71,7 @@ def test_the_latest_prediction_belongs_to_the_issue_and_an_edit_keeps_it(store: 
     assert first < latest.id == second
     assert latest.verdict == make_verdict()
     clock.now += 5
-    store.mark_carried_out(second)
+    store.note_outcome(second, [], None, [], complete=True)
     carried_out = store.latest_verdict("owner/repo", 1)
     assert carried_out is not None
     assert (carried_out.carried_out_at, carried_out.week_at) == (NOW + 5, 1_699_833_600)  # Monday, 13 November 2023
@@ -109,7 +109,7 @@ def test_issues_of_one_number_in_two_repositories_have_nothing_in_common(store: 
     kept = store.save_verdict(prediction(), TAXONOMY)
     noted = Backfilled("hang", added=True, who="ada", at=NOW)
     store.set_plan(kept, {"backfilled": [asdict(noted)]})
-    store.mark_carried_out(kept)
+    store.note_outcome(kept, [], None, [], complete=True)
     store.hold(one, held=True)
     store.add_reviews(person())
     store.set_state(one, "closed", NOW + 1)

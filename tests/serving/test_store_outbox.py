@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from distriage_serving.store import CommandArgument, Delivery, Job, NewJob, ReaderAnswer, Store, report_digest
-from distriage_serving.store.schema import Write
+from distriage_serving.store.work.pace import Write
 
 from support import store_worker
 from support.crash_worker import forkserver

@@ -6,11 +6,11 @@ import itertools
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from support import github_app_routes, github_routes, github_shapes  # noqa: F401  # the first adds its routes
+from support import faults, github_app_routes, github_routes, github_shapes  # noqa: F401  # the first adds its routes
 from support.faults import Fault, Trouble
 from support.github_http import WRITES, LocalServer, Request
 
@@ -53,6 +53,7 @@ class GitHub:
         troubles: What goes wrong next.
         misfortune: What goes wrong beside `troubles`; None: nothing.
         page_items: Largest page.
+        behind: Path of its REST API, `/api/v3` of a GitHub Enterprise Server.
         installations: Ids of those that are there and not suspended.
         repositories: That the App is on, beside those that have issues.
         without_issues: Repositories whose issues are switched off.
@@ -83,6 +84,7 @@ class GitHub:
         self.renamed: dict[str, str] = {}
         self.misfortune: Callable[[Request], Trouble | None] | None = None
         self.page_items = 100
+        self.behind = ""
         self.installations = {INSTALLATION}
         self.repositories: set[str] = set()
         self.without_issues: set[str] = set()
@@ -126,7 +128,20 @@ class GitHub:
     def define(self, repository: str, *names: str) -> None:
         """Labels of a repository."""
         for name in names:
-            self.repository_labels.setdefault(repository, {})[name.casefold()] = github_shapes.label(repository, name)
+            self.create_label(repository, name)
+
+    def create_label(self, repository: str, name: str, **more: str) -> dict[str, Any]:
+        """A new label of a repository."""
+        created = github_shapes.label(repository, name, **more) | {"id": next(self._ids)}
+        self.repository_labels.setdefault(repository, {})[name.casefold()] = created
+        return created
+
+    def delete_label(self, repository: str, name: str, actor: dict[str, Any]) -> None:
+        """Delete a label from a repository, and with it from its issues."""
+        for reference in self.issues:
+            if reference.startswith(f"{repository}#") and name in self.labels(reference):
+                self.unlabel(reference, name, actor)
+        del self.repository_labels[repository][name.casefold()]
 
     def happened(self, reference: str, kind: str, actor: dict[str, Any]) -> None:
         """Anything else that is in an issue's timeline."""
@@ -248,4 +263,10 @@ class GitHub:
         return self.misfortune(request) if self.misfortune is not None else None
 
     def _reply(self, request: Request) -> Fault:
+        if self.behind:
+            graphql = f"{self.behind.rpartition('/')[0]}/graphql"
+            path = request.path.replace(graphql, f"{self.behind}/graphql", 1)
+            if not path.startswith(f"{self.behind}/") or request.path == f"{self.behind}/graphql":
+                return faults.status(404)
+            request = replace(request, path=path.removeprefix(self.behind))
         return github_routes.reply(self, request)

@@ -126,13 +126,14 @@ def _create_label(github: GitHub, request: Request, repository: str) -> Fault:
         docs = "https://docs.github.com/rest"
         return found({"message": "Validation Failed", "errors": errors, "documentation_url": docs}, 422)
     assert re.fullmatch("[0-9a-f]{6}", data["color"]) and len(data["name"]) <= 50 and len(data["description"]) <= 100
-    labels[data["name"].casefold()] = github_shapes.label(repository, **data)
-    return found(labels[data["name"].casefold()], 201)
+    return found(github.create_label(repository, **data), 201)
 
 
 @route("GET /repos/{repository}/issues")
 def _issues(github: GitHub, request: Request, repository: str) -> Fault:
     """Issues and pull requests, paged by a cursor as GitHub pages long lists."""
+    if repository in github.without_issues:
+        return faults.message("Issues are disabled for this repo", 410)
     asked = {"state": "open", "direction": "desc", "since": "", **request.query}
     issues = [
         issue
@@ -204,6 +205,8 @@ def _react(github: GitHub, request: Request, repository: str, number: str) -> Fa
 
 def _absent(github: GitHub, request: Request, reference: str) -> Fault | None:
     """The answer if the issue is not there."""
+    if reference.partition("#")[0] in github.without_issues:
+        return faults.message("Issues are disabled for this repo", 410)
     if reference in github.gone:
         return faults.status(410)
     if reference in github.moved:
@@ -259,6 +262,8 @@ def _label(github: GitHub, request: Request, repository: str, number: str) -> Fa
     reference = f"{repository}#{number}"
     if (absent := _absent(github, request, reference)) is not None:
         return absent
+    if len({*github.labels(reference), *request.data["labels"]}) > 100:
+        return faults.status(422)
     for name in request.data["labels"]:
         github.label(reference, name, github.bot)
     return found(github.issues[reference]["labels"])

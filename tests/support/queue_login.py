@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -37,7 +38,8 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def stranger(site: Queue, clock: Clock) -> Iterator[httpx.Client]:
     """A visitor who has failed at no login yet."""
-    site.server.app.state.attempts = Attempts(clock)
+    state = site.server.app.state
+    state.desk = replace(state.desk, attempts=Attempts(clock))
     with visitor(site) as client:
         yield client
 

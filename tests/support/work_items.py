@@ -32,5 +32,12 @@ def put(
 ) -> Job:
     """Ask for a job about an issue."""
     return store.put_job(
-        NewJob(f"{kind}:owner/repo#{issue}", kind, "owner/repo", issue=issue, argument=argument), due_at
+        NewJob(
+            f"{kind}:owner/repo#{issue}",
+            kind,
+            "owner/repo",
+            issue=issue,
+            argument=argument.model_dump() if argument is not None else None,
+        ),
+        due_at,
     )

@@ -103,6 +103,8 @@ def test_an_interruption_leaves_the_gate_and_the_seal_that_were_there(
     folder = toy_gate.add_gate(keyword_model.build(tmp_path / "toy"))
 
     class Data:
+        others = ()
+
         def __init__(self, whole: bool) -> None:
             self.whole = whole
 
@@ -198,6 +200,8 @@ def test_reports_that_are_not_here_are_named_before_hours_of_work(tmp_path: Path
         export(tmp_path / "run", load_config(path), tmp_path / "bundle")
     done = command("train", path, "--sparse-only", "--output", tmp_path / "run")  # ends at once: there is no run
     assert done.code == 2 and f"distriage: `distriage export` will refuse this: {path}: {missing}" in done.err
+    done = command("export", path, "--no-gate", "--run", tmp_path / "run", "--output", tmp_path / "bundle")
+    assert done.code == 2 and "model.safetensors: missing; expected a finished run" in done.err
 
 
 def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:

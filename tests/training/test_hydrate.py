@@ -12,7 +12,7 @@ from distriage.base.errors import CorpusError, GitHubError, RateLimitError
 from distriage.github.client import MAX_ATTEMPTS
 from distriage.github.limits import LONGEST_WAIT_S
 from distriage.model.taxonomy import default_taxonomy
-from distriage_training.corpus.hydrate import HydrateReport, hydrate
+from distriage_training.corpus.hydrate import HydrateResult, hydrate
 from distriage_training.corpus.jsonl import read_jsonl
 from distriage_training.corpus.texts import read_texts
 
@@ -33,7 +33,7 @@ class Place:
         self.store = folder / "local" / "texts.jsonl"
         self.waits: list[float] = []
 
-    def hydrate(self, limit: int | None = None) -> HydrateReport:
+    def hydrate(self, limit: int | None = None) -> HydrateResult:
         return hydrate(
             self.corpus,
             self.store,

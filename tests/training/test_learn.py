@@ -18,7 +18,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriag
 from sklearn.linear_model import LogisticRegression
 
 from distriage.base.errors import InputError
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
 from distriage_training.learn import fit
 from distriage_training.learn.examples import Wishes, choose, is_afterwards, usable
@@ -54,14 +54,14 @@ def test_labels_that_say_what_an_issue_is(label: str) -> None:
     assert not is_afterwards(label)
 
 
-def issues(labels: list[tuple[str, ...]]) -> list[HistoryIssue]:
-    return [HistoryIssue(number, "t", "b", "", float(number), given, False) for number, given in enumerate(labels)]
+def issues(labels: list[tuple[str, ...]]) -> list[ListedIssue]:
+    return [ListedIssue(number, "t", "b", "", float(number), given, False) for number, given in enumerate(labels)]
 
 
 def test_each_label_is_learned_or_left_out_with_the_reason() -> None:
     given = [("bug", "stale", *(["old"] * (n < 30))) if n % 2 else () for n in range(100)]
     past = issues([("all", *labels) for labels in given])
-    past[7] = HistoryIssue(7, "t", "b", "", 7.0, ("all", "rare"), False)
+    past[7] = ListedIssue(7, "t", "b", "", 7.0, ("all", "rare"), False)
     labels = choose(past, Wishes(least=10))
     assert labels.names == ("bug",)
     assert {name: why.split()[0] for name, why in labels.left_out.items()} == {
@@ -77,7 +77,7 @@ def test_each_label_is_learned_or_left_out_with_the_reason() -> None:
 
 
 def test_issues_of_bots_and_empty_ones_teach_nothing() -> None:
-    past = [HistoryIssue(n, "t" * (n > 0), "", "", -float(n), (), n in {3, 4}) for n in range(110)]
+    past = [ListedIssue(n, "t" * (n > 0), "", "", -float(n), (), n in {3, 4}) for n in range(110)]
     kept = usable(past)
     assert (len(kept.kept), kept.by_bots, kept.unreadable) == (107, 2, 1)
     assert [issue.number for issue in kept.kept][:2] == [109, 108]

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
 from distriage.answer.feedback import ReviewRecord, own_axis
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage_training.learn.compare import MIN_ISSUES, Row
 from distriage_training.learn.reviews import read_own_reviews, with_reviews
 
@@ -69,7 +69,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_people_say_which_labels_of_an_issue_are_right() -> None:
     past = [
-        HistoryIssue(n, "t", "b", "", float(n), labels, False)
+        ListedIssue(n, "t", "b", "", float(n), labels, False)
         for n, labels in enumerate([("Docs", "bug"), (), ("x",)], 1)
     ]
     said = [
@@ -98,7 +98,7 @@ def test_reviews_of_other_repositories_and_of_axes_are_left_out_and_the_others_o
 
 
 def test_the_latest_review_of_a_label_counts() -> None:
-    past = [HistoryIssue(1, "t", "b", "", 1.0, (), False)]
+    past = [ListedIssue(1, "t", "b", "", 1.0, (), False)]
     assert with_reviews(past, [review(1, "x", right=True), review(1, "x", right=False)]).issues == tuple(past)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.compare import held_out
@@ -46,11 +46,11 @@ def truth(count: int = COUNT) -> Bools:
     return np.array([(np.arange(count) % 2 == column) != wrong for column in range(len(NAMES))]).T
 
 
-def issues(given: Bools, *, later: str = "") -> tuple[HistoryIssue, ...]:
+def issues(given: Bools, *, later: str = "") -> tuple[ListedIssue, ...]:
     """Issues with these labels; `later`: one that only the newest fifth has."""
     newer = len(given) * 4 // 5
     return tuple(
-        HistoryIssue(
+        ListedIssue(
             number,
             f"t{number}",
             "b",

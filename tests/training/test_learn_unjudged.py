@@ -10,15 +10,16 @@ import pytest
 pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'distriage[learn]'")
 
 from distriage.base.errors import InputError
-from distriage.github.history import HistoryIssue, load_history
+from distriage.github.history import load_history
+from distriage.github.listed import ListedIssue
 from distriage_training.learn.examples import usable
 
 from support.command_line import Command
 from support.past_issues import WORDS, past_issue, plain_history, write_history
 
 
-def issues(count: int) -> list[HistoryIssue]:
-    return [HistoryIssue(number, "t", "b", "", float(number), ("bug",), False) for number in range(count)]
+def issues(count: int) -> list[ListedIssue]:
+    return [ListedIssue(number, "t", "b", "", float(number), ("bug",), False) for number in range(count)]
 
 
 def test_an_open_issue_without_a_label_is_left_out_unless_it_was_reviewed() -> None:

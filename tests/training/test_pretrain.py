@@ -16,7 +16,7 @@ from transformers import TrainingArguments  # noqa: E402
 
 from distriage.base.errors import ConfigError, CorpusError  # noqa: E402
 from distriage_training.config import Config, EncoderConfig, load_config  # noqa: E402
-from distriage_training.fit import pretrain as pretraining  # noqa: E402
+from distriage_training.fit import trainer  # noqa: E402
 from distriage_training.fit.batches import BucketSampler  # noqa: E402
 from distriage_training.fit.encoder import load_encoder, load_tokenizer  # noqa: E402
 from distriage_training.fit.pretrain import IGNORED, MaskingCollator, pretrain  # noqa: E402
@@ -64,7 +64,7 @@ def test_every_report_is_asked_for_one_word_at_least_and_padding_for_none() -> N
         [{"input_ids": [101, 2000, 102], "row": 0}, {"input_ids": [101, 2001, 2002, 102], "row": 1}]
     )
     assert (batch["labels"] != IGNORED).sum(1).tolist() == [1, 1]
-    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0]]
 
 
 def test_the_adapted_encoder_is_one_to_start_from_and_a_run_goes_on(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def save_every_second(patch: pytest.MonkeyPatch) -> None:
     def arguments(**settings: Any) -> TrainingArguments:
         return TrainingArguments(**{**settings, "save_steps": 2, "save_total_limit": None})
 
-    patch.setattr(pretraining, "TrainingArguments", arguments)
+    patch.setattr(trainer, "TrainingArguments", arguments)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from distriage_training.config import load_config
 from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import thread_key
 from distriage_training.measure import scoring
-from distriage_training.release.promote import Comparison, worse_axes
+from distriage_training.release.promote import AxisComparison, worse_axes
 
 from support import keyword_model
 from support.command_line import Command, Finished, assert_one_line
@@ -201,8 +201,8 @@ def test_the_default_model_of_the_checkout_exists(shipped_bundle: Path) -> None:
 
 
 def test_worse_only_where_the_whole_interval_says_so() -> None:
-    def outcome(low: float, high: float, n: int = 100) -> Comparison:
-        return Comparison("fix", "validation", n, (0.5, 0.5), (0.4, 0.4), (low, high))
+    def outcome(low: float, high: float, n: int = 100) -> AxisComparison:
+        return AxisComparison("fix", "validation", n, (0.5, 0.5), (0.4, 0.4), (low, high))
 
     assert [outcome(-0.2, -0.01).outcome, outcome(-0.2, 0.01).outcome, outcome(0.01, 0.1).outcome] == [
         "worse",

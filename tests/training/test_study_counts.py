@@ -33,8 +33,8 @@ def fault(number: int = 0, framework: str = "deepspeed", created: str = "", rele
 def test_frequencies_are_of_the_judged_reports() -> None:
     faults = [fault(stage="inference"), fault(stage="inference"), fault(stage="build-import"), fault(symptom="x")]
     assert frequencies(faults, TAXONOMY.axes["stage"]) == [
-        Share("inference", 2, 3),
-        Share("build-import", 1, 3),
+        Share(2, 3, "inference"),
+        Share(1, 3, "build-import"),
     ]
     assert frequencies([], TAXONOMY.axes["stage"]) == []
 
@@ -42,7 +42,7 @@ def test_frequencies_are_of_the_judged_reports() -> None:
 def test_the_share_that_is_distributed_by_stage() -> None:
     faults = [fault(stage="inference", distributed=str(n < 1).lower()) for n in range(4)]
     faults += [fault(stage="communication-setup", distributed="true"), fault(stage="inference")]
-    assert distributed_share(faults, "stage") == [Share("inference", 1, 4), Share("communication-setup", 1, 1)]
+    assert distributed_share(faults, "stage") == [Share(1, 4, "inference"), Share(1, 1, "communication-setup")]
 
 
 def test_frameworks_with_few_reports_are_left_out() -> None:

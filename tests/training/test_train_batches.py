@@ -17,7 +17,7 @@ from transformers import TrainingArguments
 from distriage.base.errors import ConfigError
 from distriage_training.config import Config, EncoderConfig, load_config
 from distriage_training.corpus.load import load_splits
-from distriage_training.fit.batches import BucketSampler, Collator
+from distriage_training.fit.batches import BucketSampler, Collator, pad
 from distriage_training.fit.encoder import (
     load_encoder,
     load_tokenizer,
@@ -27,7 +27,7 @@ from distriage_training.fit.encoder import (
 )
 from distriage_training.fit.examples import NO_NOTE, tokenize
 from distriage_training.fit.run import build_model
-from distriage_training.fit.trainer import TriageTrainer
+from distriage_training.fit.trainer import TriageTrainer, fine_tuning_arguments, multiplies_bf16
 
 from support.runs import TAXONOMY, four_steps
 from support.toys import write_config
@@ -152,6 +152,32 @@ ROWS = [
 ]
 
 
+@pytest.mark.parametrize(("lengths", "longest", "width"), [((3, 33), 100, 64), ((64,), 100, 64), ((3, 97), 100, 100)])
+def test_few_widths_are_fed_to_the_encoder(lengths: tuple[int, ...], longest: int, width: int) -> None:
+    """Multiples of 32, and never more than the longest report of all, which the encoder has room for."""
+    batch = pad([{"input_ids": list(range(length))} for length in lengths], longest)
+    assert batch["input_ids"].shape == batch["attention_mask"].shape == (len(lengths), width)
+    assert batch["attention_mask"].sum(1).tolist() == list(lengths)
+
+
+def test_precision_is_the_settings_or_the_hardware_s(tmp_path: Path) -> None:
+    for precision, expected in (("bf16", True), ("fp32", False), ("auto", multiplies_bf16())):
+        config = four_steps(tmp_path, training={"precision": precision})
+        assert fine_tuning_arguments(config, tmp_path, 32).bf16 is expected
+
+
+def test_a_step_in_bf16_leaves_weights_in_fp32_and_nearly_the_same_loss(tmp_path: Path) -> None:
+    losses = {}
+    for precision in ("fp32", "bf16"):
+        config = four_steps(tmp_path, training={"precision": precision, "token_dropout": 0.0, "head_dropout": 0.0})
+        torch.manual_seed(7)
+        trainer = trainer_of(config, tmp_path / precision, bf16=precision == "bf16")
+        losses[precision] = trainer.train().training_loss
+        assert {value.dtype for value in trainer.model.heads.parameters()} == {torch.float32}
+    assert losses["bf16"] == pytest.approx(losses["fp32"], rel=0.01)
+    assert losses["bf16"] != losses["fp32"]
+
+
 def test_a_batch_is_padded_to_its_longest_report() -> None:
     batch = collate(0.0, ROWS)
     assert batch["input_ids"][0].tolist() == ROWS[0]["input_ids"]
@@ -200,14 +226,21 @@ def test_special_tokens_are_known_wherever_their_ids_are() -> None:
     assert ids == row["input_ids"]
 
 
-def trainer_of(config: Config, folder: Path) -> TriageTrainer:
+def trainer_of(config: Config, folder: Path, **settings: Any) -> TriageTrainer:
     records = load_splits(config, TAXONOMY).train
     data = tokenize(records, load_tokenizer(config.encoder), TAXONOMY, config)
     arguments = TrainingArguments(
-        output_dir=str(folder), use_cpu=True, report_to=[], remove_unused_columns=False, per_device_train_batch_size=8
+        output_dir=str(folder),
+        use_cpu=True,
+        report_to=[],
+        remove_unused_columns=False,
+        per_device_train_batch_size=8,
+        num_train_epochs=1,
+        save_strategy="no",
+        **settings,
     )
-    settings = config.training
-    drawn = BucketSampler(list(data["length"]), list(data["source"]), settings.batch_size, settings.sample, config.seed)
+    training = config.training
+    drawn = BucketSampler(list(data["length"]), list(data["source"]), training.batch_size, training.sample, config.seed)
     collator = Collator(drawn, config.training.token_dropout, mask_token=103, special=SPECIAL)
     return TriageTrainer(
         config, drawn, model=build_model(config, TAXONOMY), args=arguments, train_dataset=data, data_collator=collator

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault, known_keys, suggestion
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 
@@ -20,11 +21,11 @@ ConfigPath = Annotated[Path, Field(strict=False)]  # TOML has no paths, so a str
 PATHS = (("data", "corpus"), ("data", "texts"), ("data", "train"), ("data", "test"), ("pretrain", "reports"))
 
 
-class _Strict(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class EncoderConfig(_Strict):
+class EncoderConfig(_Section):
     """The pretrained encoder.
 
     Attributes:
@@ -46,7 +47,7 @@ class EncoderConfig(_Strict):
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
 
-class DataConfig(_Strict):
+class DataConfig(_Section):
     """Where reports and labels come from.
 
     Attributes:
@@ -80,10 +81,12 @@ class DataConfig(_Strict):
     limit: int | None = Field(default=None, ge=8)
 
 
-class TrainingConfig(_Strict):
+class TrainingConfig(_Section):
     """Fine-tuning.
 
     Attributes:
+        precision: Of the encoder's products, in pre-training too; `auto`: bf16 where the GPU or the CPU has
+            instructions for it. Weights and optimizer are fp32 always.
         epochs: Passes over the training records.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
         weight_decay: AdamW's.
@@ -105,6 +108,7 @@ class TrainingConfig(_Strict):
             the same label; 1 where not named.
     """
 
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
     epochs: float = Field(default=4, gt=0)
     batch_size: int = Field(default=16, ge=1)
     gradient_accumulation: int = Field(default=1, ge=1)
@@ -124,7 +128,7 @@ class TrainingConfig(_Strict):
     save_steps: int = Field(default=200, ge=1)
 
 
-class SparseConfig(_Strict):
+class SparseConfig(_Section):
     """The sparse head: logistic regression over hashed n-grams, whose logits are added to the encoder's.
 
     Attributes:
@@ -138,7 +142,7 @@ class SparseConfig(_Strict):
     tolerance: float = Field(default=1e-4, gt=0)
 
 
-class PretrainConfig(_Strict):
+class PretrainConfig(_Section):
     """Continued masked-language-model training on unlabelled reports (`distriage pretrain`).
 
     Attributes:
@@ -158,7 +162,7 @@ class PretrainConfig(_Strict):
     limit: int | None = Field(default=None, ge=8)
 
 
-class DomainConfig(_Strict):
+class DomainConfig(_Section):
     """The domain gate (`distriage gate`): real reports of other software, which it learns to tell apart.
 
     Attributes:
@@ -178,7 +182,7 @@ class DomainConfig(_Strict):
     groups: list[str] = []
 
 
-class Config(_Strict):
+class Config(_Section):
     """A whole run. Paths are written relative to the configuration file; here they are absolute.
 
     Attributes:
@@ -246,7 +250,7 @@ def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
         above: Files that extend this one.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(decoded(path.read_bytes()))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx
 
 from distriage.base.errors import BundleError, ConfigError, DistriageError, InputError
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.terminal import counted
+from distriage.base.texts import decoded
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
@@ -35,6 +37,7 @@ from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.summary import summary_of
+from distriage_serving.planning.types import Change, ChangeKind
 
 if TYPE_CHECKING:
     from distriage.second_reader.reader import SecondReader
@@ -42,6 +45,12 @@ if TYPE_CHECKING:
 _Extra = TypeVar("_Extra")
 MAX_EVENT_BYTES = 32 << 20  # GitHub sends at most 25 MiB
 _NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,9}")  # of an issue
+_WORDS: Final[Mapping[ChangeKind, tuple[str, str]]] = {
+    "label": ("label", "added"),
+    "off": ("label", "taken off"),
+    "type": ("issue type", "set"),
+    "comment": ("comment", "written"),
+}
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
 
 
@@ -144,10 +153,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}
     )
-    count = len(plan.labels if plan.dry_run else done.labels_added)
-    labels = counted(count, "label")
-    added = f"would add {labels} (dry run)" if plan.dry_run else f"{labels} added"
-    workflow_commands.notice(f"{added}; see the step summary")
+    changed = _in_words(plan.changes if plan.dry_run else done.changes)
+    would = "would be done (dry run)" if plan.dry_run else "done"
+    workflow_commands.notice(f"{would}: {changed}; see the step summary")
     if failure is not None:
         raise failure
 
@@ -196,6 +204,14 @@ def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> Repository
     return config.model_copy(update={"dry_run": config.dry_run or dry_run, **({"mode": Mode(mode)} if mode else {})})
 
 
+def _in_words(changes: Collection[Change]) -> str:
+    """How many changes there are of each kind: in our own words only."""
+    kinds = Counter(change.kind for change in changes)
+    return ", ".join(f"{counted(kinds[kind], what)} {how}" for kind, (what, how) in _WORDS.items() if kinds[kind]) or (
+        "nothing"
+    )
+
+
 def _outcome(messages: Iterable[str]) -> str:
     return "".join(f"\n**Warning**: {code(message, 400)}\n" for message in messages)
 
@@ -210,7 +226,7 @@ def _read_event(path: str) -> Mapping[str, Any]:
     try:
         if file.stat().st_size > MAX_EVENT_BYTES:
             raise InputError(f"GITHUB_EVENT_PATH: {path}: more than {MAX_EVENT_BYTES:,} bytes")
-        event = json.loads(file.read_text(encoding="utf-8-sig"))
+        event = json.loads(decoded(file.read_bytes()))
     except OSError as error:
         raise InputError(f"GITHUB_EVENT_PATH: {path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):

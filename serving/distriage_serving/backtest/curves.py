@@ -1,75 +1,47 @@
-"""Charts as inline SVG; the page's style sheet colours them.
-Pure: numbers in, markup out, and no text of anybody else's.
-"""
+"""The back-test's charts. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from distriage.base.svg import Frame, polyline
 from distriage_serving.backtest.measure import AxisResult, CurvePoint, Tally
 
-WIDTH, HEIGHT = 460, 250  # user units
-LEFT, RIGHT, TOP, BOTTOM = 40, 22, 14, 38
-_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+FRAME = Frame(460, 250, left=40, right=22, top=14, bottom=38)
+_X, _Y = FRAME.x, FRAME.y
 
 
-def _x(share: float) -> float:
-    return LEFT + share * (WIDTH - LEFT - RIGHT)
-
-
-def _y(share: float) -> float:
-    return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
-
-
-def _points(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
-
-
-def _frame(title: str, content: Sequence[str]) -> Markup:
-    rows = [
-        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(tick):.1f}" y2="{_y(tick):.1f}"/>'
-        f'<text class="tick" x="{LEFT - 6}" y="{_y(tick) + 3.5:.1f}" text-anchor="end">{tick:.0%}</text>'
-        for tick in _TICKS
-    ]
-    body = "".join([*rows, *content])
-    return Markup(f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{body}</svg>')
+def _chart(title: str, caption: str, parts: Iterable[Markup]) -> Markup:
+    under = Markup('<text class="caption" x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
+        _X(0.5), FRAME.height - 5, caption
+    )
+    return FRAME.svg(title, [*FRAME.grid(4, "{:.0%}".format), *parts, under], "chart")
 
 
 def precision_coverage(result: AxisResult) -> Markup:
     """Precision over coverage as the threshold falls, with its 95 % band, and where the modes stand."""
     curve = result.curve
-    ticks = [
-        f'<text class="tick" x="{_x(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{tick:.0%}</text>'
-        for tick in _TICKS
-    ]
-    band = [(point.coverage, point.high) for point in curve] + [
-        (point.coverage, point.low) for point in reversed(curve)
-    ]
-    marks = [_mark(mode.value, point, number) for number, (mode, point) in enumerate(result.mode_points.items())]
-    caption = (
-        f'<text class="caption" x="{_x(0.5):.1f}" y="{HEIGHT - 5}" text-anchor="middle">'
-        "share of the issues that people labelled</text>"
-    )
-    return _frame(
+    band = [(p.coverage, p.high) for p in curve] + [(p.coverage, p.low) for p in reversed(curve)]
+    return _chart(
         f"{result.axis}: precision over coverage",
+        "share of the issues that people labelled",
         [
-            *ticks,
-            f'<polygon class="band" points="{_points(band)}"/>',
-            f'<polyline class="curve" points="{_points([(p.coverage, p.precision) for p in curve])}"/>',
-            *marks,
-            caption,
+            *(FRAME.below(part / 4, f"{part / 4:.0%}") for part in range(5)),
+            Markup('<polygon class="band" points="{}"/>').format(FRAME.points(band)),
+            polyline("curve", FRAME.points((p.coverage, p.precision) for p in curve)),
+            *(_mark(mode.value, point, number) for number, (mode, point) in enumerate(result.mode_points.items())),
         ],
     )
 
 
-def _mark(name: str, point: CurvePoint, number: int) -> str:
+def _mark(name: str, point: CurvePoint, number: int) -> Markup:
     """A mode with its name, at the end of a line of its own length: modes may stand close together."""
-    x, y = _x(point.coverage), _y(point.precision)
-    end = min(y + 26 + 16 * number, _y(0) - 6)
+    x, y = _X(point.coverage), _Y(point.precision)
+    end = min(y + 26 + 16 * number, _Y(0) - 6)
     side, shift = ("end", 3) if point.coverage > 0.5 else ("start", -3)
-    return (
+    return Markup(
         f'<line class="leader" x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{end - 9:.1f}"/>'
         f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
         f'<text class="name" x="{x + shift:.1f}" y="{end:.1f}" text-anchor="{side}">{name}</text>'
@@ -78,34 +50,28 @@ def _mark(name: str, point: CurvePoint, number: int) -> str:
 
 def by_date(result: AxisResult) -> Markup:
     """Bars: coverage; dots with 95 % intervals: precision; a span of time each."""
-    count = max(1, len(result.periods))
-    step = 1 / count
-    every = -(-count // 8)
+    step = 1 / max(1, len(result.periods))
+    every = -(-len(result.periods) // 8)
     parts = []
     for number, (name, tally) in enumerate(result.periods):
         middle = (number + 0.5) * step
         parts.append(_bar(middle, step, tally))
         if number % every == 0:
-            parts.append(
-                f'<text class="tick" x="{_x(middle):.1f}" y="{HEIGHT - BOTTOM + 15}" '
-                f'text-anchor="middle">{escape(name)}</text>'
-            )
-    caption = f'<text class="caption" x="{_x(0.5):.1f}" y="{HEIGHT - 5}" text-anchor="middle">date of filing</text>'
-    return _frame(f"{result.axis}: coverage and precision by date of filing", [*parts, caption])
+            parts.append(FRAME.below(middle, name))
+    return _chart(f"{result.axis}: coverage and precision by date of filing", "date of filing", parts)
 
 
-def _bar(middle: float, step: float, tally: Tally) -> str:
-    coverage = tally.coverage or 0.0
-    width = max(1.0, (_x(step) - _x(0)) * 0.7)
+def _bar(middle: float, step: float, tally: Tally) -> Markup:
+    coverage, x = tally.coverage or 0.0, _X(middle)
+    width = max(1.0, (_X(step) - _X(0)) * 0.7)
     bar = (
-        f'<rect class="bar" x="{_x(middle) - width / 2:.1f}" y="{_y(coverage):.1f}" '
-        f'width="{width:.1f}" height="{_y(0) - _y(coverage):.1f}"/>'
+        f'<rect class="bar" x="{x - width / 2:.1f}" y="{_Y(coverage):.1f}" width="{width:.1f}" '
+        f'height="{_Y(0) - _Y(coverage):.1f}"/>'
     )
-    if tally.precision is None:
-        return bar
-    low, high = tally.interval
-    return (
-        f'{bar}<line class="interval" x1="{_x(middle):.1f}" x2="{_x(middle):.1f}" y1="{_y(high):.1f}" '
-        f'y2="{_y(low):.1f}"/>'
-        f'<circle class="mark" cx="{_x(middle):.1f}" cy="{_y(tally.precision):.1f}" r="3"/>'
+    if tally.right.value is None:
+        return Markup(bar)
+    low, high = tally.right.interval
+    return Markup(
+        f'{bar}<line class="interval" x1="{x:.1f}" x2="{x:.1f}" y1="{_Y(high):.1f}" y2="{_Y(low):.1f}"/>'
+        f'<circle class="mark" cx="{x:.1f}" cy="{_Y(tally.right.value):.1f}" r="3"/>'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from distriage.base.errors import InputError
 from distriage.model.taxonomy import Taxonomy
@@ -10,10 +11,11 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import resolve
 
 Meaning = Mapping[str, frozenset[tuple[str, str]]]
+_TYPE: Final = "issue type\n"  # before the name of one; no label holds a line feed
 
 
 def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> Meaning:
-    """Case-folded name of a label in the repository -> the (axis, label) pairs that it stands for.
+    """Case-folded name of a label in the repository -> the (axis, label) pairs that it stands for; also of issue types.
 
     Args:
         extra: `name=axis:label`, several may share a name.
@@ -25,6 +27,8 @@ def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxon
     for axis in resolve(config, taxonomy).axes.values():
         for label_id, named in axis.labels.items():
             meaning.setdefault(named.name.casefold(), set()).add((axis.id, label_id))
+            if named.issue_type is not None:
+                meaning.setdefault(_TYPE + named.issue_type.casefold(), set()).add((axis.id, label_id))
     for entry in extra:
         name, equals, target = entry.rpartition("=")
         axis_id, colon, label = target.strip().partition(":")
@@ -40,6 +44,11 @@ def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxon
     return {name: frozenset(pairs) for name, pairs in meaning.items()}
 
 
+def typed(meaning: Meaning) -> frozenset[str]:
+    """The axes for which issue types are set."""
+    return frozenset(axis for name, pairs in meaning.items() if name.startswith(_TYPE) for axis, _ in pairs)
+
+
 def named(extra: Sequence[str]) -> frozenset[tuple[str, str]]:
     """The (axis, label) pairs that `extra` names; `make_mapping` says what is wrong with it."""
     targets = (entry.rpartition("=")[2].strip().partition(":") for entry in extra)
@@ -47,14 +56,14 @@ def named(extra: Sequence[str]) -> frozenset[tuple[str, str]]:
 
 
 def never_set(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> frozenset[tuple[str, str]]:
-    """The (axis, label) pairs of the axes labelled here that the configuration never sets, but for those that `extra`
-    names (see `make_mapping`): whoever names one wants to see it.
+    """The (axis, label) pairs of the axes labelled here that the configuration sets neither as a label nor as an issue
+    type, but for those that `extra` names (see `make_mapping`): whoever names one wants to see it.
     """
     return frozenset(
         (axis.id, label_id)
         for axis in resolve(config, taxonomy).labelled()
         for label_id, label in axis.labels.items()
-        if label.off is not None
+        if label.off is not None and label.issue_type is None
     ) - named(extra)
 
 
@@ -65,10 +74,10 @@ def unused(extra: Sequence[str], labels: Iterable[str]) -> list[str]:
     return [name for name in names if name.casefold() not in carried]
 
 
-def truth_of(labels: Iterable[str], meaning: Meaning) -> dict[str, frozenset[str]]:
-    """Axis -> what people said of an issue by its labels; more than one where they set several."""
+def truth_of(labels: Iterable[str], meaning: Meaning, issue_type: str | None = None) -> dict[str, frozenset[str]]:
+    """Axis -> what people said of an issue by its labels and its type; more than one where they set several."""
     said: dict[str, set[str]] = {}
-    for name in labels:
+    for name in [*labels, *([_TYPE + issue_type] if issue_type is not None else [])]:
         for axis, label in meaning.get(name.casefold(), ()):
             said.setdefault(axis, set()).add(label)
     return {axis: frozenset(values) for axis, values in said.items()}

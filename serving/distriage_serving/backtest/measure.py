@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from distriage.base.intervals import wilson
+from distriage.base.intervals import Share, wilson
 from distriage.base.types import Mode
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MAX_PERIODS = 24
@@ -21,7 +21,7 @@ POINTS = 120  # of a curve
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Claim:
     """What the model says of an issue on one axis.
 
     Attributes:
@@ -40,36 +40,27 @@ class Said:
 class Replayed:
     """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
 
-    issue: HistoryIssue
-    said: Mapping[str, Said]
+    issue: ListedIssue
+    said: Mapping[str, Claim]
     truth: Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Of some issues, how many would get a label, on how many of those people said something, and on how many they
-    agree.
+    """Of some issues, how many would get a label.
+
+    Attributes:
+        right: On how many of those that people judged they agree.
     """
 
     issues: int
     given: int
-    judged: int
-    right: int
+    right: Share
 
     @property
     def coverage(self) -> float | None:
         """None of no issues."""
-        return self.given / self.issues if self.issues else None
-
-    @property
-    def precision(self) -> float | None:
-        """None where people said nothing."""
-        return self.right / self.judged if self.judged else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Of the precision; see `wilson`."""
-        return wilson(self.right, self.judged)
+        return Share(self.given, self.issues).value
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +125,7 @@ WANTED = 0.8  # what the lower end of the precision's interval must reach
 def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
     """The lowest threshold at which an axis was surely right often enough here, with its tally; None where none was."""
     for threshold, tally in zip(THRESHOLDS[1:], result.at[1:], strict=True):
-        if tally.judged >= MIN_JUDGED and tally.interval[0] >= WANTED:
+        if tally.right.n >= MIN_JUDGED and tally.right.interval[0] >= WANTED:
             return threshold, tally
     return None
 
@@ -146,7 +137,7 @@ def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> Ax
         replayed: By date of filing.
     """
 
-    def tally(given: Callable[[Said], bool], part: Sequence[Replayed] = replayed) -> Tally:
+    def tally(given: Callable[[Claim], bool], part: Sequence[Replayed] = replayed) -> Tally:
         return _tally(axis, part, given)
 
     labelled = [item for item in replayed if axis in item.truth]
@@ -177,32 +168,31 @@ def tally_of(axis: str, items: Iterable[Replayed], mode: Mode) -> Tally:
     return _tally(axis, items, _in(mode))
 
 
-def _at(threshold: float, label: str | None = None) -> Callable[[Said], bool]:
+def _at(threshold: float, label: str | None = None) -> Callable[[Claim], bool]:
     return lambda said: said.applies and said.probability >= threshold and label in {None, said.label}
 
 
-def _in(mode: Mode) -> Callable[[Said], bool]:
+def _in(mode: Mode) -> Callable[[Claim], bool]:
     return lambda said: mode in said.modes
 
 
-def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Said], bool]) -> Tally:
+def _tally(axis: str, items: Iterable[Replayed], given: Callable[[Claim], bool]) -> Tally:
     items = list(items)
     speaks = [item for item in items if given(item.said[axis])]
     judged = [item for item in speaks if axis in item.truth]
-    return Tally(
-        len(items), len(speaks), len(judged), sum(item.said[axis].label in item.truth[axis] for item in judged)
-    )
+    right = sum(item.said[axis].label in item.truth[axis] for item in judged)
+    return Tally(len(items), len(speaks), Share(right, len(judged)))
 
 
 def _label_row(axis: str, label: str, replayed: Sequence[Replayed], carried: int) -> LabelRow:
     tallies = tuple(_tally(axis, replayed, _at(threshold, label)) for threshold in THRESHOLDS)
-    return LabelRow(label, carried, tallies, tuple(tally.right / carried if carried else None for tally in tallies))
+    return LabelRow(label, carried, tallies, tuple(Share(tally.right.hits, carried).value for tally in tallies))
 
 
 def _point(tally: Tally) -> CurvePoint | None:
-    if tally.precision is None or tally.coverage is None:
+    if tally.right.value is None or tally.coverage is None:
         return None
-    return CurvePoint(tally.coverage, tally.precision, *tally.interval)
+    return CurvePoint(tally.coverage, tally.right.value, *tally.right.interval)
 
 
 def _curve(axis: str, labelled: Sequence[Replayed]) -> tuple[CurvePoint, ...]:

@@ -11,11 +11,11 @@ from distriage.base.errors import InputError
 from distriage.base.references import thread_key
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.model.bundle import thread_digest
 from distriage.reading.report import ReadReport, read
 from distriage_serving.backtest.mapping import Meaning, truth_of
-from distriage_serving.backtest.measure import Replayed, Said
+from distriage_serving.backtest.measure import Claim, Replayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Replay:
 def replay(
     classifier: Classifier,
     repository: str,
-    issues: Sequence[HistoryIssue],
+    issues: Sequence[ListedIssue],
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
     progress: Callable[[int], None],
@@ -65,7 +65,9 @@ def replay(
         except InputError:
             unreadable += 1
             continue
-        items.append(Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning)))
+        items.append(
+            Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning, issue.issue_type))
+        )
         progress(len(items))
     return Replay(
         tuple(items),
@@ -76,7 +78,7 @@ def replay(
     )
 
 
-def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str, str]]) -> Mapping[str, Said]:
+def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str, str]]) -> Mapping[str, Claim]:
     bundle, prediction = classifier.bundle, classifier.predict(report)
     decisions = {
         mode: decide(prediction, bundle.manifest.axes, bundle.taxonomy, mode, thin=report.is_thin) for mode in Mode
@@ -85,7 +87,7 @@ def _said(classifier: Classifier, report: ReadReport, never: frozenset[tuple[str
     for axis, decision in decisions[Mode.BEST].items():
         given = frozenset(mode for mode in Mode if decisions[mode][axis].outcome is Outcome.APPLY)
         may_be_set = (axis, decision.label) not in never
-        said[axis] = Said(
+        said[axis] = Claim(
             label=decision.label,
             probability=decision.probability,
             applies=may_be_set and decision.outcome is not Outcome.NOT_APPLICABLE and decision.silence is None,

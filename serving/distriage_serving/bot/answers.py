@@ -19,10 +19,11 @@ from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.issue import find_own_comment
+from distriage_serving.github.labels import read_labels
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
-from distriage_serving.store import CommandArgument, Job, Review, Store, triage_job
+from distriage_serving.store import CommandArgument, Job, Review, Store, review_of, triage_job
 
 UNDERSTOOD: Final = "+1"
 NOT_UNDERSTOOD: Final = "confused"
@@ -72,19 +73,30 @@ def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
                     taken_back += _last_decision(store, issue, taken_back)
         except InputError as error:
             faults[line] = str(error)
+    theirs = {line for line in faults if _is_prows(client, job.repository, line)}
+    if theirs.issuperset(asked.lines):
+        return Done("the commands are those of Prow", nothing_to_do=True)
+    faults = {line: why for line, why in faults.items() if line not in theirs}
     notes = [_react(client, job.repository, asked.comment, NOT_UNDERSTOOD if faults else UNDERSTOOD)]
     if faults:
         shown = "\n".join(f"- {markdown.code(line)}: {markdown.code(why, _WHY_CHARS)}" for line, why in faults.items())
         notes += [_explain(client, issue, _EXPLAINED.format(faults=shown), only_edit=False), *faults.values()]
     elif asked.edited:
         notes.append(_explain(client, issue, _SETTLED, only_edit=True))
-    understood = len(faults) < len(asked.lines)
+    understood = len(faults) + len(theirs) < len(asked.lines)
     return Done(
         "; ".join(note for note in notes if note) or None,
         reviews=tuple(reviews.values()),
         taken_back=tuple(taken_back),
         jobs=(triage_job(issue, job.installation_id),) if understood else (),
     )
+
+
+def _is_prows(client: Client, repository: str, line: str) -> bool:
+    """Whether a command is for Prow: each of its words is the end of a label `triage/WORD` of the repository."""
+    there = {name.casefold() for name in read_labels(client, repository)[0]}
+    _, *words = line.casefold().split()
+    return bool(words) and all(f"triage/{word}" in there for word in words)
 
 
 def may_triage(client: Client, repository: str, who: str) -> bool:
@@ -111,20 +123,7 @@ def _reviews(
     if not corrections:
         raise InputError(f"/triage wrong: nothing was said of {issue} yet")
     return [
-        Review(
-            repository=issue.repository,
-            number=issue.number,
-            axis=axis,
-            label=label,
-            who=asked.who,
-            how="command",
-            at=asked.at,
-            predicted_label=said[axis].label if axis in said else None,
-            probability=said[axis].probability if axis in said else None,
-            model=stored.model if stored is not None else None,
-            verdict_id=stored.id if stored is not None else None,
-        )
-        for axis, label in corrections.items()
+        review_of(issue, axis, label, (asked.who, "command", asked.at), stored) for axis, label in corrections.items()
     ]
 
 

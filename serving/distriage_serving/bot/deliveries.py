@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.times import epoch_s
+from distriage.github.listed import is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
 from distriage_serving.planning.marker import Marker
@@ -288,11 +289,6 @@ def _names(payload: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _full_name(payload: Mapping[str, Any]) -> str:
     name = _table(payload, "repository").get("full_name")
     return name if isinstance(name, str) and REPOSITORY.fullmatch(name) else ""
-
-
-def is_bot(user: object) -> bool:
-    """Whether GitHub says that an account is a program's."""
-    return isinstance(user, dict) and user.get("type") == "Bot"
 
 
 def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

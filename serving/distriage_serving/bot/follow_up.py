@@ -17,6 +17,7 @@ from distriage_serving.bot.deliveries import (
     Renamed,
     Triage,
 )
+from distriage_serving.planning.types import Change
 from distriage_serving.store import NewJob, Review, Store, access_job, check_job, command_job, configure_job, triage_job
 
 
@@ -82,8 +83,8 @@ class Done:
     Attributes:
         note: One line, for whoever looks at it; None: nothing to say.
         nothing_to_do: It was left alone, and `note` says why.
-        labels: That were planned.
-        refused: Some of them could not be set, or others not be taken off.
+        changes: On the issue; of a dry run, those that were planned.
+        refused: GitHub refused some of what was planned.
         reviews: To add, in one transaction with the end of the job.
         taken_back: Ids of reviews that no longer hold, likewise.
         jobs: That follow, likewise.
@@ -93,7 +94,7 @@ class Done:
 
     note: str | None = None
     nothing_to_do: bool = False
-    labels: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     refused: bool = False
     reviews: tuple[Review, ...] = ()
     taken_back: tuple[int, ...] = ()

@@ -86,8 +86,9 @@ def _is_noted(event: LabelEvent, note: Backfilled) -> bool:
 
 def observe(issue: ReadIssue, names: Names) -> list[Observed]:
     """What an issue's label history says, oldest first: labels that a person set, and Distriage's that a person took
-    off.
+    off. A label that the repository no longer has went from all issues at once, which says nothing of any.
     """
+    there = {label.casefold() for label in issue.labels_there}
     seen: list[Observed] = []
     by_us: set[str] = set()
     at_once: Counter[tuple[str, str, str, float]] = Counter()
@@ -102,7 +103,7 @@ def observe(issue: ReadIssue, names: Names) -> list[Observed]:
         taken_back = last.pop(name, [])
         for place in taken_back:
             seen[place] = replace(seen[place], undone=True)
-        if not event.added and (not was_by_us or taken_back):
+        if not event.added and (not was_by_us or taken_back or name not in there):
             continue
         last[name] = []
         for axis in sorted({axis for axis, _ in meanings}):

@@ -12,10 +12,9 @@ from typing import Final
 
 from distriage.base.errors import NotFoundError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
-from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
-from distriage_serving.bot.deliveries import is_bot
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.github.closing import close, reopen
@@ -71,22 +70,17 @@ def _reconcile(
     known = store.issue_states(repository)
     look_at: list[int] = []
     listed: set[int] = set()
-    for items, _ in client.pages(f"/repos/{repository}/issues", {"state": "open"}):
-        for item in items:
-            number = item.get("number")
-            if not isinstance(number, int) or "pull_request" in item:
-                continue
-            listed.add(number)
-            if is_bot(item.get("user")):
-                continue
-            if number in known:
-                state, updated_at, digest = known[number]
-                changed = digest != report_digest(str(item.get("title") or ""), str(item.get("body") or ""))
-                is_older = epoch_s(item.get("updated_at")) < updated_at
-                if state == "deleted" or ((changed or state != "open") and not is_older):
-                    look_at.append(number)
-            elif known_since is not None and epoch_s(item.get("created_at")) >= known_since:
-                look_at.append(number)
+    for issue in list_issues(client, repository, state="open"):
+        listed.add(issue.number)
+        if issue.by_bot:
+            continue
+        if issue.number in known:
+            state, updated_at, digest = known[issue.number]
+            changed = digest != report_digest(issue.title, issue.body)
+            if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
+                look_at.append(issue.number)
+        elif known_since is not None and issue.created_at >= known_since:
+            look_at.append(issue.number)
     missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
@@ -111,7 +105,7 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
     """Close an issue on GitHub as a person asked for in the queue, or open it again if that was taken back.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub cannot be reached or refuses; if for good, the worker notes it of the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
     acts = [act for act in store.acts(issue) if act.what != SNOOZE]
@@ -123,10 +117,23 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             done.append("reopened")
     standing = next((act for act in acts if act.undone_at is None), None)
     if standing is not None and not standing.carried_out:
-        close(client, issue, standing.what, standing.duplicate_of)
-        store.note_act(standing, carried_out=True)
-        done.append("closed")
+        updated_at, refused = close(client, issue, standing.what, standing.duplicate_of)
+        with store.transaction():
+            store.note_act(standing, carried_out=True)
+            known = store.get_issue(issue.repository, issue.number, lock=True)
+            store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
+        done += ["closed", *refused]
     elif done:  # somebody else may have closed it, and then it stays so
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
+    """Note of the acts that a job was to carry out, and did not, that GitHub refused them.
+
+    Args:
+        began_at: When the job began; what was done since then has a job of its own.
+    """
+    if job.kind == "close":
+        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)

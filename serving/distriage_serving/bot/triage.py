@@ -6,7 +6,7 @@ twice is the same as once, and a worker that died in the middle is made up for b
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import NotFoundError, TransferredError
@@ -14,6 +14,7 @@ from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
 from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
 from distriage_serving.configuration.file import config_digest
@@ -30,10 +31,10 @@ from distriage_serving.store import (
     Backfilled,
     Issue,
     Job,
-    Review,
     Store,
     StoredVerdict,
     report_digest,
+    review_of,
     second_read_job,
     triage_job,
 )
@@ -82,7 +83,7 @@ def triage(
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
     names = resolve(current.config, taxonomy, issue.labels_there)
-    issue = under_new_names(issue, names.renamed)
+    issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
     seen = judge.look(issue.report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
     keep_issue(store, _row(issue), seen.past, model)
@@ -100,14 +101,36 @@ def triage(
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    did, planned = {*done.labels_added, *done.labels_taken_off}, {*plan.labels, *plan.take_off}
-    refused = not plan.dry_run and not planned <= did
-    if not (plan.dry_run or refused or is_awaited(verdict)):  # the second reader may still change a rewritten report's
-        store.mark_carried_out(verdict_id)
+    refused = {*plan.changes} - {*done.changes} if not plan.dry_run else set()
+    if not plan.dry_run:
+        # The second reader may still change a rewritten report's labels; type and comment say nothing of those.
+        complete = not is_awaited(verdict) and not any(change.kind in {"label", "off"} for change in refused)
+        labels = {*issue.state.labels, *done.labels_added} - {*done.labels_taken_off}
+        has_type = done.issue_type or issue.state.issue_type
+        store.note_outcome(verdict_id, labels, has_type, done.warnings, complete=complete)
     notes = [*([current.error] if current.error is not None else []), *done.warnings]
     jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
     jobs += [triage_job(reference, installation_id)] if repaired else []
-    return Done("; ".join(notes) or None, labels=plan.labels, refused=refused, jobs=tuple(jobs))
+    return Done(
+        "; ".join(notes) or None,
+        changes=plan.changes if plan.dry_run else done.changes,
+        refused=bool(refused),
+        jobs=tuple(jobs),
+    )
+
+
+def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:
+    """The issue with its label history in the names of today, which are noted for the next look."""
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is None:
+        return issue
+    known = LabelNames.read(row.labels)
+    watched = {*names.known(), *map(str.casefold, issue.state.labels_by_us)}
+    labels = known.looked_at(issue, watched, store.clock())
+    if labels != known:
+        store.save_repository(reference.repository, labels=labels.stored())
+    return labels.in_names_of_today(issue, store.reviews(issue=reference))
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:
@@ -138,6 +161,7 @@ def _row(issue: ReadIssue) -> Issue:
         updated_at=issue.updated_at,
         state="open" if state.is_open else "closed",
         labels=sorted(state.labels),
+        issue_type=state.issue_type,
     )
 
 
@@ -148,28 +172,14 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
     said = before.verdict if before is not None else verdict
     standing = store.reviews(issue=reference)
     for seen in observe(issue, names):
-        axis = said.axes.get(seen.axis)
-        told = seen.review(axis)
+        told = seen.review(said.axes.get(seen.axis))
         if told is None:
             continue
         label, predicted = told
         if is_decided(seen, predicted, standing, names):
             continue
-        (review_id,) = store.add_reviews(
-            Review(
-                repository=reference.repository,
-                number=reference.number,
-                axis=seen.axis,
-                label=label,
-                who=seen.who,
-                how=seen.how,
-                at=seen.at,
-                predicted_label=predicted,
-                probability=axis.probability if axis is not None and axis.label == predicted else None,
-                model=said.model,
-                verdict_id=before.id if before is not None else None,
-            )
-        )
+        by = (seen.who, seen.how, seen.at)
+        (review_id,) = store.add_reviews(review_of(reference, seen.axis, label, by, before or verdict, predicted))
         if seen.undone:
             store.undo_reviews(review_id)
     labelled = store.labelled_digest(reference.repository, reference.number)
@@ -190,7 +200,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
     before = store.latest_verdict(reference.repository, reference.number)
     noted = _noted(plan, account, store.clock())
     kept = {
-        "labels": list(plan.labels),
+        "changes": [astuple(change) for change in plan.changes],
         "dry_run": plan.dry_run,
         "configuration": config_digest(names.config),
     }

@@ -14,9 +14,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from distriage.base.errors import (
     ConfigError,
@@ -27,21 +27,15 @@ from distriage.base.errors import (
     RefusedError,
     TransferredError,
 )
-from distriage.base.references import IssueReference
-from distriage.github.client import Client
-from distriage_serving.bot.answers import answer
-from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.deliveries import Access, Ended, effect_of, installation_of
 from distriage_serving.bot.follow_up import Done, follow_delivery, follow_job
-from distriage_serving.bot.reconcile import bring_in_step, reconcile
-from distriage_serving.bot.repositories import configure, followed, take_stock
-from distriage_serving.bot.sweep import look_around
-from distriage_serving.bot.triage import read_again, triage
+from distriage_serving.bot.kinds import KINDS, Kind, Tools
+from distriage_serving.bot.reconcile import give_back
+from distriage_serving.bot.repositories import followed
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import Judge
 from distriage_serving.logs import log, without_message
 from distriage_serving.store import (
-    CheckArgument,
     Delivery,
     Job,
     LeaseLostError,
@@ -95,6 +89,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
+        self._began_at = 0.0  # the job that is under way
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
     def run(self) -> None:
@@ -133,8 +128,6 @@ class Worker:
                 self._work(job)
         return bool(deliveries or jobs)
 
-    # ---------------------------------------------------------------- inbox
-
     def _receive(self, delivery: Delivery) -> None:
         store = self._store
         try:
@@ -155,12 +148,13 @@ class Worker:
 
     def _work(self, job: Job) -> None:
         store = self._store
+        self._began_at = store.clock()
         try:
             with self._heartbeat(job) as lost:
                 done = self._do(job, lost)
             with store.transaction():
                 follow_job(store, done)
-                store.finish(job, "ignored" if done.nothing_to_do else "done", done.note)
+                self._finish(job, "ignored" if done.nothing_to_do else "done", done.note)
             idle = done.nothing_to_do
             log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=idle)
         except (LeaseLostError, UnavailableError):
@@ -169,13 +163,13 @@ class Worker:
             store.defer(job, error.reset_epoch_s, str(error))
             log(logging.INFO, "job_deferred", job=job.id, kind=job.kind, until=error.reset_epoch_s)
         except NotFoundError as error:
-            store.finish(job, "ignored", str(error))
+            self._finish(job, "ignored", str(error))
         except (ConfigError, InputError, RefusedError) as error:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
             else:  # only a person can mend it; once it is mended, it can be replayed
-                store.finish(job, "dead", str(error))
+                self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
             self._try_again(job, str(error))
@@ -183,14 +177,20 @@ class Worker:
             log(logging.ERROR, "job_failed", error, job=job.id, kind=job.kind)
             self._try_again(job, without_message(error))
 
+    def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
+        """End a job; an act that it did not carry out is given back to the queue."""
+        with self._store.transaction():
+            self._store.finish(job, state, note)
+            if state != "done":
+                give_back(self._store, job, note or "", self._began_at)
+
     def _do(self, job: Job, lost: threading.Event) -> Done:
-        if job.kind == "sweep":
-            return look_around(self._store, self._app)
+        kind, tools = KINDS[job.kind], Tools(self._store, self._app, self._judge)
         repository = self._store.get_repository(job.repository)
         if repository is not None and not repository.enabled:
             return Done("the App was taken off the repository", nothing_to_do=True)
-        if job.kind == "second-read":
-            return read_again(self._store, self._judge, job)
+        if not kind.on_github:
+            return kind.work(tools, job)
         if job.installation_id is None:
             return Done("no installation: nothing can be done on GitHub", nothing_to_do=True)
         limits = self._store.limits(job.installation_id)
@@ -199,43 +199,22 @@ class Worker:
         try:
             before_write = partial(self._before_write, job, lost)
             client = self._app.installation_client(job.installation_id, before_write=before_write, limits=limits)
-            return self._do_as_installation(job, client)
+            return self._do_on_github(kind, replace(tools, installation=client), job)
         except RateLimitError as error:
             if not isinstance(error, PacedError):
                 limits.reached(error.reset_epoch_s)
             raise
 
-    def _do_as_installation(self, job: Job, client: Client) -> Done:
-        # The lists that these two read would silently be those of the repository's new place.
-        looks = job.kind in {"configure", "reconcile"}
-        new = followed(client, self._store, job.repository) if looks else None
+    def _do_on_github(self, kind: Kind, tools: Tools, job: Job) -> Done:
+        new = followed(tools.client, self._store, job.repository) if kind.reads_lists else None
         if new is None:
             try:
-                return self._do_in_place(job, client)
+                return kind.work(tools, job)
             except TransferredError:
-                new = followed(client, self._store, job.repository)
+                new = followed(tools.client, self._store, job.repository)
                 if new is None:
                     raise
         return Done(f"the repository is now {new}", nothing_to_do=True, jobs=(moved_job(job, new),))
-
-    def _do_in_place(self, job: Job, client: Client) -> Done:
-        store, taxonomy = self._store, self._judge.bundle.taxonomy
-        repository, installation_id = job.repository, job.installation_id
-        assert installation_id is not None
-        match job.kind:
-            case "command":
-                return answer(client, store, taxonomy, job)
-            case "check":
-                return check_pull_request(client, taxonomy, repository, CheckArgument.model_validate(job.argument))
-            case "configure":
-                return configure(client, store, taxonomy, repository, installation_id)
-            case "reconcile":
-                return reconcile(client, store, taxonomy, repository, installation_id)
-            case "close":
-                return bring_in_step(client, store, job)
-            case "access":
-                return take_stock(client, store, installation_id)
-        return triage(client, store, self._judge, IssueReference(repository, job.issue or 0), installation_id)
 
     def _before_write(self, job: Job, lost: threading.Event) -> None:
         if lost.is_set():
@@ -273,7 +252,10 @@ class Worker:
 
     def _try_again(self, item: Delivery | Job, error: str) -> None:
         wait_s = min(LONGEST_RETRY_S, self._timing.retry_s * 2 ** (item.attempts - 1)) * random.uniform(0.75, 1.25)
-        state = self._store.retry(item, self._store.clock() + wait_s, error)
+        with self._store.transaction():
+            state = self._store.retry(item, self._store.clock() + wait_s, error)
+            if state == "dead" and isinstance(item, Job):
+                give_back(self._store, item, error, self._began_at)
         log(logging.WARNING, "put_off", table=item.__tablename__, item=item.id, state=state, attempts=item.attempts)
 
 

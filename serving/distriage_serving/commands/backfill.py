@@ -24,7 +24,7 @@ from distriage_serving.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from distriage_serving.commands.backfilling import BackfillReport
+    from distriage_serving.backfill.run import BackfillResult
 
 
 def backfill(
@@ -59,7 +59,7 @@ def backfill(
         ),
     ] = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every label to review.")
+        Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every change to review.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="With --dry-run: the same as a table.")] = None,
     own: Annotated[
@@ -71,9 +71,10 @@ def backfill(
     """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
     with needs_extra("serve"):
         from distriage.classifier import Classifier
-        from distriage.github.client import Client, token_of_environment
-        from distriage_serving.commands.backfilling import Backfill, BackfillOptions, State, list_issues, paced
-        from distriage_serving.commands.proposals import as_csv, as_page, estimate
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
+        from distriage_serving.backfill.proposals import as_csv, as_page, estimate
+        from distriage_serving.backfill.run import Backfill, BackfillOptions, State, issues_of, paced
         from distriage_serving.judging.indexes import PastIndexes
         from distriage_serving.judging.judge import LocalJudge
         from distriage_serving.judging.keeping import keep_all
@@ -98,8 +99,8 @@ def backfill(
                 Classifier(model, own=own),
             )
             if past:
-                items = list_issues(client, repository, BackfillOptions(state="all"))
-                _print_kept(keep_all(store, classifier, repository, items), repository)
+                issues = issues_of(client, repository, BackfillOptions(state="all"))
+                _print_kept(keep_all(store, classifier, repository, issues), repository)
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
             has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
@@ -110,7 +111,7 @@ def backfill(
                 work.run(repository, options)
             except BaseException:  # Ctrl-C too
                 report = work.report
-                if report.labelled or report.nothing or report.known or report.failed:
+                if report.changed or report.nothing or report.known or report.failed:
                     _print_report(work.console, report)
                 raise
             _print_report(work.console, work.report)
@@ -120,6 +121,8 @@ def backfill(
                     work.console.print(said, markup=False, soft_wrap=True)
                 _write(html, as_page(repository, work.report.proposals, said))
                 _write(csv, as_csv(work.report.proposals))
+            if work.report.failed and not (work.report.changed or work.report.nothing or work.report.known):
+                raise typer.Exit(2)
 
 
 def _print_kept(chunks: Iterator[tuple[int, int]], repository: str) -> None:
@@ -145,15 +148,15 @@ def _day(text: str | None) -> float:
         raise InputError(f"--since {text!r}: expected a day such as 2026-01-31") from None
 
 
-def _print_report(console: Console, report: BackfillReport) -> None:
-    would = "would get" if report.dry_run else "got"
+def _print_report(console: Console, report: BackfillResult) -> None:
+    would = "would be changed" if report.dry_run else "changed"
     console.print(
-        f"{counted(report.labelled, 'issue')} {would} labels, {report.nothing:,} none; "
+        f"{counted(report.changed, 'issue')} {would}, {report.nothing:,} left alone; "
         f"{report.known:,} were done before, "
         f"{len(report.failed)} failed",
         markup=False,
     )
-    for label, count in report.labels.most_common():
-        console.print(f"{count:>6}  {printable(label)}", markup=False)
+    for change, count in report.changes.most_common():
+        console.print(f"{count:>6}  {printable(str(change))}", markup=False)
     for failure in report.failed:
         console.print(f"failed: {printable(failure)}", markup=False, soft_wrap=True)

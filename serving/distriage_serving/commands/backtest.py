@@ -43,8 +43,9 @@ def backtest(
     with needs_extra("serve"):
         from distriage.base.types import Mode
         from distriage.classifier import Classifier
-        from distriage.github.client import Client, token_of_environment
-        from distriage_serving.backtest.mapping import unused
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
+        from distriage_serving.backtest.mapping import typed, unused
         from distriage_serving.backtest.run import BacktestOptions
         from distriage_serving.backtest.run import backtest as run
 
@@ -60,11 +61,12 @@ def backtest(
         for measured in result.results:
             tally = measured.modes[Mode.BALANCED]
             right = (
-                f"right in {tally.precision:.0%} of {tally.judged}"
-                if tally.precision is not None
+                f"right in {tally.right.value:.0%} of {tally.right.n}"
+                if tally.right.value is not None
                 else "no label by people to compare with"
             )
-            typer.echo(f"{measured.axis}: labels {tally.given} of {tally.issues} issues, {right} (mode balanced)")
+            what = "labels or types of" if measured.axis in typed(result.meaning) else "labels"
+            typer.echo(f"{measured.axis}: {what} {tally.given} of {tally.issues} issues, {right} (mode balanced)")
         carried = [label for issue in result.history.issues for label in issue.labels]
         for name in unused(options.extra, carried):
             say(f"--map {name}: no issue carries this label")

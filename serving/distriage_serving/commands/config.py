@@ -18,7 +18,7 @@ from distriage_serving.commands.options import ModelOption, check_repository
 
 if TYPE_CHECKING:
     from distriage.classifier import Classifier
-    from distriage.github.history import HistoryIssue
+    from distriage.github.listed import ListedIssue
     from distriage_serving.configuration.draft import TheirLabel
 
 READ_ISSUES = 500  # the newest with a label
@@ -100,7 +100,8 @@ def init(
     if labels is not None:
         theirs = _labels_in(labels)
     else:
-        from distriage.github.client import Client, token_of_environment
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
 
         name = repository or ""
         check_repository(name)
@@ -126,10 +127,11 @@ def init(
 
 
 def _labels_in(file: Path) -> list[TheirLabel]:
+    from distriage.base.texts import decoded
     from distriage_serving.configuration.draft import TheirLabel
 
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = json.loads(decoded(file.read_bytes()))
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
@@ -145,7 +147,7 @@ def _labels_in(file: Path) -> list[TheirLabel]:
 
 
 def _likeliest(
-    classifier: Classifier, issues: Sequence[HistoryIssue]
+    classifier: Classifier, issues: Sequence[ListedIssue]
 ) -> Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]:
     from distriage.answer.policy import decide
     from distriage.base.types import IssueReport, Mode, Outcome

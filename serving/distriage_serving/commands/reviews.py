@@ -25,7 +25,7 @@ def export(
     For `distriage corpus import-reviews`, and those of own labels for `distriage learn --reviews`.
     """
     with needs_extra("serve"):
-        from distriage_serving.commands.review_export import review_records
+        from distriage_serving.store.review_records import review_records
 
         with open_store(database, must_exist=True) as store:
             lines = [record.model_dump_json() + "\n" for record in review_records(store)]

@@ -27,7 +27,7 @@ class TheirLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Observed:
     """What the model says of past issues.
 
     Attributes:
@@ -54,7 +54,7 @@ class Match:
     why: str
 
 
-def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, said: Said | None = None) -> str:
+def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, said: Observed | None = None) -> str:
     """The configuration, YAML with the evidence in comments; valid whatever the labels are called.
 
     Args:
@@ -90,7 +90,7 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
     return "\n".join(lines) + "\n"
 
 
-def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Said | None) -> Match | None:
+def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Observed | None) -> Match | None:
     """What a label may stand for: by what the model says of its issues, else by its name, else by its description."""
     seen = _by_issues(label, said) if said is not None else None
     if _words(label.name).startswith(" not "):  # "not a bug" is what became of one
@@ -120,11 +120,12 @@ def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float,
     if best is None:
         return None
     length, axis_id, label_id = best
-    # A name that is just the word means it more surely than one that holds it beside others.
-    return Match(label, axis_id, label_id, strength + length / max(1, len(words)), f"{_quoted(label.name)}: {why}")
+    # A name that is just the word means it more surely than one that holds it beside others, or beside marks.
+    share = length / max(1, len(words)) + 0.1 * (text.casefold() == words.strip())
+    return Match(label, axis_id, label_id, strength + share, f"{_quoted(label.name)}: {why}")
 
 
-def _by_issues(label: TheirLabel, said: Said) -> Match | None:
+def _by_issues(label: TheirLabel, said: Observed) -> Match | None:
     name = label.name.casefold()
     carried = said.carried[name]
     if carried < LEAST_ISSUES:
@@ -137,7 +138,7 @@ def _by_issues(label: TheirLabel, said: Said) -> Match | None:
     return None
 
 
-def _support(match: Match, said: Said | None) -> str:
+def _support(match: Match, said: Observed | None) -> str:
     if said is None or not said.carried[match.label.name.casefold()]:
         return ""
     name = match.label.name.casefold()
@@ -158,7 +159,7 @@ def _quoted(text: str) -> str:
     return json.dumps(_line(text), ensure_ascii=False)
 
 
-def observe(answers: Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]) -> Said:
+def observe(answers: Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]) -> Observed:
     """Count.
 
     Args:
@@ -172,4 +173,4 @@ def observe(answers: Iterator[tuple[Sequence[str], Sequence[tuple[str, str]]]]) 
         for name in {label.casefold() for label in labels}:
             carried[name] += 1
             by_label.setdefault(name, Counter()).update(likeliest)
-    return Said(issues, overall, by_label, carried)
+    return Observed(issues, overall, by_label, carried)

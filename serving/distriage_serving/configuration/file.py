@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from distriage.base.errors import ConfigError
+from distriage.base.texts import decoded
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.configuration.lines import Path as ValuePath
 from distriage_serving.configuration.lines import YamlLineError, read_yaml
@@ -70,7 +71,7 @@ def load_config(path: Path, taxonomy: Taxonomy) -> RepositoryConfig:
         ConfigError: the file cannot be read.
     """
     try:
-        return parse_config(path.read_text(encoding="utf-8-sig"), str(path), taxonomy)
+        return parse_config(decoded(path.read_bytes()), str(path), taxonomy)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ exhaust the stack.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -35,6 +36,11 @@ _PLAIN: Mapping[str, bool | None] = {
 }
 _SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text may stand there
 _SWITCHES: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # in YAML 1.1, not in 1.2
+
+
+_BARE_GLOB = re.compile(
+    r"(?:^|[-\[,:])[ \t]{0,20}(?:\*|\[[^\]]{0,200}\][^,\]\s])"
+)  # where YAML wants an alias or a list
 
 
 class YamlLineError(ValueError):
@@ -92,7 +98,10 @@ def read_yaml(text: str) -> Document:
         return _build(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlLineError(mark.line + 1 if mark else 1, f"not valid YAML: {error.problem or error.context}") from None
+        line = mark.line + 1 if mark else 1
+        written = [*text.splitlines(), ""][min(line - 1, len(text.splitlines()))]
+        hint = '; quote a pattern, as in "[RFC]*"' if _BARE_GLOB.search(written) else ""
+        raise YamlLineError(line, f"not valid YAML: {error.problem or error.context}{hint}") from None
     except yaml.reader.ReaderError as error:
         raise YamlLineError(text.count("\n", 0, error.position) + 1, "not valid YAML: a control character") from None
     except YamlLineError:

@@ -36,7 +36,7 @@ _JOINERS: Final = "\u200c\u200d"  # emoji and several scripts need them
 ModeWord = Annotated[Mode, Field(strict=False)]  # YAML has words, not members of an enumeration
 
 
-class _Strict(BaseModel):
+class _Keys(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, alias_generator=lambda name: name.replace("_", "-")
     )
@@ -90,7 +90,7 @@ Threshold = Annotated[
 ]
 
 
-class LabelConfig(_Strict):
+class LabelConfig(_Keys):
     """One label: a name, `false` for never, or a table."""
 
     enabled: bool = Field(default=True, description="false: never set this label.")
@@ -118,7 +118,7 @@ class LabelConfig(_Strict):
 Label = Annotated[LabelConfig, BeforeValidator(_label, json_schema_input_type=bool | str | LabelConfig)]
 
 
-class FamiliesConfig(_Strict):
+class FamiliesConfig(_Keys):
     """Set the label of a family when no single label is sure enough but the family is."""
 
     enabled: bool = Field(default=True, description="false: set no label of a family.")
@@ -128,7 +128,7 @@ class FamiliesConfig(_Strict):
     labels: dict[str, Label] = Field(default={}, description="Family id -> its name here, false, or a table.")
 
 
-class AxisConfig(_Strict):
+class AxisConfig(_Keys):
     """One axis: true, false, or a table."""
 
     enabled: bool = Field(default=True, description="false: set no label of this axis.")
@@ -154,7 +154,7 @@ class AxisConfig(_Strict):
     )
 
 
-class IgnoreConfig(_Strict):
+class IgnoreConfig(_Keys):
     """Issues to leave alone. In a pattern, `*` is any text and `?` one character; upper and lower case are alike."""
 
     authors: list[Login] = Field(default=[], description="Issues by these authors.")
@@ -165,7 +165,7 @@ class IgnoreConfig(_Strict):
 _AxisValue = Annotated[AxisConfig, BeforeValidator(_switch, json_schema_input_type=bool | AxisConfig)]
 
 
-class RepositoryConfig(_Strict):
+class RepositoryConfig(_Keys):
     """Distriage's configuration of a repository or an organization."""
 
     mode: ModeWord = Field(

@@ -93,8 +93,13 @@ class Names:
         chosen = {other: label for other, label in decided.items() if label is not None}
         return self.taxonomy.axes[axis].unmet(chosen) is not None
 
+    def known(self) -> frozenset[str]:
+        """All names of labels that are set here, or would be if they were not switched off, case-folded."""
+        own = {self.needs_triage.name.casefold()} if self.needs_triage is not None else set()
+        return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
+
     def describe(self) -> Iterator[str]:
-        """A line for each axis: how many labels the repository may get."""
+        """A line for each axis: how many labels the repository may get, and which issue types."""
         for axis in self.labelled():
             labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
             may = {label.name.casefold(): label for label in labels if label.off is None}
@@ -103,7 +108,8 @@ class Names:
             if self.config.create_labels and listed < len(may):
                 rest = len(may) - listed
                 line += f"; the other {rest} are created when they are first needed, unless `only-listed` is on"
-            yield line
+            types = dict.fromkeys(label.issue_type for label in axis.labels.values() if label.issue_type is not None)
+            yield f"{line}; issue types: {', '.join(types)}" if types else line
 
     def meanings(self, name: str) -> frozenset[tuple[str, str | None]]:
         """What a label of the repository may say: (axis, label) pairs; (axis, None) for a family.

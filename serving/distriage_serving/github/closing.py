@@ -4,11 +4,13 @@ Network I/O; writes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
 
 from distriage.base.errors import RefusedError
 from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.github.executor import raise_if_moved, write_comment
 from distriage_serving.github.issue import find_own_comment, read_timeline, set_by_us
@@ -18,27 +20,38 @@ from distriage_serving.planning.types import PlannedComment
 DUPLICATE: Final = "duplicate"  # the label, one of those that GitHub gives each new repository
 
 
-def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int | None) -> None:
-    """Close an issue; of a duplicate say first of which, unless it is locked, and label it.
+def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int | None) -> tuple[float, list[str]]:
+    """Close an issue; of a duplicate then say of which, and label it.
 
     Args:
-        reason: GitHub's: `completed`, `not_planned` or `duplicate`.
+        reason: GitHub's: `completed`, `not_planned` or `duplicate`; a server that does not know the last one is told
+            `not_planned`.
+
+    Returns:
+        The issue's `updated_at`, Unix time in seconds, and what GitHub refused beside closing it.
 
     Raises:
         TransferredError: the issue or its repository is in another place by now.
-        RefusedError: GitHub refuses.
+        RefusedError: GitHub does not close it, and nothing is written.
         GitHubError: GitHub cannot be reached.
     """
+    body = {"state": "closed", "state_reason": reason}
     try:
-        if duplicate_of is not None:
-            _mark_duplicate(client, issue, duplicate_of)
-        client.write("PATCH", _path(issue), {"state": "closed", "state_reason": reason}, repeatable=True)
+        try:
+            closed = client.write("PATCH", _path(issue), body, repeatable=True)
+        except RefusedError as error:
+            if error.status != 422 or reason != DUPLICATE:
+                raise
+            closed = client.write("PATCH", _path(issue), body | {"state_reason": "not_planned"}, repeatable=True)
+        refused = list(_mark_duplicate(client, issue, duplicate_of)) if duplicate_of is not None else []
     except RefusedError as error:
         raise_if_moved(error)
         raise
+    return epoch_s(closed.get("updated_at") if isinstance(closed, dict) else None), refused
 
 
-def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> None:
+def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Iterator[str]:
+    """Write the comment and set the label; of a closed issue, a refusal of one of them is only to be told."""
     text = f"Duplicate of #{original}"
     marker = Marker.of(text, DUPLICATE)
     own = find_own_comment(client, issue, DUPLICATE)
@@ -47,9 +60,13 @@ def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Non
         try:
             write_comment(client, issue, PlannedComment(marker.write(text), marker.digest, replaces, DUPLICATE))
         except RefusedError as error:
-            if error.status != 403:  # else the conversation is locked, or what follows is refused too
-                raise
-    client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
+            raise_if_moved(error)
+            yield str(error)
+    try:
+        client.write("POST", f"{_path(issue)}/labels", {"labels": [DUPLICATE]}, repeatable=True)
+    except RefusedError as error:
+        raise_if_moved(error)
+        yield str(error)
 
 
 def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> None:

@@ -1,20 +1,23 @@
 """Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
 
 First it creates labels that the repository lacks, then it adds labels and takes others off, then it sets the issue
-type, then it writes the comment.
-What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on.
+type, then it writes the comment, which says only what was done.
+What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on,
+but a label whose successor was refused stays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
-from distriage_serving.github.issue import find_own_comment, issue_type
-from distriage_serving.planning.types import LabelDefinition, Plan, PlannedComment
+from distriage.github.listed import issue_type
+from distriage_serving.github.issue import find_own_comment
+from distriage_serving.planning.types import Change, LabelDefinition, Plan, PlannedComment, changes_of
 
 
 @dataclass(slots=True)
@@ -37,6 +40,11 @@ class Execution:
     comment: str | None = None
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that was changed on the issue."""
+        return tuple(changes_of(self.labels_added, self.labels_taken_off, self.issue_type, self.comment))
+
 
 def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execution:
     """Carry a plan out; a dry run sends nothing at all.
@@ -54,15 +62,10 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         return done
     base, issue = f"/repos/{plan.issue.repository}", f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"
     failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
-    labels = [name for name in plan.labels if name not in failed]
-    if labels:
-        try:
-            client.write("POST", f"{issue}/labels", {"labels": labels}, repeatable=True)
-        except RefusedError as error:
-            done.warnings.append(_explain(error, "the labels could not be added"))
-        else:
-            done.labels_added = labels
+    _add_labels(client, issue, [name for name in plan.labels if name not in failed], done)
     for name in plan.take_off:
+        if plan.instead.get(name, "") in {*plan.labels} - {*done.labels_added}:
+            continue
         if name in {".", ".."}:  # in an address they are no names, and without one all labels are taken off
             done.warnings.append(f"the label {name!r} could not be taken off: no address can name it")
             continue
@@ -75,12 +78,34 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         done.labels_taken_off.append(name)
     if plan.issue_type is not None:
         _set_type(client, issue, plan.issue_type, done)
-    if plan.comment is not None:
+    comment = plan.comment
+    done_so_far = tuple(done.labels_added), tuple(done.labels_taken_off)
+    if plan.comment_after is not None and done_so_far != (plan.labels, plan.take_off):
+        after = plan.comment_after(replace(plan, labels=done_so_far[0], take_off=done_so_far[1]))
+        comment = after if isinstance(after, PlannedComment) else None
+    if comment is not None:
         try:
-            done.comment = write_comment(client, plan.issue, plan.comment)
+            done.comment = write_comment(client, plan.issue, comment)
         except RefusedError as error:
             done.warnings.append(_explain(error, "the comment could not be written"))
     return done
+
+
+def _add_labels(client: Client, issue: str, names: Sequence[str], done: Execution) -> None:
+    """Add labels in one request; where GitHub finds that one not valid, each by itself, so that the others are set."""
+    if not names:
+        return
+    try:
+        client.write("POST", f"{issue}/labels", {"labels": list(names)}, repeatable=True)
+    except RefusedError as error:
+        if error.status == 422 and len(names) > 1:
+            for name in names:
+                _add_labels(client, issue, [name], done)
+        else:
+            which = f"the label {names[0]!r}" if len(names) == 1 else "the labels"
+            done.warnings.append(_explain(error, f"{which} could not be added"))
+    else:
+        done.labels_added += names
 
 
 def _create_label(client: Client, base: str, definition: LabelDefinition, done: Execution) -> bool:
@@ -89,7 +114,8 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
         client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
-            done.warnings.append(_explain(error, f"the label {definition.name!r} could not be created"))
+            what = f"the label {definition.name!r} could not be created"
+            done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
         return error.already_exists
     done.labels_created.append(definition.name)
     return True
@@ -150,14 +176,19 @@ def raise_if_moved(error: RefusedError) -> None:
         raise TransferredError(f"it moved to another place: {error}") from None
 
 
-def _explain(error: RefusedError, what: str) -> str:
+def _explain(error: RefusedError, what: str, may_not: str | None = None) -> str:
+    """A warning.
+
+    Args:
+        may_not: What 403 and 404 mean here; None: as of an issue.
+    """
     raise_if_moved(error)
     if error.status == 403 and "archived" in str(error):
         return f"{what}: the repository is archived ({error})"
     reasons = {
         401: "the token is not valid",
-        403: "the issue is locked, or the token lacks the permission `issues: write`",
-        404: "the issue was deleted or transferred, or the token may not see it",
-        410: "the issue was deleted",
+        403: may_not or "the issue is locked, or the token lacks the permission `issues: write`",
+        404: may_not or "the issue was deleted or transferred, or the token may not see it",
+        410: "the issue was deleted, or issues are switched off",
     }
     return f"{what}: {reasons.get(error.status, 'GitHub found it not valid')} ({error})"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 from urllib.parse import quote
 
-from distriage.base.errors import ConfigError, NotFoundError
+from distriage.base.errors import ConfigError, NotFoundError, RefusedError
+from distriage.base.texts import decoded
 from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.configuration.file import merge_configs, parse_document
@@ -48,25 +50,24 @@ def find_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
     if path.startswith("/") or ".." in path.split("/") or not path.isprintable() or not path.strip():
         raise ConfigError(f"configuration path {path!r}: expected a path inside the repository, such as {CONFIG_PATH}")
     general_repository = f"{repository.split('/')[0]}/.github"
-    own = _read_document(client, repository, path, taxonomy)
+    own = read_file(client, repository, path)
     if own is None and path != CONFIG_PATH:
         raise ConfigError(
             f"{repository}: {path} is not on the default branch, "
             "or the token may not read it (permission `contents: read`)"
         )
-    general = (
-        _read_document(client, general_repository, CONFIG_PATH, taxonomy)
-        if repository.casefold() != general_repository.casefold()
-        else None
-    )
-    read = ((own, f"{repository}/{path}"), (general, f"{general_repository}/{CONFIG_PATH}"))
-    places = tuple(place for document, place in read if document is not None)
-    return FoundConfig(merge_configs(general or {}, own or {}, taxonomy), places)
+    general = None
+    if repository.casefold() != general_repository.casefold():
+        general = read_file(client, general_repository, CONFIG_PATH)
+    return _found((f"{repository}/{path}", own), (f"{general_repository}/{CONFIG_PATH}", general), taxonomy)
 
 
-def _read_document(client: Client, repository: str, path: str, taxonomy: Taxonomy) -> dict[str, Any] | None:
-    text = read_file(client, repository, path)
-    return parse_document(text, f"{repository}/{path}", taxonomy) if text is not None else None
+@lru_cache(maxsize=256)  # a triage of each issue reads it, and it seldom changes
+def _found(own: tuple[str, str | None], general: tuple[str, str | None], taxonomy: Taxonomy) -> FoundConfig:
+    """Of the two files, each with its text."""
+    written = [{} if text is None else parse_document(text, place, taxonomy) for place, text in (own, general)]
+    places = tuple(place for place, text in (own, general) if text is not None)
+    return FoundConfig(merge_configs(written[1], written[0], taxonomy), places)
 
 
 def read_file(client: Client, repository: str, path: str, commit: str | None = None) -> str | None:
@@ -86,7 +87,7 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{place}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
     try:
-        return content.decode("utf-8-sig")
+        return decoded(content)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{place}: not valid UTF-8 at byte {error.start}") from None
 
@@ -108,3 +109,9 @@ def _content(client: Client, repository: str, path: str, commit: str | None) -> 
         ).body
     except NotFoundError:
         return None
+    except RefusedError as error:
+        if error.status != 403:
+            raise
+        raise RefusedError(
+            f"{repository}/{path}: the token may not read it (permission `contents: read`): {error}", error.status
+        ) from None

@@ -11,6 +11,8 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.listed import issue_type
+from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
 
@@ -40,6 +42,7 @@ class ReadIssue:
         created_at, updated_at: Unix time in seconds.
         label_events: Oldest first.
         labels_there: Name -> description of the labels of the repository.
+        label_ids: Id -> name of the same.
     """
 
     report: IssueReport
@@ -49,19 +52,7 @@ class ReadIssue:
     updated_at: float
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_labels(client: Client, repository: str) -> dict[str, str]:
-    """Name -> description of a repository's labels.
-
-    Raises:
-        GitHubError: GitHub cannot be reached or refuses.
-    """
-    return {
-        name: str(label.get("description") or "")
-        for label in client.items(f"/repos/{repository}/labels", remember=True)
-        if isinstance(name := label.get("name"), str)
-    }
+    label_ids: Mapping[int, str] = field(default_factory=dict)
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -134,8 +125,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
     """
     issue = _read(client, reference)
     timeline = read_timeline(client, reference)
-    there = read_labels(client, reference.repository)
-    labels = frozenset(name for label in issue.get("labels") or () if isinstance(name := label.get("name"), str))
+    there, ids = read_labels(client, reference.repository)
     user = issue.get("user") or {}
     state = IssueState(
         issue=reference,
@@ -146,7 +136,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         is_open=issue.get("state") != "closed",
         is_pull_request="pull_request" in issue,
         locked=bool(issue.get("locked")),
-        labels=labels,
+        labels=frozenset(label_names(issue)),
         repository_labels=frozenset(there),
         own_comment=timeline.comment,
         comment_deleted=timeline.comment_deleted,
@@ -162,6 +152,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         updated_at=epoch_s(issue.get("updated_at")),
         label_events=tuple(timeline.label_events),
         labels_there=there,
+        label_ids=ids,
     )
 
 
@@ -272,13 +263,6 @@ class Timeline:
         if self._login is not None:
             return _login(actor) == self._login
         return (actor or {}).get("type") == "Bot"
-
-
-def issue_type(issue: object) -> str | None:
-    """Name of the type of an issue as GitHub gives it; only organizations have types."""
-    given = issue.get("type") if isinstance(issue, Mapping) else None
-    name = given.get("name") if isinstance(given, Mapping) else None
-    return name if isinstance(name, str) else None
 
 
 def _login(user: object) -> str | None:

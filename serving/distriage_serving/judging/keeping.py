@@ -4,17 +4,17 @@ Runs the model; database I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from distriage.base.references import IssueReference
-from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
+from distriage.github.listed import ListedIssue
 from distriage.past.build import fingerprints
 from distriage.past.index import PastQuery
-from distriage.past.issue import PastIssue, read_item
+from distriage.past.issue import PastIssue, past_of
 from distriage.past.packed import pack
 from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store, report_digest
 
@@ -41,13 +41,13 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None
 
 
 def keep_all(
-    store: Store, classifier: Classifier, repository: str, items: Iterable[Mapping[str, Any]]
+    store: Store, classifier: Classifier, repository: str, issues: Iterable[ListedIssue]
 ) -> Iterator[tuple[int, int]]:
     """Keep all issues of a repository; what was read before is not read again, and what is no more is dropped at the
     end.
 
     Args:
-        items: As GitHub lists them, open and closed.
+        issues: All of them, open and closed.
 
     Yields:
         After each chunk, how many issues were in it, and how many of them were read.
@@ -56,15 +56,15 @@ def keep_all(
     store.begin_past(repository, model)
     before = store.past_digests(repository)
     seen: set[int] = set()
-    stream = iter(items)
+    stream = iter(issues)
     while chunk := list(islice(stream, CHUNK)):
         new: list[tuple[PastRow, IssueReport]] = []
         states: list[PastState] = []
-        for item in chunk:
-            found = read_item(item, repository, repository) if isinstance(item.get("title"), str) else None
+        for issue in chunk:
+            found = past_of(issue, repository)
             if found is None:
                 continue
-            row = _row(IssueReference(repository, found[0].number), found[0], epoch_s(item.get("updated_at")), found[1])
+            row = _row(IssueReference(repository, issue.number), found[0], issue.updated_at, found[1])
             seen.add(row.number)
             if before.get(row.number) == row.digest:
                 state: Lifecycle = "closed" if row.state == "closed" else "open"

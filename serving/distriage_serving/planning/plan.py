@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 from distriage.answer.verdict import AxisVerdict, Verdict
@@ -26,6 +27,7 @@ from distriage_serving.planning.comment import plan_comment
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
+MAX_LABELS: Final = 100  # on one issue, GitHub's limit
 MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
 _UNSURE: Final = frozenset({"suggest", "abstain"})
 
@@ -47,15 +49,26 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         labels=tuple(planner.labels),
         create=tuple(planner.create),
         take_off=tuple(planner.take_off),
+        instead=planner.instead,
         issue_type=planner.issue_type,
         left_out=tuple(planner.left_out),
         dry_run=names.config.dry_run,
     )
-    plan = with_own_labels(plan, verdict, state, names)
+    plan = _that_fits(with_own_labels(plan, verdict, state, names), state)
+    plan = replace(plan, comment_after=partial(plan_comment, verdict, state, names))
     comment = plan_comment(verdict, state, names, plan)
     if isinstance(comment, LeftOut):
         return replace(plan, left_out=(*plan.left_out, comment))
     return replace(plan, comment=comment)
+
+
+def _that_fits(plan: Plan, state: IssueState) -> Plan:
+    """A plan without the labels for which the issue has no room."""
+    room = max(0, MAX_LABELS - len(state.labels))
+    labels, full = plan.labels[:room], plan.labels[room:]
+    left_out = (LeftOut(name, f"the issue has {MAX_LABELS} labels, as many as GitHub allows") for name in full)
+    create = tuple(definition for definition in plan.create if definition.name in labels)
+    return replace(plan, labels=labels, create=create, left_out=(*plan.left_out, *left_out))
 
 
 def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
@@ -95,6 +108,7 @@ class _Planner:
     labels: list[str] = field(default_factory=list)
     create: list[LabelDefinition] = field(default_factory=list)
     take_off: list[str] = field(default_factory=list)
+    instead: dict[str, str] = field(default_factory=dict)
     issue_type: str | None = None
     left_out: list[LeftOut] = field(default_factory=list)
 
@@ -113,10 +127,12 @@ class _Planner:
                 self.take_off.extend(sorted(self._ours(axis.folded)))
                 self.leave(axis.id, "a person decided that it does not apply")
                 continue
-            before = len(self.labels)
+            added, off = len(self.labels), len(self.take_off)
             self._plan_axis(axis, said)
             self._plan_type(axis, said)
-            has_label = has_label or len(self.labels) > before
+            if len(self.labels) > added:
+                has_label = True
+                self.instead |= dict.fromkeys(self.take_off[off:], self.labels[-1])
         kind = self.verdict.axes.get("kind")
         unsure = unsure or (kind is not None and kind.outcome != "apply")
         needed = unsure and not has_label and not self.state.decided and self.verdict.in_domain
@@ -134,6 +150,8 @@ class _Planner:
         is_ours = not self.state.shared_account or self.names.there.get(on_it) == label.description
         if not needed and is_ours and on_it in self.state.labels_by_us:
             self.take_off.append(on_it)
+            if self.labels and not self.state.decided:
+                self.instead[on_it] = self.labels[0]
 
     def _plan_axis(self, axis: AxisNames, said: AxisVerdict) -> None:
         withdrawn = self._withdrawn(axis, said)

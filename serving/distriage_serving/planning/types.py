@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from distriage.base.references import IssueReference
 from distriage_serving.planning.marker import Kind
@@ -103,6 +104,39 @@ class LeftOut:
     why: str
 
 
+ChangeKind = Literal["label", "off", "type", "comment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is changed on an issue; `str` gives it for people.
+
+    Attributes:
+        name: Of the label or the issue type; empty of a comment.
+    """
+
+    kind: ChangeKind
+    name: str = ""
+
+    def __str__(self) -> str:
+        return _SHOWN[self.kind] + self.name
+
+
+_SHOWN: Final = {"label": "", "off": "taken off: ", "type": "issue type: ", "comment": "comment"}
+
+
+def changes_of(
+    labels: Collection[str], take_off: Collection[str], issue_type: str | None, comment: object
+) -> Iterator[Change]:
+    """All that a plan changes, or that was changed by one."""
+    yield from (Change("label", name) for name in labels)
+    yield from (Change("off", name) for name in take_off)
+    if issue_type is not None:
+        yield Change("type", issue_type)
+    if comment is not None:
+        yield Change("comment")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do about one issue.
@@ -111,8 +145,10 @@ class Plan:
         labels: Names to add.
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
+        instead: Names to take off -> the new label; if GitHub refuses that one, the old one stays.
         issue_type: To set; None: it stays as it is.
         comment: The one comment, or None.
+        comment_after: The comment where only a part of the plan was carried out.
         left_out: Everything that is not done, with the reason.
         ignored: Why the issue is left alone; None: it is not.
         dry_run: Carry nothing out.
@@ -122,13 +158,22 @@ class Plan:
     labels: tuple[str, ...] = ()
     create: tuple[LabelDefinition, ...] = ()
     take_off: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
     issue_type: str | None = None
     comment: PlannedComment | None = None
+    comment_after: Callable[[Plan], PlannedComment | LeftOut | None] | None = field(
+        default=None, compare=False, repr=False
+    )
     left_out: tuple[LeftOut, ...] = ()
     ignored: str | None = None
     dry_run: bool = False
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that carrying it out changes on GitHub."""
+        return tuple(changes_of(self.labels, self.take_off, self.issue_type, self.comment))
+
+    @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        return not self.dry_run and bool(self.labels or self.take_off or self.issue_type or self.comment)
+        return not self.dry_run and bool(self.changes)

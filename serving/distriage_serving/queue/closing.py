@@ -24,10 +24,11 @@ from distriage_serving.web.threads import write
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 CLOSES: Final[Mapping[str, str]] = {
-    "duplicate": "Marked as a duplicate",
-    "completed": "Closed as completed",
-    "not_planned": "Closed as not planned",
+    "duplicate": "as a duplicate",
+    "completed": "as completed",
+    "not_planned": "as not planned",
 }
+_NO_APP: Final = "the App is not on the repository"
 DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
 
 
@@ -70,25 +71,23 @@ def _close(store: Store, act: Act) -> None:
     if issue is None or issue.state != "open":
         state = "gone" if issue is None else issue.state
         raise ProblemError(409, "conflict", f"the issue is {state} on GitHub already")
+    if any(other.is_pending and other.undone_at is None for other in store.acts(act.reference)):
+        raise ProblemError(409, "conflict", "somebody has closed the issue here already; GitHub has not answered yet")
     if not _write_back(store, act):
         raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
-    store.set_state(act.reference, "closed", issue.updated_at)
 
 
 def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
     """Take a person's newest act back, if it is newer than the newest decision, or the act of a time; else None.
 
-    Where the App was taken off the repository meanwhile, what GitHub shows already stays so; see `became_of`.
+    What GitHub shows already stays so until it has answered; see `became_of`.
     """
     act = newest_act(visit, at)
     if act is None:
         return None
     with visit.store.transaction():
-        if visit.store.undo_act(act) and act.what in CLOSES:
-            is_written = _write_back(visit.store, act)
-            issue = visit.store.get_issue(act.repository, act.number)
-            if issue is not None and (is_written or not act.carried_out):
-                visit.store.set_state(act.reference, "open", issue.updated_at)
+        if visit.store.undo_act(act) and act.what in CLOSES and not _write_back(visit.store, act):
+            visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
     return act.reference
 
 
@@ -106,19 +105,17 @@ def describe(act: Act) -> str:
     if act.what == SNOOZE:
         return "Snoozed" if act.until is None else f"Snoozed until {moment(act.until)}"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
-    return f"{CLOSES.get(act.what, act.what)}{of}"
+    closed = "Closed" if act.carried_out else "Not closed" if act.refused is not None else "To be closed"
+    return f"{closed} {CLOSES.get(act.what, act.what)}{of}"
 
 
-def became_of(act: Act, *, has_app: bool) -> str:
-    """What became of an act that was taken back, for people; empty of one that stands.
-
-    Args:
-        has_app: The App is on the repository.
-    """
+def became_of(act: Act) -> str:
+    """What became of an act that GitHub does not show, or that was taken back, for people; empty of any other."""
     if act.undone_at is None:
-        return ""
-    stays = act.what in CLOSES and act.carried_out and not has_app
-    return "undone here, but not on GitHub: the App is not on the repository" if stays else "undone"
+        return "GitHub has not answered yet" if act.is_pending else act.refused or ""
+    if act.carried_out:
+        return f"undone here, but not on GitHub: {act.refused or 'it has not answered yet'}"
+    return "undone"
 
 
 def _write_back(store: Store, act: Act) -> bool:

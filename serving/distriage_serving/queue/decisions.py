@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeVar
 
-from distriage.answer.feedback import own_axis, own_label
-from distriage.answer.verdict import Verdict
+from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.queue.rows import shown_axes
-from distriage_serving.store import Review, Store, StoredVerdict, triage_job
+from distriage_serving.store import Review, Store, StoredVerdict, review_of, triage_job
 from distriage_serving.web.problem import ProblemError
 
 UNDO_S: Final = 24 * 3600
@@ -159,15 +158,6 @@ def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + PIECE]
 
 
-def _predicted(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
-    """What the model said on an axis, and how surely; of an own label, whether it is given."""
-    label = own_label(axis)
-    if label is None:
-        return verdict.axes[axis].label, verdict.axes[axis].probability
-    own = next((own for own in verdict.own or () if own.label == label), None)
-    return (label if own is not None and own.applied else None), (own.probability if own is not None else None)
-
-
 class Decisions:
     """Writes decisions of one person."""
 
@@ -217,23 +207,8 @@ class Decisions:
 
     def _reviews(self, decision: IssueDecision, now: float) -> list[Review]:
         stored = decision.stored
-        return [
-            Review(
-                repository=stored.repository,
-                number=stored.number,
-                axis=axis,
-                label=label,
-                who=self._session.who,
-                how="queue",
-                at=now,
-                predicted_label=predicted,
-                probability=probability,
-                model=stored.model,
-                verdict_id=stored.id,
-            )
-            for axis, label in decision.choices.items()
-            for predicted, probability in [_predicted(stored.verdict, axis)]
-        ]
+        issue, who = IssueReference(stored.repository, stored.number), self._session.who
+        return [review_of(issue, axis, label, (who, "queue", now), stored) for axis, label in decision.choices.items()]
 
     def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
         """Those that say something new: a second click says the same again, and one undo would leave it."""

@@ -7,8 +7,9 @@ from starlette.requests import Request
 from distriage.base.errors import GitHubError, NotFoundError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
-from distriage_serving.github.app_auth import A_PERSON_WAITS, App
+from distriage_serving.github.app_auth import A_PERSON_WAITS
 from distriage_serving.queue.listing import read_number
+from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.sessions import Fields
 from distriage_serving.queue.visit import Visit
 from distriage_serving.web.problem import ProblemError, unavailable
@@ -44,7 +45,7 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
     visit = Visit(request, fields)
     visit.issue(repository, number)
     other = read_other(fields, number)
-    app: App | None = request.app.state.github_app
+    app = desk(request).app
     known = visit.store.get_repository(repository)
     if app is None or known is None or known.installation_id is None or not known.enabled:
         return  # nobody could ask; where nobody could close the issue either, that is said later

@@ -12,8 +12,9 @@ from distriage.answer.feedback import own_axis
 from distriage.answer.verdict import AxisVerdict, SimilarIssue, Verdict
 from distriage.base.references import web_link
 from distriage.model.taxonomy import CAUSE, Axis, Taxonomy
+from distriage_serving.planning.types import Change
 from distriage_serving.queue.listing import LIKELY, display_name, first_said, percent
-from distriage_serving.store import Review
+from distriage_serving.store import Review, StoredVerdict
 
 MAX_LABELS: Final = 7  # have a key; 8 and 9 are the two choices below
 NONE: Final = "none-of-these"
@@ -172,6 +173,26 @@ def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[Ow
         who = "" if person is None else f"{right}: {person.who}"
         found.append(OwnChoice(own.label, percent(own.probability), ticked, who))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """What was planned for an issue and is not done.
+
+    Attributes:
+        waiting: Changes that a dry run, or a broken configuration, holds back.
+        refused: A sentence on each change that GitHub refused.
+    """
+
+    waiting: Sequence[str]
+    refused: Sequence[str]
+
+
+def view_plan(stored: StoredVerdict | None) -> PlanView:
+    """What is left of the latest plan."""
+    plan = (stored.plan if stored is not None else None) or {}
+    waiting = [str(Change(*change)) for change in plan.get("changes", ())] if plan.get("dry_run") else []
+    return PlanView(waiting, plan.get("refused", ()))
 
 
 @dataclass(frozen=True, slots=True)

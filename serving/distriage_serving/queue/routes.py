@@ -25,11 +25,13 @@ from distriage_serving.queue.issue_view import (
     view_axes,
     view_differential,
     view_own,
+    view_plan,
     view_similar,
 )
 from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
+from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.login.sessions import Sessions
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.report import past_routes
@@ -37,7 +39,7 @@ from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
+from distriage_serving.store import SNOOZE, Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -46,13 +48,12 @@ MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 
 
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
-    """Put the queue into the application; `app.state` must hold settings, engine, store and writers.
+    """Put the queue into the application, which must hold its `Rooms`.
 
     Raises:
         ConfigError: the App's private key cannot be read.
     """
-    app.state.sessions, app.state.attempts = Sessions(settings, store), Attempts()
-    app.state.github_app = open_app(settings)
+    app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
     for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
         app.include_router(pages)
 
@@ -79,7 +80,8 @@ def _list_page(visit: Visit, request: Request) -> Response:
         found, _ = page.items[0]
         return lead(request, issue_href(found.repository, found.number, filters.without_search))
     now = visit.store.clock()
-    reviews = visit.store.reviews_of([(issue.repository, issue.number) for issue, _ in page.items])
+    keys = [(issue.repository, issue.number) for issue, _ in page.items]
+    reviews, refused = visit.store.reviews_of(keys), visit.store.refused_acts(keys)
     return show(
         "list.html",
         visit.session,
@@ -102,6 +104,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
                 repositories.get(issue.repository, issue.repository),
                 filters.query,
                 now,
+                refused.get((issue.repository, issue.number), ""),
             )
             for issue, stored in page.items
         ],
@@ -202,7 +205,8 @@ def _issue_page(
     standing = standing_of(reviews)
     before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
     verdict = stored.verdict if stored is not None else None
-    known = visit.store.get_repository(issue.repository)
+    acts, plan = visit.store.acts(IssueReference(*place)), view_plan(stored)
+    last_refusal = next((act.refused for act in acts if act.what != SNOOZE), None)
     pictures = "pictures" in query
     page = show(
         "issue.html",
@@ -219,6 +223,10 @@ def _issue_page(
         issue_url=web_link(issue.url) or issue_href(*place),
         author=issue.author,
         labels=issue.labels,
+        issue_type=issue.issue_type,
+        waiting=plan.waiting,
+        closing=any(act.is_pending and act.undone_at is None for act in acts),
+        refused=[*filter(None, [last_refusal]), *plan.refused],
         status=issue.status,
         state=issue.state,
         age=age(now - issue.created_at),
@@ -231,13 +239,8 @@ def _issue_page(
         snooze_days=closing.DAYS,
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
         acts=[
-            (
-                closing.describe(act),
-                act.who,
-                age(now - act.at),
-                closing.became_of(act, has_app=known is not None and known.enabled),
-            )
-            for act in visit.store.acts(IssueReference(*place))
+            (closing.describe(act), act.who, age(now - act.at), closing.became_of(act), act.undone_at is not None)
+            for act in acts
         ],
         verdict=verdict,
         differential=view_differential(verdict, visit.taxonomy),

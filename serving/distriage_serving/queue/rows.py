@@ -9,12 +9,13 @@ from distriage.answer.verdict import AxisVerdict
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
+from distriage_serving.queue.issue_view import view_plan
 from distriage_serving.queue.listing import age, display_name, filter_axes, first_said, issue_href, moment, percent
 from distriage_serving.store import Issue, Review, StoredVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AxisSummary:
     """What is said of one axis, short.
 
     Attributes:
@@ -38,6 +39,7 @@ class Row:
     Attributes:
         key: Names the issue, and the verdict and the decisions that the row shows.
         differs: Two readers do not say the same.
+        refused: What GitHub refused last; empty: nothing.
     """
 
     key: str
@@ -48,8 +50,9 @@ class Row:
     status: str
     age: str
     filed: str
-    axes: Sequence[Said]
+    axes: Sequence[AxisSummary]
     differs: bool
+    refused: str
 
 
 def make_row(
@@ -60,6 +63,7 @@ def make_row(
     repository: str,
     query: str,
     now: float,
+    refused: str = "",
 ) -> Row:
     """One issue of the list.
 
@@ -67,6 +71,7 @@ def make_row(
         reviews: All of the issue, by time, undone ones too.
         repository: Its name as GitHub writes it.
         query: Of the filters.
+        refused: Why GitHub refused the last act; empty: it did not.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
@@ -84,6 +89,7 @@ def make_row(
             for axis in shown_axes(verdict, taxonomy, standing)
         ],
         differs=any(axis.readers_differ for axis in verdict.values()),
+        refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
     )
 
 
@@ -104,12 +110,12 @@ def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing:
     return [axis for axis in applicable if axis in filter_axes(taxonomy)] or applicable[:1]
 
 
-def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> Said:
+def _said(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> AxisSummary:
     if person is None:
         name, first = display_name(taxonomy, axis.id, said.label), first_said(taxonomy, axis.id, said)
-        return Said(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
+        return AxisSummary(axis.name, name, percent(said.probability), said.probability, str(said.outcome), first)
     probability = next((item.probability for item in said.top if item.label == person.label), None)
-    return Said(
+    return AxisSummary(
         axis.name,
         "None of these" if person.label is None else display_name(taxonomy, axis.id, person.label),
         "" if probability is None else percent(probability),

@@ -12,8 +12,8 @@ from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
 from distriage_serving.store import Issue, Store, StoredVerdict
-from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import ProblemError
+from distriage_serving.web.rooms import rooms
 
 
 class Visit:
@@ -32,8 +32,9 @@ class Visit:
                 again = page_of(request, fields.get("query", [""])[0][:2000])
                 happened = "The form is older than your login or was not sent from this page; load the page again."
                 raise StaleError(happened, again, error.status, error.code) from None
-        self.store: Store = request.app.state.store
-        self.engine: Engine = request.app.state.engine
+        store, self.engine = rooms(request).store, rooms(request).engine
+        assert store is not None  # there would be no queue
+        self.store: Store = store
         self.taxonomy: Taxonomy = self.engine.bundle.taxonomy
         self.decisions = Decisions(self.store, self.session)
 

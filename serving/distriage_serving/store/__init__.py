@@ -14,7 +14,7 @@ from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
 from distriage_serving.store.reader import ReaderAnswer, ReaderAnswers
 from distriage_serving.store.repositories import Repositories
-from distriage_serving.store.reviews import Reviews
+from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
     WORK_STATES,
     Delivery,
@@ -22,7 +22,6 @@ from distriage_serving.store.schema import (
     Issue,
     IssueStatus,
     Job,
-    JobKind,
     Lifecycle,
     Repository,
     Review,
@@ -67,7 +66,6 @@ __all__ = [
     "IssueFilter",
     "IssueStatus",
     "Job",
-    "JobKind",
     "LeaseLostError",
     "Lifecycle",
     "LoginSession",
@@ -93,6 +91,7 @@ __all__ = [
     "place_of",
     "reconcile_job",
     "report_digest",
+    "review_of",
     "second_read_job",
     "sweep_job",
     "triage_job",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from sqlalchemy import ColumnElement, Index, exists, select, update
+from sqlalchemy import ColumnElement, Index, exists, func, select, tuple_, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
@@ -25,6 +25,7 @@ class Act(Base):
         until: A snoozed issue is out of the list until then.
         undone_at: None: it stands.
         carried_out: GitHub shows it.
+        refused: Why GitHub refused the act, or that it is taken back; None: it did not.
     """
 
     __tablename__ = "acts"
@@ -44,6 +45,12 @@ class Act(Base):
     until: Mapped[float | None] = mapped_column(default=None)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
     carried_out: Mapped[bool] = mapped_column(init=False, default=False)
+    refused: Mapped[str | None] = mapped_column(init=False, default=None)
+
+    @property
+    def is_pending(self) -> bool:
+        """GitHub does not show yet that it was done, or taken back, and did not refuse it."""
+        return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
 
     @property
     def reference(self) -> IssueReference:
@@ -109,13 +116,43 @@ class Acts(Database):
     def note_act(self, act: Act, *, carried_out: bool) -> None:
         """Note whether GitHub shows an act."""
         with self._session(writes=True) as session:
-            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out))
+            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=None))
+
+    def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
+        """Note that GitHub carries out none of an issue's pending acts that were done, or taken back, before then."""
+        this = Act.repository == issue.repository, Act.number == issue.number, _is_pending()
+        these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
+        with self._session(writes=True) as session:
+            session.execute(these.values(refused=why))
+
+    def refused_acts(self, issues: Collection[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """Why GitHub refused the newest act on issues, (repository, number); the others are absent."""
+        newest = select(func.max(Act.id)).where(
+            Act.repository.in_({repository for repository, _ in issues}),
+            tuple_(Act.repository, Act.number).in_(list(issues)),
+            Act.what != SNOOZE,
+            of_this_issue(Act),
+        )
+        wanted = select(Act).where(Act.id.in_(newest.group_by(Act.repository, Act.number)), Act.refused.is_not(None))
+        with self._session(writes=False) as session:
+            return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
 
 def of_this_issue(table: type[Act | Review]) -> ColumnElement[bool]:
     """For WHERE on `acts` or `reviews`: not of an earlier issue of its number, in a repository deleted since."""
     this = (Issue.repository == table.repository, Issue.number == table.number)
     return ~exists().where(*this, Issue.created_at > table.at)
+
+
+def _is_pending() -> ColumnElement[bool]:
+    """As `Act.is_pending`, for WHERE on `acts`."""
+    return (Act.what != SNOOZE) & Act.refused.is_(None) & (Act.carried_out == Act.undone_at.is_not(None))
+
+
+def is_closing() -> ColumnElement[bool]:
+    """For WHERE on `issues`: somebody closed the issue in the queue, and GitHub has not answered yet."""
+    this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
+    return exists().where(*this, Act.undone_at.is_(None), _is_pending())
 
 
 def is_snoozed(now: float) -> ColumnElement[bool]:

@@ -21,6 +21,7 @@ _FROM_GITHUB: Final = (
     "url",
     "state",
     "labels",
+    "issue_type",
     "created_at",
     "updated_at",
     "digest",

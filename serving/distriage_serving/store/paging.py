@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.base.errors import InputError
-from distriage_serving.store.acts import is_snoozed
+from distriage_serving.store.acts import is_closing, is_snoozed
 from distriage_serving.store.columns import storable
 from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 
@@ -34,7 +34,7 @@ class IssueFilter:
             `not-applicable`.
         status: None: any.
         state: On GitHub; None: any.
-        awake_at: Only those that are not snoozed at this time; None: any.
+        awake_at: Only those that are neither snoozed at this time nor about to be closed; None: any.
         snoozed_at: Only those that are; None: any.
         number: None: any.
         words: Each stands in the title or the body; of ASCII letters upper and lower case are the same.
@@ -68,7 +68,7 @@ class IssueFilter:
         if self.outcome is not None:
             wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, ~VerdictAxis.decided))
         if self.awake_at is not None:
-            wanted.append(~is_snoozed(self.awake_at))
+            wanted += [~is_snoozed(self.awake_at), ~is_closing()]
         if self.snoozed_at is not None:
             wanted.append(is_snoozed(self.snoozed_at))
         if self.number is not None:

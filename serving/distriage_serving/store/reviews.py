@@ -8,14 +8,58 @@ from typing import Final, cast
 from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from distriage.answer.feedback import own_label
+from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_this_issue
 from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import Issue, IssueStatus, Review, VerdictAxis
+from distriage_serving.store.schema import How, Issue, IssueStatus, Review, StoredVerdict, VerdictAxis
 
 _AT_ONCE: Final = 200
 
 Key = tuple[str, int]
+
+
+def review_of(
+    issue: IssueReference,
+    axis: str,
+    label: str | None,
+    by: tuple[str, How, float],
+    said: StoredVerdict | Verdict | None,
+    predicted: str | None = None,
+) -> Review:
+    """A review beside what a verdict says of the axis, or of the own label that `axis` names.
+
+    Args:
+        by: `who`, `how` and `at`.
+        said: None: nothing was said of the issue.
+        predicted: What the review is about, where it is not the verdict's label; it has no probability then.
+    """
+    who, how, at = by
+    verdict = said.verdict if isinstance(said, StoredVerdict) else said
+    given, probability = _said(verdict, axis) if verdict is not None else (None, None)
+    return Review(
+        repository=issue.repository,
+        number=issue.number,
+        axis=axis,
+        label=label,
+        who=who,
+        how=how,
+        at=at,
+        predicted_label=predicted or given,
+        probability=probability if predicted in {None, given} else None,
+        model=verdict.model if verdict is not None else None,
+        verdict_id=said.id if isinstance(said, StoredVerdict) else None,
+    )
+
+
+def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
+    """The label of an axis and its probability; an own label is said where it is applied."""
+    if (name := own_label(axis)) is not None:
+        own = next((own for own in verdict.own or () if own.label == name), None)
+        return (name if own is not None and own.applied else None), (own.probability if own is not None else None)
+    said = verdict.axes.get(axis)
+    return (said.label, said.probability) if said is not None else (None, None)
 
 
 class Reviews(Database):

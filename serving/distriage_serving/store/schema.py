@@ -18,7 +18,6 @@ from distriage.base.references import IssueReference
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
-JobKind = Literal["triage", "command", "check", "configure", "reconcile", "sweep", "second-read", "close", "access"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
 How = Literal["queue", "command", "label", "unlabel"]
@@ -41,7 +40,7 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
         float: Double,
         str: PlainText,
         Verdict: VerdictText,
-        **dict.fromkeys((WorkState, JobKind, Lifecycle, IssueStatus, How), PlainText),
+        **dict.fromkeys((WorkState, Lifecycle, IssueStatus, How), PlainText),
     }
 
 
@@ -111,21 +110,10 @@ class Job(WorkColumns, Base):
     id: Mapped[Number] = mapped_column(init=False)
     key: Mapped[str]
     lane: Mapped[str]
-    kind: Mapped[JobKind]
+    kind: Mapped[str]
     repository: Mapped[Name]
     created_at: Mapped[float]
     argument: Mapped[JsonValue] = mapped_column(default=None)
-
-
-class Write(Base):
-    """A request that changed something on GitHub, kept for an hour; see `Pace`."""
-
-    __tablename__ = "writes"
-    __table_args__ = (Index("writes_at", "installation_id", "at"), _NEVER_REUSE_IDS)
-
-    id: Mapped[Number] = mapped_column(init=False)
-    installation_id: Mapped[int]
-    at: Mapped[float]
 
 
 class Repository(Base):
@@ -138,6 +126,7 @@ class Repository(Base):
         config_error: Why `.github/distriage.yml` cannot be read; None: it can. Else `config` is the last that could.
         reconciled_at: When its issues were last compared with GitHub; None: never.
         reconcile_refused_at: When GitHub last refused that; None: never.
+        labels: What is remembered of its labels; see `distriage_serving.bot.label_names`. None: nothing yet.
     """
 
     __tablename__ = "repositories"
@@ -150,6 +139,7 @@ class Repository(Base):
     config_error: Mapped[str | None] = mapped_column(default=None)
     reconciled_at: Mapped[float | None] = mapped_column(default=None)
     reconcile_refused_at: Mapped[float | None] = mapped_column(default=None)
+    labels: Mapped[JsonValue] = mapped_column(default=None, repr=False)
 
 
 class Issue(Base):
@@ -158,7 +148,7 @@ class Issue(Base):
     Attributes:
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
-        labels: Names as last seen.
+        labels, issue_type: Names as last seen.
         digest: Of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: What people made of the verdict; `open`: nobody looked. Filled in by the store.
@@ -183,6 +173,7 @@ class Issue(Base):
     updated_at: Mapped[float]
     state: Mapped[Lifecycle] = mapped_column(default="open")
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
+    issue_type: Mapped[str | None] = mapped_column(default=None)
     digest: Mapped[str] = mapped_column(init=False, default="")
     priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
@@ -201,7 +192,8 @@ class StoredVerdict(Base):
     Attributes:
         digest: `report_digest` of the title and body that the model read.
         verdict: Schema in `schemas/verdict.schema.json`.
-        plan: A JSON object: `labels`, `dry_run`, `configuration`, and `backfilled`, fields of `Backfilled`.
+        plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`, and
+            `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
         carried_out_at: When the plan was; None: not yet.
     """

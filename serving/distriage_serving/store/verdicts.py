@@ -137,12 +137,25 @@ class Verdicts(Database):
         with self._session(writes=True) as session:
             session.execute(update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(plan=plan))
 
-    def mark_carried_out(self, verdict_id: int) -> None:
-        """Its plan was carried out now."""
+    def note_outcome(
+        self, verdict_id: int, labels: Collection[str], issue_type: str | None, refused: list[str], *, complete: bool
+    ) -> None:
+        """Note what became of a verdict's plan now.
+
+        Args:
+            labels, issue_type: That the issue has.
+            refused: A sentence on each change that GitHub refused.
+            complete: The labels are as the plan wants them.
+        """
+        this = StoredVerdict.id == verdict_id
+        has: dict[str, object] = {"labels": sorted(labels), "issue_type": issue_type}
         with self._session(writes=True) as session:
-            session.execute(
-                update(StoredVerdict).where(StoredVerdict.id == verdict_id).values(carried_out_at=self.clock())
-            )
+            plan = session.scalar(select(StoredVerdict.plan).where(this)) or {}
+            changed: dict[str, object] = {"plan": {**plan, "refused": refused}}
+            if complete:
+                changed["carried_out_at"] = self.clock()
+            session.execute(update(StoredVerdict).where(this).values(changed))
+            session.execute(update(Issue).where(Issue.verdict_id == verdict_id).values(has))
 
     def axis_counts(self, since: float, repositories: Collection[str] | None = None) -> list[AxisCount]:
         """Latest verdicts made since then, counted by week, axis, label and outcome, in this order."""

@@ -9,28 +9,19 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.requests import Request
 
 from distriage_serving.store import UnavailableError
+from distriage_serving.web.rooms import rooms
 
 T = TypeVar("T")
-WRITERS: Final = 8  # of each kind
 WITHIN_S: Final = 8.0  # GitHub gives up after 10 s
-
-
-class Writers:
-    """The threads of one application that write, for people and for machines; in `state.writers`."""
-
-    def __init__(self) -> None:
-        self.people = CapacityLimiter(WRITERS)
-        self.machines = CapacityLimiter(WRITERS)
 
 
 async def write(request: Request, function: Callable[..., T], *arguments: Any) -> T:
     """Call a function that writes to the store for a person."""
-    writers: Writers = request.app.state.writers
-    return await to_thread.run_sync(function, *arguments, limiter=writers.people)
+    return await to_thread.run_sync(function, *arguments, limiter=rooms(request).writers.people)
 
 
 async def write_soon(request: Request, function: Callable[..., T], *arguments: Any) -> T:
@@ -39,7 +30,7 @@ async def write_soon(request: Request, function: Callable[..., T], *arguments: A
     Raises:
         UnavailableError: it has not come to an end in time; it may do so later.
     """
-    writers: Writers = request.app.state.writers
+    limiter = rooms(request).writers.machines
     with anyio.move_on_after(WITHIN_S):
-        return await to_thread.run_sync(function, *arguments, limiter=writers.machines, abandon_on_cancel=True)
+        return await to_thread.run_sync(function, *arguments, limiter=limiter, abandon_on_cancel=True)
     raise UnavailableError("the database has been locked for long")

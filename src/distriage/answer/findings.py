@@ -13,11 +13,13 @@ from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
+    FactSource,
     KnownProblem,
     LabelProbability,
     MissingFact,
     SimilarIssue,
     Verdict,
+    VersionPair,
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
@@ -102,6 +104,8 @@ class Findings:
                 for axis, decision in decisions.items()
             },
             environment=facts.stated(),
+            sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
+            version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
             missing=missing,
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)

@@ -159,19 +159,19 @@ def _is_sure(
     return threshold is not None and families[family] >= max(threshold, floor)
 
 
-class _Said(Protocol):
+class _Decided(Protocol):
     @property
     def outcome(self) -> Outcome: ...
     @property
     def label(self) -> str: ...
 
 
-def given_labels(axes: Mapping[str, _Said]) -> dict[str, str]:
+def given_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
     """Axis -> its label, where that is given."""
     return {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
 
 
-def likely_labels(axes: Mapping[str, _Said]) -> dict[str, str]:
+def likely_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
     """Axis -> its label, where that is at least a suggestion."""
     enough = {Outcome.APPLY, Outcome.SUGGEST}
     return {axis: said.label for axis, said in axes.items() if said.outcome in enough}

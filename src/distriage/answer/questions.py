@@ -56,6 +56,7 @@ _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.XPU: {"cuda": "", "nccl": ""},
     Platform.MACOS: {"cuda": "", "nccl": "", "gpu_model": "Which Mac?", "gpu_count": ""},
     Platform.WINDOWS: {"nccl": ""},
+    Platform.CPU: {"cuda": "", "nccl": "", "gpu_model": "", "gpu_count": ""},
 }
 _HANGING: Final = "What are the last lines of each process's log, and what does {} show for each of them?"
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
@@ -155,7 +156,7 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
     if version == "framework_version" and project is None:  # who states others' versions mostly states this one
-        known |= {"version", "torch", "python", "cuda"}
+        known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
 

@@ -15,7 +15,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from distriage.answer.verdict import AxisVerdict, FailedRecord, SimilarIssue, Verdict
+from distriage.answer.verdict import AxisVerdict, FactSource, FailedRecord, SimilarIssue, Verdict
 from distriage.base.errors import DistriageError
 from distriage.base.terminal import output, printable, say
 from distriage.base.types import Silence
@@ -214,5 +214,15 @@ def _similar(issues: Sequence[SimilarIssue], taxonomy: Taxonomy) -> Iterator[Ren
 def _facts(verdict: Verdict) -> str:
     facts = dict(verdict.environment)
     framework = f"{facts.pop('framework', '')} {facts.pop('framework_version', '')}".strip()
-    named = [f"{name.replace('_', ' ')} {value}" for name, value in facts.items()]
+    explained = any(said.evidence is not None for said in verdict.axes.values())
+    sources = verdict.sources if explained and verdict.sources else {}
+    named = [f"{name.replace('_', ' ')} {value}{_place(sources.get(name))}" for name, value in facts.items()]
+    framework += _place(sources.get("framework_version") or sources.get("framework"))
     return ", ".join([framework, *named] if framework else named)
+
+
+def _place(source: FactSource | None) -> str:
+    """For people, where a fact is stated."""
+    if source is None:
+        return ""
+    return " (title)" if source.line == 0 else f" (line {source.line}, {source.segment})"

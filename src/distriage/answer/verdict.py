@@ -120,6 +120,23 @@ class MissingFact(_Model):
     question: str
 
 
+class FactSource(_Model):
+    """Where a report states a fact."""
+
+    segment: str = Field(description="title, form, prose, listing, command, configuration, source, traceback or log.")
+    line: int = Field(ge=0, description="Of the body, from 1; 0: the title.")
+
+
+class VersionPair(_Model):
+    """Two releases of which the reporter says that one works and the other fails."""
+
+    fact: str = Field(description="A name of `environment`, such as `torch` or `framework_version`.")
+    works: str
+    works_at: FactSource
+    fails: str
+    fails_at: FactSource
+
+
 class KnownProblem(_Model):
     """A combination of versions in the report that is known not to work, with the page that says so."""
 
@@ -168,6 +185,12 @@ class Verdict(_Model):
     )
     axes: Mapping[str, AxisVerdict]
     environment: Mapping[str, str | int] = Field(description="By name; `gpu_count` in all, `gpus_per_node` on one.")
+    sources: Mapping[str, FactSource] | None = Field(
+        default=None, description="Where facts of `environment` are stated; the tracker alone tells the others."
+    )
+    version_pairs: list[VersionPair] | None = Field(
+        default=None, description="What works in one release and fails in another."
+    )
     missing: list[MissingFact]
     known_problems: list[KnownProblem] = Field(description="Of the versions that the report states.")
     checks: list[str] = Field(description="What to check first, in this order; Markdown, at most two sentences.")

@@ -12,6 +12,7 @@ DistriageError                 anything a user can mend; the command line prints
     ├── RefusedError           GitHub refused for good; carries the status
     │   └── NotFoundError      deleted, or does not exist, or not for this token
     │       └── TransferredError   the issue is in another repository now
+    ├── BrokenError            GitHub itself fails
     ├── LostAnswerError        nobody knows whether a write was carried out
     └── RateLimitError         the rate limit is reached; carries the time at which it ends
 
@@ -83,6 +84,10 @@ class NotFoundError(RefusedError):
 
 class TransferredError(NotFoundError):
     """The issue was transferred to another repository."""
+
+
+class BrokenError(GitHubError):
+    """GitHub itself fails, time and again; a smaller request may succeed."""
 
 
 class LostAnswerError(GitHubError):

@@ -1,10 +1,29 @@
-"""Confidence intervals of shares. Pure."""
+"""Shares and their confidence intervals. Pure."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 _Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`hits` of `n`."""
+
+    hits: int
+    n: int
+
+    @property
+    def value(self) -> float | None:
+        """None where nothing was counted."""
+        return self.hits / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval; see `wilson`."""
+        return wilson(self.hits, self.n)
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:

@@ -1,10 +1,31 @@
-"""How much of a text is read, and its letters folded for a search. Pure."""
+"""How bytes are read as text, how much of it is read, and its letters folded for a search. Pure."""
 
 from __future__ import annotations
+
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 
 MAX_INPUT_CHARS = 200_000  # GitHub stores at most 65,536 of a body; a larger text loses its middle
 
 _SAME_LETTERS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))  # by `re.IGNORECASE`, but not by `str.lower`
+
+
+def encoding_of(content: bytes) -> str:
+    """Python's name of the encoding of a text that a person hands over: UTF-8 or, as PowerShell's `>` writes, UTF-16;
+    with a byte order mark or, in UTF-8, without.
+
+    Args:
+        content: Its beginning, two bytes or more.
+    """
+    return "utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+
+
+def decoded(content: bytes) -> str:
+    """The text of such bytes.
+
+    Raises:
+        UnicodeDecodeError: they are of neither encoding.
+    """
+    return content.decode(encoding_of(content))
 
 
 def shortened(text: str) -> str:

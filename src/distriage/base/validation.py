@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from distriage.base.errors import DistriageError
+from distriage.base.texts import decoded
 
 MAX_SHOWN_CHARS = 60  # of a value that is refused
 _WORDS = (
@@ -39,7 +40,7 @@ def read_model(file: Path, model: type[_Model], error: type[DistriageError], exp
         expected: Of the file, where it cannot be read.
     """
     try:
-        return model.model_validate_json(file.read_text(encoding="utf-8"))
+        return model.model_validate_json(decoded(file.read_bytes()))
     except (OSError, UnicodeDecodeError):
         raise error(f"{file}: not found or not readable; expected {expected}") from None
     except ValidationError as fault:

@@ -201,7 +201,8 @@ def _reports(
 def _issues(issues: list[str], *, tolerant: bool) -> Iterator[IssueReport | BadRecord]:
     if issues:
         from distriage.base.references import parse_reference
-        from distriage.github.client import Client, token_of_environment
+        from distriage.github.address import token_of_environment
+        from distriage.github.client import Client
         from distriage.reports.records import read_one
 
         client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong

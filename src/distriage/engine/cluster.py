@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from distriage.base.disk import writing
 from distriage.base.errors import DistriageError, InputError
 from distriage.base.extras import needs_extra
+from distriage.base.texts import encoding_of
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
 from distriage.engine.output import is_error
@@ -91,6 +92,10 @@ def _pieces(path: str) -> Iterator[tuple[int, int, int | None]]:
     try:
         with Path(path).open("rb") as stream:
             before = 0
+            if encoding_of(stream.read(2)) == "utf-16":  # a line feed is no byte of its own there
+                yield 0, 0, None
+                return
+            stream.seek(0)
             while True:
                 offset = stream.tell()
                 count = sum(1 for _ in islice(iter(stream.readline, b""), SHARD_LINES))

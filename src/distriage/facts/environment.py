@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from distriage.base.texts import folded
 from distriage.facts.counts import count_gpus, counts_gpus, listed_gpus
-from distriage.facts.frameworks import framework_of, nameless_versions, versions_of_framework
+from distriage.facts.frameworks import framework_of, frameworks_in, nameless_versions, versions_of_framework
 from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import torch_versions, versions_of_packages
-from distriage.facts.projects import PYTORCH, projects
+from distriage.facts.projects import PYTORCH, Tracker, projects
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
 from distriage.facts.versions import Comparison, Versions, releases
 from distriage.segments import Kind, Segment, Segments, split
 
-# The reporter's own words; those with listings; and what tools print.
 _OWN = (Kind.TITLE, Kind.FORM, Kind.PROSE, Kind.COMMAND, Kind.CONFIGURATION, Kind.SOURCE)
 _STATED = (*_OWN, Kind.LISTING)
 _OUTPUT = (Kind.TRACEBACK, Kind.LOG)
@@ -55,6 +55,8 @@ class EnvironmentFacts:
 
     Attributes:
         cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, where it is another.
+        others: Framework that the product stands on, or that the reporter names beside a product that is not in our list
+            -> its version.
         ambiguous: The facts of which the report names several releases and does not say which one works, each with one
             version of every release: it is not known then which one is in use.
         absent: What the report says that there is none of, as by "NCCL version: N/A".
@@ -78,6 +80,7 @@ class EnvironmentFacts:
     launcher: str | None = None
     rocm: str | None = None
     torch_cuda: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
     on_cpu: bool = False
@@ -91,10 +94,11 @@ class EnvironmentFacts:
             **dict.fromkeys(self.absent, "none"),
             **{fact: _either(found) for fact, found in self.ambiguous.items()},
         }
-        return {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
+        stated = {fact: value for fact, one in named.items() if isinstance(value := shown.get(fact, one), (str, int))}
+        return {**stated, **self.others}
 
 
-_ABOUT = frozenset({"ambiguous", "absent", "on_cpu", "sources", "comparisons"})
+_ABOUT = frozenset({"others", "ambiguous", "absent", "on_cpu", "sources", "comparisons"})
 _OF_DEVICES = frozenset({"cuda", "torch_cuda", "rocm", "nccl", "driver"})
 
 
@@ -112,18 +116,20 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     Args:
         identifier: The report's id; of `owner/repo#12` the repository tells the framework.
     """
-    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    own, stated, output = _passages(segments)
     framework, versions = _framework_and_torch(segments, own, stated, output, identifier)
-    printed = versions_of_packages(output, Versions(), labelled=True)
-    for fact, named in versions_of_packages(stated, versions["torch"]).items():
-        versions[fact] = named or printed[fact]
+    versions |= versions_of_packages(stated, versions["torch"])
+    if output.text:
+        printed = versions_of_packages(output, Versions(), labelled=True)
+        versions |= {fact: named for fact, named in printed.items() if not versions[fact]}
     named_gpus = gpu_places(stated.words)
     model = gpu_model(stated, named_gpus)
     found: dict[str, tuple[str | int, Source]] = {}
     absent = _absent(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    counted = _counted(own, stated, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    nodes = count_nodes(own)
+    counted = _counted(own, stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -131,22 +137,33 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", model, stated)
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
-    found |= _placed("nodes", count_nodes(own), own)
+    found |= _placed("nodes", nodes, own)
     found |= _placed("os", system_of(stated), stated)
     found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
     values: dict[str, Any] = {"framework": framework[0], **{fact: value for fact, (value, _) in found.items()}}
+    others = _versions_of_others(framework[0], own, stated)
     facts = EnvironmentFacts(
         **values,
-        ambiguous={fact: some for fact, named in versions.items() if len(some := releases(named.in_use)) > 1},
+        others={name: next(iter(named.in_use)) for name, named in others.items()},
+        ambiguous={
+            fact: some
+            for fact, named in versions.items()
+            if len(named.in_use) > 1 and len(some := releases(named.in_use)) > 1
+        },
         on_cpu=on_cpu,
         sources={
             **({"framework": framework[1]} if framework[1] else {}),
             **{fact: source for fact, (_, source) in found.items()},
+            **{name: next(iter(named.in_use.values())) for name, named in others.items()},
         },
         comparisons=tuple(filter(None, (named.compared(fact) for fact, named in versions.items()))),
     )
-    return replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
+    return (
+        facts
+        if not absent
+        else replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
+    )
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
@@ -154,10 +171,16 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
     absent.
     """
     segments = split(title, body)
-    own, stated, output = (passage(segments, *kinds) for kinds in (_OWN, _STATED, _OUTPUT))
+    own, stated, output = _passages(segments)
     (framework, _), versions = _framework_and_torch(segments, own, stated, output, identifier)
     found = {"framework": framework, **{fact: next(iter(named.in_use), None) for fact, named in versions.items()}}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
+    """The reporter's own words, these with listings, and what tools print."""
+    own = passage(segments, *_OWN)
+    return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
 
 def _framework_and_torch(
@@ -165,8 +188,7 @@ def _framework_and_torch(
 ) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
     """The framework with where it is named, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
-    short = passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
-    framework, source = framework_of(own, short, output, tracker)
+    framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
     version = Versions()
     if framework == PYTORCH:
@@ -177,16 +199,33 @@ def _framework_and_torch(
     return (framework, source), {"framework_version": version, "torch": torch}
 
 
+def _own_lists(segments: Segments) -> Passage:
+    return passage(Segments(segments.title, tuple(filter(_is_own, segments.of(Kind.LISTING)))), Kind.LISTING)
+
+
 def _is_own(listing: Segment) -> bool:
     """Whether the reporter wrote a listing: "vLLM 0.8.5"; a tool writes more, and otherwise."""
     return len(listing.lines) <= _MOST_OWN and not any_of(_TOOLS_SIGNS, folded(listing.text))
 
 
-def _counted(own: Passage, stated: Passage, *, names_gpu: bool, on_gpus: bool | None) -> dict[str, tuple[int, Source]]:
+def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> dict[str, Versions]:
+    """Of the frameworks that the product stands on, else of those that the reporter names."""
+    project = projects().all.get(product or "")
+    others = (project.on if project else dict.fromkeys(frameworks_in(own))) if product else ()
+    found = {
+        one: versions_of_framework(one, stated, Tracker())
+        for one in others
+        if projects().all[one].names and one != product
+    }
+    return {name: versions for name, versions in found.items() if versions}
+
+
+def _counted(
+    own: Passage, stated: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
+) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
     total, per_node = count_gpus(own, names_gpu=names_gpu, on_gpus=on_gpus)
     counts = {**_placed("gpu_count", total, own), **_placed("gpus_per_node", per_node, own)}
-    nodes = count_nodes(own)
     times = nodes[0] if nodes else 1
     several = nodes is None and speaks_of_several_nodes(own.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):

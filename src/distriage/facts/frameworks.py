@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
@@ -58,6 +58,7 @@ _BRANCH_BEFORE_CHARS = 56  # at most
 # "I have checked that it fails on the latest master" is what a form asks for, and "please try" a maintainer.
 _NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
+_COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
 _COMMIT = re.compile(
     rf"commit(?:\s(?:id|hash|sha))?[\s:=`'\"*(]{{1,6}}(?P<v>(?=[a-f]{{0,39}}\d)[0-9a-f]{{7,40}})(?![0-9a-z])"
     rf"|version[:=`'\"* ]{{1,6}}(?P<bare>{_HASH})",
@@ -65,7 +66,9 @@ _COMMIT = re.compile(
 )
 
 
-def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker) -> tuple[str | None, Source | None]:
+def framework_of(
+    own: Passage, short: Callable[[], Passage], output: Passage, tracker: Tracker
+) -> tuple[str | None, Source | None]:
     """The framework that a report is about, and where that is said: that of its tracker, else the one of its text.
 
     A listing of the environment names versions, not what the report is about. A path, such as a traceback's, and a log
@@ -79,13 +82,18 @@ def framework_of(own: Passage, short: Passage, output: Passage, tracker: Tracker
     if tracker.product and tracker.product != PYTORCH:
         return tracker.product, None
     own_names, own_paths = _named(own)
-    named = own_names or _named(short)[0] or sum(_named(output), own_paths)
+    named = own_names or _named(short())[0] or sum(_named(output), own_paths)
     if tracker.product:  # a part of PyTorch says more than PyTorch
         named = [(name, source) for name, source in named if name in projects().parts]
     if not named:
         return tracker.product, None
     meant = _meant([name for name, source in named if source.line == 0], [name for name, _ in named])
     return meant, next(source for name, source in named if name == meant)
+
+
+def frameworks_in(passage: Passage) -> list[str]:
+    """The frameworks that a text names in words."""
+    return [name for name, _ in _named(passage)[0]]
 
 
 def _named(passage: Passage) -> tuple[list[tuple[str, Source]], list[tuple[str, Source]]]:
@@ -190,7 +198,7 @@ def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
     for match in matches_at(_COMMIT, text, places(("commit", "version"), words)):
         line = words.rfind("\n", 0, match.start()) + 1
         before = words[max(line, match.start() - 40) : match.start()]
-        alone = not before.strip(" -*#`") and (match["v"] or _begins_section(words, line))
+        alone = before.strip(" -*#`") in _COMMIT_BEFORE and (match["v"] or _begins_section(words, line))
         if alone or any_of(named, before):
             found.append(match)
     return Versions({f"commit {one['v'] or one['bare']}": passage.source(one.start()) for one in reversed(found)})

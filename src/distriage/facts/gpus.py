@@ -14,9 +14,11 @@ GPU_NUMBER = r"(?:10[5-8]0|[2-5]0[5-9]0)"
 _TI_SUPER = r"(?:[ -]?Ti)?(?:[ -]?Super)?"
 # Names that mean nothing but an accelerator; those of two or three characters only in capitals.
 GPU_NAME = (
-    r"(?:(?i:V100(?-i:S)?|[AH]100|[AH]800|H200|GH200|GB[23]00|B[123]00|L40S?|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
+    r"(?:(?i:V100(?-i:S)?|[AH]100|[AH]800|H200|GH200|GB[23]00|GB10|R9700|B[123]00|L40S?"
+    r"|A(?:[2456]000|[45]500)|P100|MI\d{3}[AX]?"
     rf"|RTX[ -]?PRO[ -]?\d{{4}}|RTX[ -]?A?\d{{4}}D?{_TI_SUPER}(?:[ -]Ada)?|GTX[ -]?\d{{3,4}}M?(?!\d|\.\.){_TI_SUPER}"
-    r"|Titan\s?(?:RTX|Xp|V|X)|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
+    r"|Titan\s?(?:RTX|Xp|V|X)|[679][089]\d0\s?XTX?"
+    r"|(?:Radeon\s(?:RX\s)?|RX\s)\d{4}(?:[ -]?XTX?)?|Ascend[ -]?910(?:[ABC]\d?)?|910[ABC]\d?"
     r"|TPU\s?v\d\w{0,5}|Gaudi[ -]?[23]?|Trainium[ -]?[23]?|(?-i:Max)\s1(?:55|10)0|Apple\sM\d(?:\s(?:Pro|Max|Ultra))?"
     r"|(?-i:M\d\s(?:Pro|Max|Ultra)))"
     r"|T4|L4|L20|A10G?|A30|A40|P40|M[46]0|K80|K[24]0[cmxX]?|H20(?:-3e)?)"
@@ -29,11 +31,11 @@ _LESSER_NAME = (
 # Words of which a text in lower case holds one where a name may begin; the commonest first.
 _HUNDREDS = (
     *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300"),
-    *("a6000", "a2000"),
+    *("a6000", "a2000", "r9700", "7900", "7800", "6900", "6800"),
 )
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
-    *("h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
+    *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
     *("mx1", "mx2", "mx3", "mx4", "mx5"),
     *("a45", "a50", "a55", "mi1", "mi2", "mi3", "radeon", "rx ", "gaudi", "trainium", "max 1"),
     *("apple m", "m1 ", "m2 ", "m3 ", "m4 ", "m5 "),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -68,8 +69,10 @@ class Combination(Strict):
 
         Where it names several releases, the one that fails may be the other one.
         """
-        return facts.ambiguous.keys().isdisjoint(self.conditions) and all(
-            _meets(getattr(facts, fact), fact, wanted) for fact, wanted in self.conditions.items()
+        of_others = (replace(facts, framework=name, framework_version=found) for name, found in facts.others.items())
+        return facts.ambiguous.keys().isdisjoint(self.conditions) and any(
+            all(_meets(_of_job(one, fact), fact, wanted) for fact, wanted in self.conditions.items())
+            for one in (facts, *(of_others if "framework" in self.conditions else ()))
         )
 
     def concerns(self, words: str) -> bool:
@@ -97,6 +100,11 @@ def combinations() -> Sequence[Combination]:
         resources.files("distriage.facts").joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
     return [Combination.model_validate(entry) for entry in data["combination"]]
+
+
+def _of_job(facts: EnvironmentFacts, fact: str) -> str | None:
+    """A fact; of CUDA that which torch runs with, whatever toolkit is installed."""
+    return facts.torch_cuda or facts.cuda if fact == "cuda" else getattr(facts, fact)
 
 
 def _meets(stated: str | None, fact: str, wanted: str | Sequence[str]) -> bool:

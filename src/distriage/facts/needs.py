@@ -26,7 +26,6 @@ _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
 _CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
-_CUDA_BUILD = re.compile(r"\+cu\d")
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (
     ("main", "master", "ci fail", "[ci"),
@@ -124,7 +123,7 @@ def seen_in(
     several_nodes = facts.nodes > 1 if facts.nodes is not None else any_of(_SEVERAL_NODES, own)
     # Workers of Ray and Horovod have a device only where the report speaks of one.
     spoken = bool(subjects & {"device", "nccl"}) or None not in (facts.cuda, facts.gpu_model)
-    on_cpu = no_device or ("+cpu" in shown and not spoken and not _CUDA_BUILD.search(shown)) or (ray and not spoken)
+    on_cpu = no_device or (ray and not spoken)
     gpu = (
         platform in {"nvidia", "rocm"}
         and (not on_cpu or any_of(_CUDA_ERRORS, shown))

@@ -33,11 +33,11 @@ _KIND = (
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = re.compile(
     rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d){FIGURES})(?<!{GPU_NUMBER})"
-    rf"(?:-| (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?)\b(?!\[|\.\w|=|\(s\))"
+    rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs?|Sparks?)\b(?!\[|\.\w|=|\(s\))"
 )
 # Two machines that are compared with each other are not the nodes of one job.
-_IN_WORDS = re.compile(rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?){AFTER}")
+_IN_WORDS = re.compile(rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}")
 _NODE_SIGN = "(?:个?节点|台|机(?![会构制率])|ノード|노드|개의 노드)"
 _NODE_WORD = "(?:узл|машин|сервер|нод)"
 _IN_OTHER_SCRIPTS = (
@@ -66,12 +66,12 @@ _REPLICA_SPECS = "replicaspecs:"  # of Kubeflow's jobs
 _REPLICAS = re.compile(r"\breplicas:\s{0,3}(\d{1,4})\b")
 _REPLICA_SPECS_CHARS = 4000  # at most
 _SEVERAL_NODES = re.compile(
-    r"node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))|multi[- ]?node|machines\b"
-    r"|[多几跨]机|[多几跨]个?节点"
+    r"hosts\b|multi[- ]?host|node(?:s\b(?<!numa nodes)|\b(?:(?<=new node)|(?<=second node)|(?<=other node)))"
+    r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "单机", "--standalone")
-_SINGLE_NODE = re.compile(r"\b(?:single|one)[ -](?:node|machine|server|host)\b|单机|--standalone\b")
-_NODE_WORDS = ("node", "machine", "server", "host")
+_SINGLE_NODE = re.compile(r"(?<!than )\b(?:single|one)[ -](?:node|machine|server|host)\b|单机|--standalone\b")
+_NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
 def count_nodes(passage: Passage) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import Final
 
@@ -139,18 +139,10 @@ class Projects:
         of the repository's own name.
         """
         repository = repository_of(identifier)
-        if repository is None:
-            return Tracker()
-        last = repository.rpartition("/")[2]
-        project = self.repositories.get(RENAMED.get(repository, repository)) or self._called(last)
-        if project is not None:
-            called = (one.rpartition("/")[2] for one in project.repositories)
-            return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]))
-        if len(last) < _LEAST_NAME:
-            return Tracker()
-        return Tracker(identifier.partition("#")[0].rpartition("/")[2], None, _spellings([last]))
+        return Tracker() if repository is None else _tracker(self, repository, identifier.partition("#")[0])
 
-    def _called(self, name: str) -> Project | None:
+    def called(self, name: str) -> Project | None:
+        """The project that a name in lower case means anywhere."""
         if name in self.names:
             return self.all[self.names[name]]
         libraries = (project for project in self.all.values() if project.what is What.LIBRARY)
@@ -172,6 +164,16 @@ def read_projects(text: str) -> Projects:
 def is_built_on_torch(name: str | None) -> bool:
     """Whether the users of a project use PyTorch; of one that is not known: no."""
     return projects().library_of(name) == PYTORCH
+
+
+@lru_cache(maxsize=1000)
+def _tracker(known: Projects, repository: str, written: str) -> Tracker:
+    last = repository.rpartition("/")[2]
+    project = known.repositories.get(RENAMED.get(repository, repository)) or known.called(last)
+    if project is not None:
+        called = (one.rpartition("/")[2] for one in project.repositories)
+        return Tracker(project.name, project, _spellings([*project.names, *project.at_home, *called]))
+    return Tracker(written.rpartition("/")[2], None, _spellings([last])) if len(last) >= _LEAST_NAME else Tracker()
 
 
 def _spellings(written: Sequence[str]) -> tuple[str, ...]:

@@ -26,14 +26,16 @@ def any_of(words: Iterable[str], text: str) -> bool:
 
 def places(words: Iterable[str], text: str) -> list[int]:
     """Where one of the words stands in a text, in order."""
+    there = [word for word in words if word in text]  # faster than to find it, and most words are not there
+    if not there:
+        return []
     found = set()
-    for word in words:
-        if word in text:  # faster than to find it, and most words are not there
-            place = text.find(word)
-            while place >= 0:
-                found.add(place)
-                place = text.find(word, place + 1)
-    return sorted(found) if found else []
+    for word in there:
+        place = text.find(word)
+        while place >= 0:
+            found.add(place)
+            place = text.find(word, place + 1)
+    return sorted(found)
 
 
 def matches_at(pattern: re.Pattern[str], text: str, begins: Iterable[int]) -> Iterator[re.Match[str]]:
@@ -67,8 +69,14 @@ def before_on_line(text: str, place: int) -> str | None:
 
 
 _MOST_LINE_CHARS = 2000
-# What a form gives as an example, "[e.g. two machines with x8 A100s each]"; over one in round brackets, people write.
-_EXAMPLE = re.compile(r"\[(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}\]", re.I)
+# What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
+# an answer behind it, somebody may have written over it.
+_EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
+_EXAMPLE = re.compile(
+    r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
+    r"|(?<=\()(?:e\.g|for example)\b[^()\n]{0,120}(?=\)[ *]{0,4}:[ \t*]{0,20}[^\s*])",
+    re.I,
+)
 
 
 class Source(NamedTuple):
@@ -78,7 +86,7 @@ class Source(NamedTuple):
         line: Of the body, from 1; 0: the title.
     """
 
-    kind: Kind
+    segment: Kind
     line: int
 
 
@@ -119,5 +127,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     begins = [0]
     for line in written:
         begins.append(begins[-1] + len(line) + 1)
-    text = _EXAMPLE.sub(lambda example: " " * len(example[0]), "\n".join(written))
+    text = "\n".join(written)
+    if any_of(_EXAMPLE_WORDS, text):
+        text = _EXAMPLE.sub(lambda example: " " * len(example[0]), text)
     return Passage(text, folded(text), begins[:-1] or [0], lines or [Source(Kind.PROSE, 0)])

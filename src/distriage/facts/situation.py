@@ -29,6 +29,7 @@ class Platform(StrEnum):
     XPU = "xpu"
     MACOS = "macos"
     WINDOWS = "windows"
+    CPU = "cpu"  # processes that compute without a device
 
 
 _OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # what one process has not seen
@@ -149,10 +150,10 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     stated = {fact for fact, named in _STATED.items() if platform in named and named[platform].search(words)}
     library, version_stated = _library_of(facts, folded(title), words, own)
     subjects = {*subjects_of(own, words), *install_subjects(own)}
-    no_device = False
-    if platform not in _SYSTEMS | {Platform.NVIDIA}:
+    no_device = facts.on_cpu
+    if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
-    elif facts.on_cpu or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
+    elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
         subjects -= {"device", "cuda", "nccl"}  # denied
         stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
@@ -189,6 +190,8 @@ def _names_server(framework: str | None, words: str) -> bool:
 
 def _platform(facts: EnvironmentFacts, words: str) -> Platform:
     model, system = (facts.gpu_model or "").upper(), (facts.os or "").casefold()
+    if facts.on_cpu:
+        return Platform.CPU
     if facts.rocm is not None:
         return Platform.ROCM
     for platform, beginnings in _MODELS.items():

@@ -14,7 +14,7 @@ _NAMED = re.compile(
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
     # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is no release of Ubuntu
-    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2}ubuntu)\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
+    r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
 _STARTS = (
@@ -29,7 +29,7 @@ _USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as 
 _NOT_STATED_CHARS = 24  # at most
 # The line of a form; what stands behind the colon is a system, whatever its name.
 _LINE = re.compile(
-    r"(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?\s?(?:\([^()\n]{0,60}\)\s?)?"
+    r"(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?\s?(?:\([^()\n]{0,130}\)\s?)?"
     r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
 )

@@ -23,8 +23,8 @@ GAP = (  # each text is read in one way only
 )
 # Before that: what Lightning's and Transformers' templates say, and "after upgrading torch to 2.4.0".
 NOTE = (
-    r"(?:\snightly|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|e\.g\.?,?\s[\d.]{1,10})\)"
-    r"|(?P<to>\s(?:from\sv?\d[\d.]{1,12}\s)?to(?=\s)))?"
+    r"(?:\snightly|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
+    r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
 # "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
 _OTHER_VERSION = re.compile(
@@ -36,13 +36,13 @@ _OTHER_VERSION = re.compile(
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
     r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)"
-    r"|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
+    r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
 # Bare "work" is nearly always denied or wished for: "can't get it to work with", "should work on".
 _WORKS_BEFORE = re.compile(
     r"(?<!not\s)(?<!n't\s)(?<!never\s)(?<!longer\s)\b(?:works|worked|used\sto\swork|fine|ok|does(?:n.t|\snot)\s(?:occur|happen)"
-    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z",
+    r"|no\sproblems?)\s(?:fine\s|well\s)?(?:with|on|in|under|up\sto)\s\Z|\b(?:working|good)\s(?:version|release)s?\s?[:=]\s?\Z",
     re.I,
 )
 _WORKS_BEFORE_CHARS = 40  # at most
@@ -149,6 +149,8 @@ def versions_at(
     for match in matches_at(pattern, text, begins):
         if not (version := _written(match)) or not _is_in_use(match) or (labelled and not _LABEL.search(match[0])):
             continue
+        if left := match.groupdict().get("left"):
+            found.append((left, match.start("left"), True))
         works = _works(text, match.start(), match.end())
         found.append((version, match.start(), works))
         if _is_labelled(text, match):

@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 _NEXT: Final = re.compile(r'<([^<>]*)>;\s*rel="next"')
+LEAST_ITEMS: Final = 4  # of a page, where GitHub cannot build a larger one
 CLOCKS_S: Final = 10.0  # an answer's way, and what two clocks that are set right may differ by
 _NUMBER: Final = re.compile("[0-9]{1,12}")
 
@@ -58,15 +59,17 @@ class Gone:
     """It does not exist, or not for this token.
 
     Attributes:
-        status: 404; 410 if it was deleted.
+        status: 404; 410 if it was deleted, or issues are switched off.
+        reason: GitHub's own, at most 200 characters.
     """
 
     status: int
+    reason: str
 
     def why(self, *, has_token: bool) -> str:
         """In words, after the name of what was asked for."""
         if self.status == 410:
-            return "was deleted"
+            return f"is gone (410): {self.reason}"
         hint = "the token may not see it" if has_token else "is private (no token was given; set GITHUB_TOKEN)"
         return f"does not exist, or {hint}"
 
@@ -113,7 +116,7 @@ def read_answer(status: int, headers: Mapping[str, str], body: bytes, now: float
         if until is not None or status == 429 or b"rate limit" in body:
             return Wait(until)
     if status in {404, 410}:
-        return Gone(status)
+        return Gone(status, _reason(body))
     if 300 <= status < 500:
         return Refused(
             status,
@@ -155,8 +158,34 @@ def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:
     return Ok(value, body, following, headers.get("etag"))
 
 
+def is_web_page(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether an answer is none of an API; GitHub's own is, while it fails."""
+    return status < 500 and headers.get("content-type", "").startswith("text/html")
+
+
 def _reason(body: bytes) -> str:
+    """GitHub's own words, at most 200 characters."""
     try:
-        return str(json.loads(body)["message"])[:200]
+        answer = json.loads(body)
+        text = str(answer["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return "no reason given"
+    errors = answer.get("errors")
+    details = "; ".join(filter(None, map(_detail, errors))) if isinstance(errors, list) else ""
+    return f"{text} ({details})"[:200] if details else text[:200]
+
+
+def _detail(error: object) -> str:
+    if isinstance(error, dict):
+        parts = [error["message"]] if error.get("message") else [error.get("field"), error.get("code")]
+        return " ".join(part for part in parts if isinstance(part, str) and part != "name")
+    return error if isinstance(error, str) else ""
+
+
+def smaller_pages(query: Mapping[str, str]) -> dict[str, str] | None:
+    """The same place of a list in pages of a fifth of the size; None: they are as small as can be."""
+    size = int(query["per_page"]) // 5
+    if size < LEAST_ITEMS:
+        return None
+    page = {"page": str((int(query["page"]) - 1) * 5 + 1)} if query.get("page", "").isdecimal() else {}
+    return {**query, "per_page": str(size), **page}

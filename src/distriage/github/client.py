@@ -6,9 +6,7 @@ A request that may have been carried out is sent again only where that does no h
 
 from __future__ import annotations
 
-import os
 import random
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
@@ -16,27 +14,30 @@ from typing import Any, Final
 
 import httpx
 
-from distriage.base.errors import GitHubError, InputError, LostAnswerError, NotFoundError, RateLimitError, RefusedError
+from distriage.base.errors import (
+    BrokenError,
+    GitHubError,
+    InputError,
+    LostAnswerError,
+    NotFoundError,
+    RateLimitError,
+    RefusedError,
+)
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
-from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, read_answer
+from distriage.github.address import DEFAULT_API, api_address, graphql_address
+from distriage.github.answer import Broken, Gone, Ok, Refused, Unchanged, Wait, is_web_page, read_answer, smaller_pages
 from distriage.github.http_client import connections
 from distriage.github.limits import Limits, OwnLimits
+from distriage.github.remembered import Remembered
 
-DEFAULT_API: Final = "https://api.github.com"
+GRAPHQL: Final = "/graphql"  # the path by which `write` reaches the other API
 TIMEOUT_S: Final = 20.0
 MAX_ATTEMPTS: Final = 5
-MAX_PAGES: Final = 50
+MAX_ITEMS: Final = 5000
 PAGE_ITEMS: Final = 100
 MAX_REMEMBERED: Final = 128  # answers of at most some tens of kilobytes
-
-_remembered: dict[tuple[str, ...], Ok] = {}  # the oldest first
-_remembering = threading.Lock()  # a worker's threads each have a client
-
-
-def token_of_environment() -> str:
-    """The token in `GITHUB_TOKEN` or `GH_TOKEN`; empty if there is none."""
-    return os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
+_remembered: Final = Remembered(MAX_REMEMBERED)  # by the threads of a worker, which each have a client
 
 
 class Client:
@@ -44,8 +45,7 @@ class Client:
 
     Args of the constructor:
         token: Sent as bearer token; empty or None: unauthenticated, 60 requests an hour.
-        api: Base URL; default `GITHUB_API_URL` (set inside GitHub Actions, and for GitHub Enterprise Server),
-            else api.github.com.
+        api: Base URL of the REST API; default: `api_address`.
         max_wait_s: How long all requests together may wait for rate limits and between attempts.
         login: The token's own account, if known.
         before_write: Called before each request that changes something; may raise.
@@ -75,7 +75,7 @@ class Client:
         self._token = (token or "").strip()
         if not (self._token.isascii() and self._token.isprintable()):  # the HTTP library's own message would show it
             raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) has characters that no token has; expected ASCII")
-        self._api = (api or os.environ.get("GITHUB_API_URL") or DEFAULT_API).rstrip("/")
+        self._api = (api or api_address()).rstrip("/")
         self._timeout_s = timeout_s
         self._patience_s = max_wait_s
         self.sent = 0  # requests, for whoever estimates
@@ -115,21 +115,15 @@ class Client:
             RateLimitError: the limit ends later than this client may wait.
             GitHubError: GitHub cannot be reached, or fails.
         """
-        headers = {"Accept": accept}
         key = (self._token, self._api, path, repr(query), accept)
         known = _remembered.get(key) if remember else None
-        if known is not None and known.etag is not None:
-            headers["If-None-Match"] = known.etag
+        headers = {"Accept": accept, **({"If-None-Match": known.etag or ""} if known is not None else {})}
         answer = self._send("GET", path, headers, params=query, place=place, repeatable=True)
         if answer is None:
             assert known is not None
             return known
         if remember and answer.etag is not None:
-            with _remembering:
-                _remembered.pop(key, None)
-                _remembered[key] = answer
-                while len(_remembered) > MAX_REMEMBERED:
-                    del _remembered[next(iter(_remembered))]
+            _remembered.put(key, answer)
         return answer
 
     def json(self, path: str, *, place: str | None = None) -> dict[str, Any]:
@@ -148,18 +142,21 @@ class Client:
 
         Raises:
             GitHubError: as `get`.
-            InputError: there are more than `MAX_PAGES` pages: a decision must not rest on a part, and asking again does
-                not help.
+            InputError: there are more than `MAX_ITEMS`: a decision must not rest on a part, and asking again does not
+                help.
         """
-        for number, (items, _) in enumerate(self.pages(path, {}, remember=remember)):
-            if number == MAX_PAGES:
-                raise InputError(f"GET {path}: more than {MAX_PAGES * PAGE_ITEMS:,} entries")
+        found = 0
+        for items, following in self.pages(path, {}, remember=remember):
             yield from items
+            found += len(items)
+            if found >= MAX_ITEMS and following is not None:
+                raise InputError(f"GET {path}: more than {MAX_ITEMS:,} entries")
 
     def pages(
         self, path: str, query: Mapping[str, str], *, key: str | None = None, remember: bool = False
     ) -> Iterator[tuple[list[dict[str, Any]], dict[str, str] | None]]:
-        """Read a list of any length, a page at a time, as GitHub's `Link` headers lead.
+        """Read a list of any length, a page at a time, as GitHub's `Link` headers lead; a page that GitHub cannot build
+        is asked for in smaller ones.
 
         Args:
             key: The list is the answer's value under this key; default: the answer itself.
@@ -172,7 +169,13 @@ class Client:
         """
         following: dict[str, str] | None = {"per_page": str(PAGE_ITEMS), **query}
         while following is not None:
-            answer = self.get(path, following, remember=remember)
+            try:
+                answer = self.get(path, following, remember=remember)
+            except BrokenError:
+                if (smaller := smaller_pages(following)) is None:
+                    raise
+                following = smaller
+                continue
             value = answer.value.get(key) if key is not None and isinstance(answer.value, dict) else answer.value
             if not isinstance(value, list):
                 raise GitHubError(f"GET {path}: GitHub's answer is not a list")
@@ -190,8 +193,6 @@ class Client:
         if not isinstance(title, str) or not isinstance(body, str):
             raise GitHubError(f"{reference}: GitHub's answer is not an issue")
         return IssueReport(title=title, body=body, id=str(reference))
-
-    # ---------------------------------------------------------------- writing
 
     def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
         """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
@@ -213,8 +214,6 @@ class Client:
     def pause(self, attempt: int) -> bool:
         """Wait before another attempt, longer each time; False if there is no time left."""
         return self._wait(min(30.0, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
-
-    # ---------------------------------------------------------------- the loop
 
     def _send(
         self,
@@ -238,7 +237,7 @@ class Client:
             try:
                 response = connections().request(
                     method,
-                    self._api + path,
+                    graphql_address(self._api) if path == GRAPHQL else self._api + path,
                     params=params,
                     json=body,
                     headers=self._headers(headers),
@@ -246,9 +245,13 @@ class Client:
                     follow_redirects=method == "GET",
                 )
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: a host that is no name
-                why = f"{place}: GitHub cannot be reached at {self._api}: {error}"
+                why, kind = f"{place}: GitHub cannot be reached at {self._api}: {error}", GitHubError
                 nothing_was_done = isinstance(error, httpx.ConnectError)
             else:
+                if self._api != DEFAULT_API and is_web_page(response.status_code, response.headers):
+                    raise GitHubError(
+                        f"{place}: nothing of GitHub answers at {self._api}; expected https://HOST/api/v3"
+                    )
                 match read_answer(response.status_code, response.headers, response.content, self._now()):
                     case Ok() as answer:
                         return answer
@@ -266,11 +269,11 @@ class Client:
                             f"{place}: GitHub refused ({status}): {reason}", status, already_exists=already_exists
                         )
                     case Broken(what):
-                        why, nothing_was_done = f"{place}: {what}", False
+                        why, nothing_was_done, kind = f"{place}: {what}", False, BrokenError
             if not repeatable and not nothing_was_done:
                 raise LostAnswerError(why)
             if attempt == MAX_ATTEMPTS or not self.pause(attempt):
-                raise GitHubError(why)
+                raise kind(why)
         raise AssertionError  # the loop has no end
 
     def _has_new_token(self) -> bool:

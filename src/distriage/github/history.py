@@ -15,33 +15,14 @@ from typing import Any, BinaryIO
 
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
-from distriage.base.times import LAST_S, epoch_s
+from distriage.base.times import LAST_S
 from distriage.github.client import Client
+from distriage.github.listed import ListedIssue, issue_type
 
 FORMAT = 1
 _BEGINNING = f'{{"format": {FORMAT}, '.encode()  # of a header
 # The last is for `distriage past index`, which reads the file too.
 _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_reason")
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryIssue:
-    """An issue as GitHub shows it today.
-
-    Attributes:
-        created_at: When it was filed, Unix time in seconds; 0 where unknown.
-        labels: Names.
-        is_open: As far as is known.
-    """
-
-    number: int
-    title: str
-    body: str
-    url: str
-    created_at: float
-    labels: tuple[str, ...]
-    by_bot: bool
-    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +34,7 @@ class History:
         complete: There are no older ones.
     """
 
-    issues: tuple[HistoryIssue, ...]
+    issues: tuple[ListedIssue, ...]
     fetched_at: float
     complete: bool
 
@@ -73,7 +54,7 @@ def read_history(
         GitHubError: GitHub cannot be reached or refuses; what was fetched until then is kept.
     """
     header, pages, size = _read_cache(cache, repository)
-    found: dict[int, HistoryIssue] = {}
+    found: dict[int, ListedIssue] = {}
     following: dict[str, str] | None = {"state": "all", "sort": "created", "direction": "desc"}
     for page in pages:
         _collect(found, page["items"])
@@ -107,7 +88,7 @@ def load_history(file: Path) -> tuple[str, History]:
     header, pages, size = _read_cache(file, None)
     if not size:
         raise InputError(f"{file}: not a history that this Distriage wrote; expected a header and a line a page")
-    found: dict[int, HistoryIssue] = {}
+    found: dict[int, ListedIssue] = {}
     for page in pages:
         _collect(found, page["items"])
     issues = tuple(sorted(found.values(), key=lambda issue: (issue.created_at, issue.number)))
@@ -175,29 +156,16 @@ def _is_text(value: object) -> bool:
 
 def _kept(item: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of GitHub's JSON."""
-    user = item.get("user") or {}
+    user, kind = item.get("user") or {}, issue_type(item)
     labels = [label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ()]
     return {
         **{key: item.get(key) for key in _KEYS},
         "user": {"type": user.get("type")},
         "labels": labels,
+        "type": {"name": kind} if kind is not None else None,
     }
 
 
-def _collect(found: dict[int, HistoryIssue], items: Iterable[Mapping[str, Any]]) -> None:
-    for item in items:
-        if isinstance(item.get("number"), int) and isinstance(item.get("title"), str) and "pull_request" not in item:
-            kept = _kept(item)
-            found.setdefault(
-                kept["number"],
-                HistoryIssue(
-                    number=kept["number"],
-                    title=kept["title"],
-                    body=str(kept["body"] or ""),
-                    url=str(kept["html_url"] or ""),
-                    created_at=epoch_s(kept["created_at"]),
-                    labels=tuple(label for label in kept["labels"] if isinstance(label, str)),
-                    by_bot=kept["user"]["type"] == "Bot",
-                    is_open=kept["state"] == "open",
-                ),
-            )
+def _collect(found: dict[int, ListedIssue], items: Iterable[Mapping[str, Any]]) -> None:
+    for issue in filter(None, map(ListedIssue.of, items)):
+        found.setdefault(issue.number, issue)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from distriage.base.errors import TaxonomyError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault, known_keys, suggestion
 from distriage.model.label import DataModel, Label
 
@@ -125,6 +126,9 @@ class Taxonomy(DataModel):
     name: str
     version: str
     axes: dict[str, Axis] = Field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.version))  # a table of axes has no hash
 
     @model_validator(mode="after")
     def _check_requirements(self) -> Self:
@@ -244,7 +248,7 @@ def load_taxonomy(path: Path) -> Taxonomy:
         TaxonomyError: the file is missing or not valid.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = decoded(path.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         raise TaxonomyError(f"{path}: cannot be read: {error}") from None
     # Parsing is slow, and most bundles carry the packaged text.

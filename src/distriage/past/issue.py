@@ -11,6 +11,7 @@ from distriage.base.errors import InputError
 from distriage.base.references import reference_of, web_link
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
+from distriage.github.listed import ListedIssue
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.reports.records import read_records
 
@@ -98,8 +99,19 @@ def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[Pas
     if item.get("pull_request") is not None:  # a table has the column for all
         return None
     report = IssueReport(item["title"], _text(item, "body"), _id(item, repository, place))
-    size = len(report.title) + len(report.body)
-    return (_issue(item, report), report) if report.title.strip() and size <= MAX_REPORT_BYTES else None
+    return (_issue(item, report), report) if _has_text(report) else None
+
+
+def past_of(issue: ListedIssue, repository: str) -> tuple[PastIssue, IssueReport] | None:
+    """An issue of a repository as the index keeps it; None: it has no text that can be read."""
+    report = IssueReport(issue.title, issue.body, f"{repository}#{issue.number}")
+    state, title = "open" if issue.is_open else "closed", " ".join(report.title.split())
+    past = PastIssue(report.id, title, web_link(issue.url), state, issue.reason, issue.created_at)
+    return (past, report) if _has_text(report) else None
+
+
+def _has_text(report: IssueReport) -> bool:
+    return bool(report.title.strip()) and len(report.title) + len(report.body) <= MAX_REPORT_BYTES
 
 
 def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from distriage.past.index import BUCKETS, PastIndex, assemble
+from distriage.past.index import BUCKETS, PastIndex
 from distriage.past.issue import PastIssue
-from distriage.past.words import Features, Floats, Postings, postings, unit
+from distriage.past.words import Features, Floats, postings, unit
 
 
 def updated(
@@ -29,17 +29,27 @@ def updated(
     """
     left_out = {*gone, *(issue.id for issue in issues)}
     stays = np.array([issue.id not in left_out for issue in index.issues], bool)
-    old_issues = [issue for issue, stay in zip(index.issues, stays, strict=True) if stay]
-    old_place = np.cumsum(stays) - 1
-    kept = stays[index.rows]
+    starts, rows, weights, matrix = index.starts, index.rows, index.weights, index.vectors
+    if not stays.all():
+        kept = stays[rows]
+        starts = np.concatenate([[0], np.cumsum(kept)])[starts]
+        rows, weights = (np.cumsum(stays) - 1)[rows[kept]], weights[kept]
+        matrix = matrix[stays] if matrix.size else matrix
+    old = [issue for issue, stay in zip(index.issues, stays, strict=True) if stay]
     new = postings(features, index.idf)
-    found = Postings(
-        np.concatenate([np.repeat(np.arange(BUCKETS), np.diff(index.starts))[kept], new.columns]),
-        np.concatenate([old_place[index.rows[kept]], new.rows + len(old_issues)]).astype(np.uint32),
-        np.concatenate([index.weights[kept].astype(np.float32), new.weights]),
-    )
-    matrix = index.vectors
+    order = np.argsort(new.columns, kind="stable")
+    ends = starts[new.columns[order] + 1]  # of the buckets: behind all older issues
     if matrix.size:
         more = np.array([unit(vector) for vector in vectors], np.float32).reshape(-1, matrix.shape[1])
-        matrix = np.concatenate([matrix[stays], more])
-    return assemble(index.model, [*old_issues, *issues], index.idf, found, matrix)
+        matrix = np.concatenate([matrix, more])
+    everything = [*old, *issues]
+    return PastIndex(
+        model=index.model,
+        issues=everything,
+        idf=index.idf,
+        starts=starts + np.concatenate([[0], np.cumsum(np.bincount(new.columns, minlength=BUCKETS))]),
+        rows=np.insert(rows, ends, new.rows[order] + len(old)).astype(np.uint32),
+        weights=np.insert(weights, ends, new.weights[order].astype(np.float16)),
+        vectors=matrix,
+        filed_at=np.array([issue.filed_at for issue in everything]),
+    )

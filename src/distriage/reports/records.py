@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -9,10 +10,11 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from distriage.base.errors import InputError, RefusedError
 from distriage.base.extras import needs_extra
+from distriage.base.texts import encoding_of
 from distriage.base.types import IssueReport
 from distriage.reading.report import MAX_REPORT_BYTES, check_report
 from distriage.reports.sources import identifier_of, report_of
@@ -147,8 +149,9 @@ def parse_record(record: RawRecord) -> IssueReport | BadRecord:
 
 
 def _read_lines(path: str, offset: int, before: int, lines: int | None, longest: int) -> Iterator[RawRecord]:
-    with Path(path).open("rb") as file, _decompressed(path, file) as stream:
+    with Path(path).open("rb") as file, _decompressed(path, file) as plain:
         file.seek(offset)
+        stream = plain if offset or encoding_of(plain.peek(2)[:2]) != "utf-16" else io.BufferedReader(_AsUtf8(plain))
         number = before
         while (lines is None or number < before + lines) and (line := stream.readline(longest + 1)):
             number += 1
@@ -159,7 +162,26 @@ def _read_lines(path: str, offset: int, before: int, lines: int | None, longest:
                 yield RawRecord(f"{path}:{number}", kept, file.tell())
 
 
-def _decompressed(path: str, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | io.BufferedReader:
+class _AsUtf8(io.RawIOBase):
+    """A stream of UTF-16 with a byte order mark, as UTF-8."""
+
+    def __init__(self, stream: gzip.GzipFile | io.BufferedReader) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(max(1, len(buffer) // 3))  # a unit of two bytes takes three at most
+        text = self._decoder.decode(block, final=not block).encode("utf-8", "replace")
+        if block and not text:  # the mark alone, or half a unit
+            return self.readinto(buffer)
+        buffer[: len(text)] = text
+        return len(text)
+
+
+def _decompressed(path: str, file: io.BufferedReader) -> gzip.GzipFile | io.BufferedReader:
     if path.lower().endswith(".gz"):
         return gzip.GzipFile(fileobj=file)
     if path.lower().endswith(".zst"):

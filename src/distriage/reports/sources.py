@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 from distriage.base.errors import InputError
 from distriage.base.references import reference_of
+from distriage.base.texts import encoding_of
 from distriage.base.types import IssueReport
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
@@ -116,7 +116,7 @@ def _bounded(stream: BinaryIO, name: str, path: str) -> bytes:
 
 def _decode(content: bytes, name: str) -> str:
     """The text, with a mark for each byte that is none: `tail -c` cuts characters, and logs hold stray bytes."""
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as PowerShell's `>` writes
+    if encoding_of(content) == "utf-16":
         return content.decode("utf-16", "replace")
     if b"\0" in content[:8192]:
         raise InputError(f"{name}: binary data; expected text in UTF-8")

@@ -13,6 +13,7 @@ from distriage.answer.findings import Findings
 from distriage.answer.similar import Similar
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import ConfigError, InputError
+from distriage.base.texts import decoded
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.model.taxonomy import Taxonomy
@@ -213,7 +214,7 @@ def key_from_environment() -> str:
     if not file:
         return os.environ.get(KEY, "").strip()
     try:
-        return Path(file).read_text(encoding="utf-8").strip()
+        return decoded(Path(file).read_bytes()).strip()
     except OSError as error:
         raise ConfigError(f"{KEY_FILE}={file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

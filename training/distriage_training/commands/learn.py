@@ -118,7 +118,8 @@ def learn(
 
 
 def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Callable[[int], None]) -> History:
-    from distriage.github.client import Client, token_of_environment
+    from distriage.github.address import token_of_environment
+    from distriage.github.client import Client
 
     if not REPOSITORY.fullmatch(repository):
         raise InputError(f"{repository!r}: expected owner/repo")

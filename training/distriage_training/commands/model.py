@@ -78,6 +78,9 @@ def export(
     config: ConfigArgument,
     run: Annotated[Path | None, typer.Option(help="Folder of the run; default: runs/NAME.")] = None,
     output: Annotated[Path | None, typer.Option(help="The bundle's folder; default: models/NAME.")] = None,
+    no_gate: Annotated[
+        bool, typer.Option("--no-gate", help="Without a domain gate, for which reports of other software are needed.")
+    ] = False,
 ) -> None:
     """Calibrate a trained model and write its bundle: ONNX, int8 where it passes the gate."""
     with training():
@@ -85,6 +88,9 @@ def export(
         from distriage_training.release.export import export as make
 
         settings = load_config(config)
+        if no_gate:
+            domain = settings.domain.model_copy(update={"reports": []})
+            settings = settings.model_copy(update={"domain": domain})
         place = output or Path("models") / settings.name
         with writing(place.parent):
             bundle = make(run or Path("runs") / settings.name, settings, place)

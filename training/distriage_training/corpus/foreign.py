@@ -21,7 +21,7 @@ def missing_foreign(config: Config) -> ConfigError | None:
         if not path.is_file():
             return ConfigError(
                 f"{config.path}: domain.{key}: {path}: no such file; expected reports of other software, or "
-                "`reports = []` for a model without a domain gate (docs/training.md)"
+                "`distriage export --no-gate` for a model without a domain gate (docs/training.md)"
             )
     return None
 

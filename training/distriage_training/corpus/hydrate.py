@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from distriage.base.errors import NotFoundError
 from distriage.base.references import parse_reference
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
 from distriage_training.corpus.records import valid_annotations
@@ -24,7 +25,7 @@ LONG_WAIT_S = 60.0  # of which the person who waits is told
 
 
 @dataclass(slots=True)
-class HydrateReport:
+class HydrateResult:
     """What a call did: texts fetched, ids that are gone for good, how many are left for the next call."""
 
     fetched: int = 0
@@ -41,7 +42,7 @@ def hydrate(
     limit: int | None = None,
     console: Console,
     sleep: Callable[[float], None] = time.sleep,
-) -> HydrateReport:
+) -> HydrateResult:
     """Fetch what is missing in the store.
 
     Args:
@@ -68,7 +69,7 @@ def hydrate(
         if annotation.id not in known and annotation.url and split in {None, annotation.split}
     ]
     todo = wanted[:limit]
-    report = HydrateReport(gone=sorted(gone))
+    report = HydrateResult(gone=sorted(gone))
     texts.parent.mkdir(parents=True, exist_ok=True)
     columns = (
         TextColumn("fetching"),

@@ -13,6 +13,8 @@ from torch.utils.data import Sampler
 
 from distriage_training.corpus.records import UNLABELLED
 
+WIDTHS = 32  # tokens
+
 
 class BucketSampler(Sampler[int]):
     """Draws each epoch's share of every source, and puts reports of like length into one batch, batches in random
@@ -30,6 +32,7 @@ class BucketSampler(Sampler[int]):
         self, lengths: Sequence[int], sources: Sequence[str], batch_size: int, sample: Mapping[str, float], seed: int
     ) -> None:
         self.lengths = lengths
+        self.longest = max(lengths)
         self.batch = batch_size
         self.seed = seed
         self.epoch = 0
@@ -69,8 +72,28 @@ class BucketSampler(Sampler[int]):
         return iter([row for batch in [*batches, last] for row in batch])
 
 
+def pad(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Tensor]:
+    """`input_ids` and `attention_mask` [reports, tokens] of reports that become one batch.
+
+    A width is a multiple of `WIDTHS`, or `limit`: each new shape costs memory that PyTorch does not give back on CPUs,
+    and odd widths are slow in bf16.
+
+    Args:
+        limit: The longest report of all, in tokens.
+    """
+    longest = max(len(row["input_ids"]) for row in rows)
+    width = max(longest, min(-(-longest // WIDTHS) * WIDTHS, limit))
+    input_ids = torch.zeros(len(rows), width, dtype=torch.long)
+    attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
+    for i, row in enumerate(rows):
+        ids = torch.as_tensor(row["input_ids"])
+        input_ids[i, : len(ids)] = ids
+        attention_mask[i, : len(ids)] = 1
+    return {"input_ids": input_ids, "attention_mask": attention_mask}
+
+
 class Collator:
-    """Pads a batch to its longest report and masks a share of the tokens while the model trains.
+    """Pads a batch (`pad`) and masks a share of the tokens while the model trains.
 
     Args of the constructor:
         sampler: Draws what is masked.
@@ -86,28 +109,23 @@ class Collator:
         self.special = torch.tensor(special, dtype=torch.long)
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        width = max(len(row["input_ids"]) for row in rows)
         readings = max(len(row["labels"]) for row in rows)
         labels = torch.full((len(rows), readings, len(rows[0]["labels"][0])), UNLABELLED)
         weights = torch.zeros(labels.shape)
-        input_ids = torch.zeros(len(rows), width, dtype=torch.long)
-        attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
+        padded = pad(rows, self.sampler.longest)
         for i, row in enumerate(rows):
-            ids = torch.as_tensor(row["input_ids"])
-            input_ids[i, : len(ids)] = ids
-            attention_mask[i, : len(ids)] = 1
             labels[i, : len(row["labels"])] = torch.as_tensor(row["labels"])
             weights[i, : len(row["weights"])] = torch.as_tensor(row["weights"])
         if self.share and self.mask_token is not None:
+            input_ids = padded["input_ids"]
             drawn = torch.ones(input_ids.shape)
             for i, row in enumerate(rows):
                 length = len(row["input_ids"])
                 drawn[i, :length] = torch.from_numpy(self.sampler.generator(row["row"]).random(length))
             dropped = (drawn < self.share) & ~torch.isin(input_ids, self.special)
-            input_ids = input_ids.masked_fill(dropped, self.mask_token)
+            padded["input_ids"] = input_ids.masked_fill(dropped, self.mask_token)
         return {
-            "input_ids": input_ids,
-            "attention_mask": attention_mask,
+            **padded,
             "labels": labels,
             "weights": weights,
             "note": torch.as_tensor([row["note"] for row in rows]),

@@ -7,7 +7,6 @@ The result is a folder that `encoder.source` can name.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from datasets import Dataset
 from rich.console import Console
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import TrainingArguments, set_seed
+from transformers import set_seed
 
 from distriage.base.errors import ConfigError, CorpusError
 from distriage.base.references import thread_key
@@ -25,9 +24,9 @@ from distriage.recipe.text import prepare
 from distriage_training.config import Config
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import read_texts
-from distriage_training.fit.batches import BucketSampler
+from distriage_training.fit.batches import BucketSampler, pad
 from distriage_training.fit.encoder import load_encoder, load_tokenizer, mask_token, save_encoder, special_tokens
-from distriage_training.fit.trainer import BucketTrainer, last_checkpoint
+from distriage_training.fit.trainer import BucketTrainer, last_checkpoint, training_arguments, use_fast_attention
 
 IGNORED = -100
 
@@ -49,8 +48,7 @@ class MaskedLanguageModel(nn.Module):
 
 
 class MaskingCollator:
-    """Pads a batch and masks a share of its tokens: four in five become [MASK], one in ten another token, one in ten
-    stays.
+    """Pads a batch (`pad`) and masks a share of its tokens: of ten, eight become [MASK], one another token, one stays.
 
     Args of the constructor:
         sampler: Draws what is masked.
@@ -69,15 +67,12 @@ class MaskingCollator:
         self.words = ids[~torch.isin(ids, self.special)]
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-        width = max(len(row["input_ids"]) for row in rows)
-        input_ids = torch.zeros(len(rows), width, dtype=torch.long)
-        attention_mask = torch.zeros(len(rows), width, dtype=torch.long)
+        padded = pad(rows, self.sampler.longest)
+        input_ids, attention_mask = padded["input_ids"], padded["attention_mask"]
         chance, draw = torch.ones(input_ids.shape), torch.ones(input_ids.shape)
         other = torch.zeros(input_ids.shape, dtype=torch.long)
         for i, row in enumerate(rows):
             length, generator = len(row["input_ids"]), self.sampler.generator(row["row"])
-            input_ids[i, :length] = torch.as_tensor(row["input_ids"])
-            attention_mask[i, :length] = 1
             chance[i, :length], draw[i, :length] = (torch.from_numpy(generator.random(length)) for _ in range(2))
             other[i, :length] = torch.from_numpy(generator.integers(len(self.words), size=length))
         text = attention_mask.bool() & ~torch.isin(input_ids, self.special)
@@ -120,25 +115,16 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
     lengths = [len(ids) for ids in input_ids]
     sampler = BucketSampler(lengths, [""] * len(lengths), settings.batch_size, {}, config.seed)
     encoder = load_encoder(config.encoder)
+    use_fast_attention(encoder)
     model = MaskedLanguageModel(encoder, encoder.config.hidden_size)
     console.print(f"{len(dataset):,} unlabelled reports; {config.encoder.source}")
-    on_gpu = torch.cuda.is_available()
-    arguments = TrainingArguments(
-        output_dir=str(output),
+    arguments = training_arguments(
+        config,
+        output,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="linear",
-        bf16=on_gpu,
-        use_cpu=not on_gpu,
-        seed=config.seed,
-        logging_steps=25,
-        save_steps=200,
-        save_total_limit=1,
-        report_to=["tensorboard"],
-        remove_unused_columns=False,
-        dataloader_pin_memory=on_gpu,
-        disable_tqdm=not sys.stderr.isatty(),
     )
     trainer = BucketTrainer(
         sampler,

@@ -48,7 +48,13 @@ from distriage_training.fit.run import (
     note_beginning,
 )
 from distriage_training.fit.sparse import fit_sparse_head
-from distriage_training.fit.trainer import TriageTrainer, earlier_seconds, last_checkpoint, training_arguments
+from distriage_training.fit.trainer import (
+    TriageTrainer,
+    earlier_seconds,
+    fine_tuning_arguments,
+    last_checkpoint,
+    use_fast_attention,
+)
 
 
 def train(config: Config, output: Path, *, resume: bool = False, console: Console | None = None) -> Path:
@@ -157,6 +163,7 @@ def _prepare_model(
     model: TriageModel, tokenizer: Tokenizer, dataset: Dataset, train_records: Sequence[Record], config: Config
 ) -> None:
     """Freeze embeddings, weigh labels, set the auxiliary task, as the configuration says."""
+    use_fast_attention(model.encoder)
     if config.encoder.freeze_embeddings:
         for parameter in model.encoder.get_input_embeddings().parameters():
             parameter.requires_grad = False
@@ -185,7 +192,7 @@ def _trainer(
         f"{config.record()['encoder']['source']}"
     )
     collator = Collator(sampler, settings.token_dropout, mask_token(tokenizer), special_tokens(tokenizer))
-    arguments = training_arguments(config, output, len(sampler))
+    arguments = fine_tuning_arguments(config, output, len(sampler))
     return TriageTrainer(config, sampler, model=model, args=arguments, train_dataset=dataset, data_collator=collator)
 
 

@@ -78,8 +78,46 @@ def _rate(name: str, model: Any, config: TrainingConfig) -> float:
     return config.learning_rate * config.layer_decay ** (depth - layer)
 
 
-def training_arguments(config: Config, output: Path, drawn: int) -> TrainingArguments:
-    """The Trainer's settings for a configuration.
+def multiplies_bf16() -> bool:
+    """Whether the GPU, or the CPU where there is none, has instructions for bfloat16."""
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+
+
+def use_fast_attention(encoder: Any) -> None:
+    """On a CPU, products and a softmax: PyTorch's fused attention takes twice as long to differentiate there."""
+    if not torch.cuda.is_available():
+        encoder.set_attn_implementation("eager")
+
+
+def training_arguments(config: Config, output: Path, **own: Any) -> TrainingArguments:
+    """The Trainer's settings that all training shares.
+
+    Args:
+        own: Those of one kind of training.
+    """
+    precision, on_gpu = config.training.precision, torch.cuda.is_available()
+    return TrainingArguments(
+        output_dir=str(output),
+        bf16=precision == "bf16" or (precision == "auto" and multiplies_bf16()),
+        use_cpu=not on_gpu,
+        seed=config.seed,
+        logging_steps=min(25, config.training.save_steps),
+        save_steps=config.training.save_steps,
+        save_total_limit=2,
+        report_to=["tensorboard"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=on_gpu,
+        disable_tqdm=not sys.stderr.isatty(),
+        include_num_input_tokens_seen="non_padding",
+        **own,
+    )
+
+
+def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingArguments:
+    """The Trainer's settings for fine-tuning.
 
     Args:
         drawn: Reports an epoch.
@@ -87,9 +125,9 @@ def training_arguments(config: Config, output: Path, drawn: int) -> TrainingArgu
     settings = config.training
     processes = int(os.environ.get("WORLD_SIZE", "1"))  # torchrun sets it; each takes a batch of every step
     steps_per_epoch = math.ceil(drawn / (settings.batch_size * settings.gradient_accumulation * processes))
-    on_gpu = torch.cuda.is_available()
-    return TrainingArguments(
-        output_dir=str(output),
+    return training_arguments(
+        config,
+        output,
         num_train_epochs=settings.epochs,
         per_device_train_batch_size=settings.batch_size,
         gradient_accumulation_steps=settings.gradient_accumulation,
@@ -97,16 +135,6 @@ def training_arguments(config: Config, output: Path, drawn: int) -> TrainingArgu
         lr_scheduler_type="cosine",
         warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
         max_grad_norm=1.0,
-        bf16=on_gpu,
-        use_cpu=not on_gpu,
-        seed=config.seed,
-        logging_steps=min(25, settings.save_steps),
-        save_steps=settings.save_steps,
-        save_total_limit=2,
-        report_to=["tensorboard"],
-        remove_unused_columns=False,
-        dataloader_pin_memory=on_gpu,
-        disable_tqdm=not sys.stderr.isatty(),
         # The encoder's own pooling is not used, nor the head of an axis that nothing in a batch is labelled on.
         ddp_find_unused_parameters=True,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import OwnLabels
 from distriage_training.learn.examples import newest
@@ -67,7 +67,7 @@ class Comparison:
         return [row.label for row in self.rows if row.outcome == "worse"]
 
 
-def held_out(issues: Sequence[HistoryIssue], previous: OwnLabels) -> int:
+def held_out(issues: Sequence[ListedIssue], previous: OwnLabels) -> int:
     """Where the issues begin that decide: the newest fifth, as far as the earlier heads were not learned from it."""
     seen = sum(issue.created_at <= previous.manifest.until for issue in issues)
     return max(seen, newest(len(issues)))
@@ -90,11 +90,11 @@ def compare(
         return Comparison(len(rows), ())
     theirs = [known[names[place]] for place in common]
     heads = [previous.manifest.labels[place] for place in theirs]
-    before = _Said.of(
+    before = _Decisions.of(
         np.array([previous.probabilities(features) for features in rows])[:, theirs],
         [head.threshold for head in heads],
     )
-    now = _Said.of(
+    now = _Decisions.of(
         learned.probabilities(rows)[:, common],
         [None if one is None else one.probability for one in (learned.thresholds[place] for place in common)],
     )
@@ -108,26 +108,26 @@ def compare(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Decisions:
     """What heads say: likelier than not, and given; [issues, labels] each."""
 
     likely: Bools
     given: Bools
 
     @classmethod
-    def of(cls, probabilities: Floats, thresholds: Sequence[float | None]) -> _Said:
+    def of(cls, probabilities: Floats, thresholds: Sequence[float | None]) -> _Decisions:
         least = np.array([np.inf if one is None else one for one in thresholds])
         return cls(probabilities >= LIKELIER_THAN_NOT, probabilities >= least)
 
-    def part(self, some: slice) -> _Said:
-        return _Said(self.likely[:, some], self.given[:, some])
+    def part(self, some: slice) -> _Decisions:
+        return _Decisions(self.likely[:, some], self.given[:, some])
 
     def right(self, has: Bools) -> tuple[int, int]:
         """(right, given)."""
         return int((self.given & has).sum()), int(self.given.sum())
 
 
-def _row(label: str, before: _Said, now: _Said, has: Bools, times: NDArray[np.int64]) -> Row:
+def _row(label: str, before: _Decisions, now: _Decisions, has: Bools, times: NDArray[np.int64]) -> Row:
     once = np.ones((1, len(has)), np.int64)
     difference = _f1(now.likely, has, times) - _f1(before.likely, has, times)
     low, high = np.percentile(difference, [2.5, 97.5])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.reading.report import check_report
 
 LEAST_ISSUES = 100
@@ -54,7 +54,7 @@ class Issues:
         by_bots, unreadable, unjudged: How many were left out.
     """
 
-    kept: tuple[HistoryIssue, ...]
+    kept: tuple[ListedIssue, ...]
     by_bots: int
     unreadable: int
     unjudged: int
@@ -92,7 +92,7 @@ def is_afterwards(label: str) -> bool:
     return _AFTERWARDS.search(" ".join(re.findall(r"[^\W_]+", label.casefold()))) is not None
 
 
-def usable(issues: Sequence[HistoryIssue], reviewed: Collection[int] = ()) -> Issues:
+def usable(issues: Sequence[ListedIssue], reviewed: Collection[int] = ()) -> Issues:
     """Those that people wrote, that can be read and that people judged.
 
     An open issue without a label is one that nobody has come to yet: it says of no label that it is wrong.
@@ -116,7 +116,7 @@ def usable(issues: Sequence[HistoryIssue], reviewed: Collection[int] = ()) -> Is
     return Issues(tuple(kept), len(issues) - len(people), len(people) - len(readable), unjudged)
 
 
-def choose(issues: Sequence[HistoryIssue], wishes: Wishes) -> Labels:
+def choose(issues: Sequence[ListedIssue], wishes: Wishes) -> Labels:
     """Choose labels.
 
     Args:
@@ -152,7 +152,7 @@ def choose(issues: Sequence[HistoryIssue], wishes: Wishes) -> Labels:
     return Labels(tuple(names), left_out)
 
 
-def check_wishes(issues: Sequence[HistoryIssue], wishes: Wishes) -> None:
+def check_wishes(issues: Sequence[ListedIssue], wishes: Wishes) -> None:
     """Refuse a label that no issue has.
 
     Raises:
@@ -170,7 +170,7 @@ def newest(issues: int) -> int:
     return issues - int(RECENT_SHARE * issues)
 
 
-def _readable(issue: HistoryIssue) -> bool:
+def _readable(issue: ListedIssue) -> bool:
     try:
         check_report(IssueReport(issue.title, issue.body))
     except InputError:

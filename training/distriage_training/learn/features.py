@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from distriage.classifier import Classifier
 from distriage.engine.spread import spread
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures, own_features
 from distriage.recipe.text import prepare
 
@@ -14,7 +14,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def features_of(
-    classifier: Classifier, issues: Sequence[HistoryIssue], progress: Progress, workers: int | None = None
+    classifier: Classifier, issues: Sequence[ListedIssue], progress: Progress, workers: int | None = None
 ) -> list[OwnFeatures]:
     """What heads read of each issue, in order.
 
@@ -32,6 +32,6 @@ def features_of(
     return rows
 
 
-def _read(classifier: Classifier, issues: Sequence[HistoryIssue]) -> list[OwnFeatures]:
+def _read(classifier: Classifier, issues: Sequence[ListedIssue]) -> list[OwnFeatures]:
     reports = [prepare(issue.title, issue.body) for issue in issues]
     return list(map(own_features, reports, classifier.predict_inputs(reports)))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distriage.base.intervals import wilson
-from distriage.github.history import HistoryIssue
+from distriage.base.intervals import Share
+from distriage.github.listed import ListedIssue
 from distriage_training.learn.fit import Bools, Floats, Learned
 from distriage_training.learn.thresholds import Promise, Threshold
 
@@ -40,23 +40,23 @@ class LabelFigures:
     likely: int
     likely_right: int
     confused: tuple[tuple[str, int], ...]
-    wrong: tuple[tuple[HistoryIssue, float], ...]
-    missed: tuple[tuple[HistoryIssue, float], ...]
+    wrong: tuple[tuple[ListedIssue, float], ...]
+    missed: tuple[tuple[ListedIssue, float], ...]
 
     @property
     def precision(self) -> float | None:
         """None: never given."""
-        return self.right / self.given if self.given else None
+        return Share(self.right, self.given).value
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision."""
-        return wilson(self.right, self.given)
+        return Share(self.right, self.given).interval
 
     @property
     def found(self) -> float | None:
         """Share of the issues that have the label which get it; None: none has it."""
-        return self.right / self.carried if self.carried else None
+        return Share(self.right, self.carried).value
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ class Figures:
     @property
     def precision(self) -> float | None:
         """None: nothing is given."""
-        return self.right / self.given if self.given else None
+        return Share(self.right, self.given).value
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision."""
-        return wilson(self.right, self.given)
+        return Share(self.right, self.given).interval
 
     @property
     def coverage(self) -> float:
@@ -105,7 +105,7 @@ class Figures:
 
 
 def measure(
-    names: Sequence[str], learned: Learned, all_issues: Sequence[HistoryIssue], probabilities: Floats, truth: Bools
+    names: Sequence[str], learned: Learned, all_issues: Sequence[ListedIssue], probabilities: Floats, truth: Bools
 ) -> Figures:
     """Figures of heads that were learned from the first issues, on the others.
 
@@ -134,7 +134,7 @@ def measure(
 
 
 def _label(
-    name: str, learned_from: int, threshold: Threshold | None, issues: Sequence[HistoryIssue], p: Floats, has: Bools
+    name: str, learned_from: int, threshold: Threshold | None, issues: Sequence[ListedIssue], p: Floats, has: Bools
 ) -> LabelFigures:
     given = p >= threshold.probability if threshold is not None else np.zeros(len(p), np.bool_)
     likely = p >= LIKELIER_THAN_NOT

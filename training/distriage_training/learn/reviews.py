@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from distriage.answer.feedback import ReviewRecord, own_label
 from distriage.base.errors import InputError
+from distriage.base.texts import decoded
 from distriage.base.validation import first_fault
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Reviewed:
         unknown: Reviews of own labels of issues that are not among these.
     """
 
-    issues: tuple[HistoryIssue, ...]
+    issues: tuple[ListedIssue, ...]
     numbers: frozenset[int]
     reviews: int
     changed: int
@@ -42,7 +43,7 @@ def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
         InputError: the file cannot be read, or a line is no review; names file, line and field.
     """
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")  # a JSON string may hold what else ends a line
+        lines = decoded(file.read_bytes()).split("\n")  # a JSON string may hold what else ends a line
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: not readable: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
     records = []
@@ -58,7 +59,7 @@ def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
     return sorted((record for record in ours if own_label(record.axis) is not None), key=lambda record: record.at)
 
 
-def with_reviews(issues: Sequence[HistoryIssue], reviews: Iterable[ReviewRecord]) -> Reviewed:
+def with_reviews(issues: Sequence[ListedIssue], reviews: Iterable[ReviewRecord]) -> Reviewed:
     """Give each issue the labels that people confirmed, and none that they refused. Pure."""
     said: dict[int, dict[str, bool]] = {}
     for review in reviews:
@@ -76,7 +77,7 @@ def with_reviews(issues: Sequence[HistoryIssue], reviews: Iterable[ReviewRecord]
     )
 
 
-def _judged(issue: HistoryIssue, said: dict[str, bool]) -> HistoryIssue:
+def _judged(issue: ListedIssue, said: dict[str, bool]) -> ListedIssue:
     folded = {label.casefold(): right for label, right in said.items()}
     kept = tuple(label for label in issue.labels if folded.get(label.casefold(), True))
     there = {label.casefold() for label in kept}

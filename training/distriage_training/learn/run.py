@@ -13,7 +13,7 @@ import numpy as np
 
 from distriage.base.disk import replaced
 from distriage.classifier import Classifier
-from distriage.github.history import HistoryIssue
+from distriage.github.listed import ListedIssue
 from distriage.model.shipped import sha256_of
 from distriage.own.features import OwnFeatures
 from distriage.own.labels import ARRAYS, MANIFEST, OWN_FORMAT, LabelHead, OwnLabels, OwnManifest, probabilities_sha256
@@ -44,7 +44,7 @@ class Result:
     figures: tuple[Figures, ...]
 
 
-def truth_of(issues: Sequence[HistoryIssue], labels: Labels) -> Bools:
+def truth_of(issues: Sequence[ListedIssue], labels: Labels) -> Bools:
     """Which label each issue has, [issues, labels]."""
     rows = [[label in issue.labels for label in labels.names] for issue in issues]
     return np.array(rows, np.bool_).reshape(len(rows), len(labels.names))

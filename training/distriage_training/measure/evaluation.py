@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from distriage.base.validation import Strict
 
 Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class Figures(BaseModel):
-    """Figures as they are written to a file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Scores(Figures):
+class Scores(Strict):
     """Accuracy and macro-F1."""
 
     accuracy: float
@@ -56,7 +52,7 @@ class AxisResult(CountedScores):
     tfidf_lr: Scores | None = None
 
 
-class Applied(Figures):
+class Applied(Strict):
     """What the policy applies at the shipped thresholds: the share of reports, and how often it is right."""
 
     coverage: float
@@ -80,7 +76,7 @@ class GroupScores(CountedScores):
     applied: Mapping[str, Applied] = {}
 
 
-class Evaluation(Figures):
+class Evaluation(Strict):
     """A bundle measured on a split.
 
     Attributes:
@@ -111,7 +107,7 @@ class Evaluation(Figures):
     published: Mapping[str, float] = {}
 
 
-class BundleFigures(Figures):
+class BundleFigures(Strict):
     """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
 
     validation: Mapping[str, CountedScores] = {}

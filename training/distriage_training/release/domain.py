@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from distriage.classifier import Classifier
 from distriage.model.bundle import DOMAIN, Bundle
 from distriage_training.config import Config
@@ -14,8 +11,9 @@ from distriage_training.release.model_card import model_card, read_figures
 from distriage_training.release.seal import changed, seal
 
 
-def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
-    """Fit the gate of a bundle's model, in place of the one that it may have; write its card and seal it anew.
+def write_gate(classifier: Classifier, config: Config, splits: Splits) -> int:
+    """Fit the gate of a model that has none and write it, with its line in the model card, into the model's folder;
+    seal the folder anew then.
 
     Returns:
         The number of reports of other software that it was fitted on.
@@ -23,20 +21,17 @@ def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
     Raises:
         ConfigError, CorpusError: the reports of other software are missing.
     """
-    with TemporaryDirectory() as folder:
-        data = read_domain_data(_without_gate(bundle, Path(folder)), config, splits)
-    gate = data.gate()
+    bundle = classifier.bundle
+    data = read_domain_data(classifier, config, splits)
+    data.gate().write(bundle.path / DOMAIN, list(bundle.manifest.axes))
     card = model_card(bundle.manifest, read_figures(bundle), gated=True)
-    with changed(bundle) as copy:
-        gate.write(copy / DOMAIN, list(bundle.manifest.axes))
-        (copy / "README.md").write_text(card, encoding="utf-8")
+    (bundle.path / "README.md").write_text(card, encoding="utf-8")
     return len(data.others)
 
 
-def _without_gate(bundle: Bundle, folder: Path) -> Classifier:
-    """The gate that it has may be of an older format, which no classifier reads."""
-    for name in bundle.manifest.files:
-        if name != DOMAIN:
-            (folder / name).symlink_to((bundle.path / name).resolve())
-    seal(folder, bundle.manifest)
-    return Classifier(folder)
+def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
+    """`write_gate`, in place of the gate that a bundle may have."""
+    with changed(bundle) as copy:
+        (copy / DOMAIN).unlink(missing_ok=True)  # it may be of an older format, which no classifier reads
+        seal(copy, bundle.manifest)
+        return write_gate(Classifier(copy), config, splits)

@@ -28,7 +28,7 @@ from distriage_training.fit.run import RunInfo, load_run_info, load_trained
 from distriage_training.measure.evaluate import scores_of
 from distriage_training.measure.evaluation import BundleFigures
 from distriage_training.release import calibrate
-from distriage_training.release.domain import add_gate
+from distriage_training.release.domain import write_gate
 from distriage_training.release.gates import Passed, Reports, ValidationSet, check_not_collapsed, write_model
 from distriage_training.release.golden import golden_reports, write_golden
 from distriage_training.release.graph import Logits, join, joined_logits, onnx_logits, torch_logits
@@ -94,7 +94,8 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
         seal(folder, manifest)
         if config.domain.reports:
             status.update("fitting the domain gate")
-            add_gate(bundles.Bundle(folder), config, splits)
+            write_gate(Classifier(folder), config, splits)
+            seal(folder, manifest)
         bundles.Bundle(folder)  # what would not load must not replace what does
         put_in_place(folder, place)
     return output
@@ -172,7 +173,7 @@ def _figures(shipped: Logits, model: TriageModel, passed: Passed, validation: Va
 
 
 def _describe(folder: Path, config: Config, manifest: bundles.Manifest, info: RunInfo, figures: BundleFigures) -> None:
-    """Taxonomy, figures, what it was trained on, model card; `add_gate` writes its line into the card."""
+    """Taxonomy, figures, what it was trained on, model card; `write_gate` writes its line into the card."""
     taxonomy = default_taxonomy_text() if config.taxonomy is None else config.taxonomy.read_text(encoding="utf-8")
     (folder / "taxonomy.toml").write_text(taxonomy, encoding="utf-8")
     document = figures.model_dump_json(indent=1, exclude_none=True)

@@ -39,7 +39,7 @@ Predicted = dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AxisComparison:
     """Both models on one axis of one set of reports.
 
     Attributes:
@@ -73,7 +73,7 @@ class Evidence:
 
 def compare(
     current: Classifier, candidate: Classifier, config: Config, reviews: Path | None, console: Console
-) -> tuple[list[Comparison], Evidence]:
+) -> tuple[list[AxisComparison], Evidence]:
     """Run both models.
 
     Args:
@@ -150,16 +150,16 @@ def _predict(model: Classifier, records: Sequence[Record], what: str, console: C
 
 def _compare_axis(
     axis: Axis, reports: str, truth: NDArray[np.int64], one: NDArray[np.int64], other: NDArray[np.int64]
-) -> Comparison:
+) -> AxisComparison:
     def scores(predicted: NDArray[np.int64]) -> tuple[float, float]:
         return scoring.accuracy(truth, predicted), scoring.macro_f1(truth, predicted)
 
-    return Comparison(
+    return AxisComparison(
         axis.id, reports, len(truth), scores(one), scores(other), scoring.paired_bootstrap_macro_f1(truth, one, other)
     )
 
 
-def worse_axes(comparisons: Sequence[Comparison]) -> list[str]:
+def worse_axes(comparisons: Sequence[AxisComparison]) -> list[str]:
     """Axes on which the candidate is worse; it may be promoted if there is none.
 
     Raises:
@@ -175,7 +175,7 @@ def worse_axes(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def print_comparison(
-    console: Console, comparisons: Sequence[Comparison], evidence: Evidence, current: Bundle, candidate: Bundle
+    console: Console, comparisons: Sequence[AxisComparison], evidence: Evidence, current: Bundle, candidate: Bundle
 ) -> None:
     """The tables: what decides, then the test figures that the bundles hold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distriage.base.intervals import wilson
+from distriage.base import intervals
 from distriage.model.taxonomy import Axis
 from distriage_training.study.faults import TRUE, Fault
 
@@ -21,29 +21,22 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """`hits` of `n`, with Wilson's 95 % interval."""
+class Share(intervals.Share):
+    """Of the reports, those of one label."""
 
-    name: str
-    hits: int
-    n: int
+    name: str = ""
 
     @property
     def value(self) -> float:
-        """The share, 0 where nothing was counted."""
+        """0 where nothing was counted."""
         return self.hits / self.n if self.n else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval."""
-        return wilson(self.hits, self.n)
 
 
 def frequencies(faults: Iterable[Fault], axis: Axis) -> list[Share]:
     """How often each label of an axis was given among the reports judged on it; labels never given are left out."""
     counts = Counter(fault.labels[axis.id] for fault in faults if axis.id in fault.labels)
     total = counts.total()
-    return [Share(label, counts[label], total) for label in _by_count(counts, axis.label_ids)]
+    return [Share(counts[label], total, label) for label in _by_count(counts, axis.label_ids)]
 
 
 def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:
@@ -53,7 +46,7 @@ def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:
         if by in fault.labels and "distributed" in fault.labels:
             groups.setdefault(fault.labels[by], []).append(fault.labels["distributed"] == TRUE)
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [Share(name, sum(found), len(found)) for name, found in ordered]
+    return [Share(sum(found), len(found), name) for name, found in ordered]
 
 
 def by_framework(faults: Iterable[Fault], axis: str, least: int) -> dict[str, Counter[str]]:

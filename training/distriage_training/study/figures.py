@@ -7,12 +7,12 @@ their size and scroll.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from distriage.base.svg import Frame
 from distriage_training.study.counts import OTHER, Flow
 
 _ROW = 34
@@ -78,10 +78,9 @@ def sankey(found: Flow, names: Mapping[str, str], headings: Sequence[str], title
         names: Label -> what is shown.
         headings: One a column.
     """
-    width, height = 1080, 620
-    layout = _Layout(found, width, height)
-    parts = [*layout.ribbons(names), *layout.nodes(names, headings)]
-    return _wide(title, width, height, parts)
+    frame = Frame(1080, 620, 0, 0, 0, 0)
+    layout = _Layout(found, frame.width, frame.height)
+    return _wide(frame.svg(title, [*layout.ribbons(names), *layout.nodes(names, headings)], "wide"), title)
 
 
 class _Layout:
@@ -162,42 +161,16 @@ class _Layout:
 
 def lines(series: Mapping[str, Sequence[float | None]], periods: Sequence[str], title: str) -> Markup:
     """Shares over time, a line a label with its own dash; a point is missing where too few reports were filed."""
-    width, height, left, right, top, bottom = 960, 340, 44, 270, 14, 30
     peak = _nice(max((value for values in series.values() for value in values if value is not None), default=1.0))
-
-    def x(i: int) -> float:
-        return left + (width - left - right) * (i / max(1, len(periods) - 1))
-
-    def y(value: float) -> float:
-        return height - bottom - (height - top - bottom) * value / peak
-
-    parts = [
-        Markup(
-            '<line class="grid" x1="{left}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            '<text class="tick" x="{tx}" y="{ty:.1f}" text-anchor="end">{text:g} %</text>'
-        ).format(left=left, end=width - right, y=y(share), tx=left - 6, ty=y(share) + 4, text=100 * share)
-        for share in (peak * part / 4 for part in range(5))
-    ]
-    every = max(1, round(len(periods) / 8))
-    parts += [
-        Markup('<text class="tick" x="{x:.1f}" y="{y}" text-anchor="middle">{text}</text>').format(
-            x=x(i), y=height - 8, text=period
-        )
-        for i, period in enumerate(periods)
-        if i % every == 0
-    ]
+    frame = Frame(960, 340, left=44, right=270, top=14, bottom=30, peak=peak)
+    parts = [*frame.grid(4, lambda value: f"{100 * value:g} %"), *frame.names_below(periods, 8)]
     ends: list[tuple[float, int, str]] = []
     for number, (name, values) in enumerate(series.items()):
-        path, last, open_ = "", math.nan, False
-        for i, value in enumerate(values):
-            if value is not None:
-                last = y(value)
-                path += f"{'L' if open_ else 'M'}{x(i):.1f},{last:.1f} "
-            open_ = value is not None  # a gap stays a gap
-        if path:
-            parts.append(_stroke(number, Markup('d="{path}"').format(path=path.strip()), "path"))
-            ends.append((last, number, name))
-    return _wide(title, width, height, [*parts, *_names_at_the_end(sorted(ends), width - right, height - bottom)])
+        parts += [_stroke(number, Markup('points="{}"').format(run), "polyline") for run in frame.runs(values)]
+        if known := [value for value in values if value is not None]:
+            ends.append((frame.y(known[-1]), number, name))
+    names = _names_at_the_end(sorted(ends), frame.width - frame.right, frame.height - frame.bottom)
+    return _wide(frame.svg(title, [*parts, *names], "wide"), title)
 
 
 def _names_at_the_end(ends: Sequence[tuple[float, int, str]], left: int, bottom: int) -> Iterator[Markup]:
@@ -218,11 +191,9 @@ def _stroke(number: int, shape: Markup, element: str) -> Markup:
     )
 
 
-def _wide(title: str, width: int, height: int, parts: Sequence[Markup]) -> Markup:
-    return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="{title}"><svg class="wide" role="img" '
-        'aria-label="{title}" viewBox="0 0 {width} {height}">{parts}</svg></div>'
-    ).format(title=title, width=width, height=height, parts=Markup("").join(parts))
+def _wide(picture: Markup, title: str) -> Markup:
+    scroll = Markup('<div class="scroll" tabindex="0" role="group" aria-label="{}">{}</div>')
+    return scroll.format(title, picture)
 
 
 def _nice(value: float) -> float:

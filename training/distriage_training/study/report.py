@@ -102,7 +102,7 @@ def _distributed(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusio
         shares = distributed_share(bugs, axis)[:most] if axis in taxonomy.axes else []
         if not shares:
             continue
-        whole = Share("all", sum(row.hits for row in shares), sum(row.n for row in shares))
+        whole = Share(sum(row.hits for row in shares), sum(row.n for row in shares))
         ordered = sorted(shares, key=lambda row: -row.value) if axis == "symptom" else shares
         rows = [[row.name, row.hits, row.n, *cells(row.value, row.interval)] for row in ordered]
         setup = next((row for row in shares if row.name == "communication-setup"), None)

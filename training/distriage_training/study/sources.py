@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,9 @@ from distriage.base.types import Prediction
 from distriage.base.validation import first_fault
 from distriage.classifier import Classifier
 from distriage.facts.environment import find_versions
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
+from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.corpus.additions.reviews import labels_of, read_review_records
@@ -168,14 +171,13 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
         GitHubError: no such repository, no network, or access refused.
     """
     client = Client(token_of_environment())
-    pages = client.pages(f"/repos/{repository}/issues", {"state": "all", "sort": "created", "direction": "desc"})
-    issues = islice((item for items, _ in pages for item in items if "pull_request" not in item), limit)
+    issues = islice(list_issues(client, repository, state="all", sort="created", direction="desc"), limit)
     rows = [
         {
-            "id": f"{repository}#{issue['number']}",
-            "title": str(issue.get("title") or ""),
-            "body": str(issue.get("body") or ""),
-            "created": str(issue.get("created_at") or ""),
+            "id": f"{repository}#{issue.number}",
+            "title": issue.title,
+            "body": issue.body,
+            "created": datetime.fromtimestamp(issue.created_at, UTC).strftime("%Y-%m-%d") if issue.created_at else "",
         }
         for issue in track(
             issues,

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from distriage.base.intervals import wilson
+from markupsafe import Markup
+
+from distriage.base.intervals import Share
+from distriage.base.svg import Frame, polyline
 from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
 
 BASELINE_WEEKS: Final = 8
@@ -18,18 +21,10 @@ OUTCOMES: Final = ("apply", "suggest", "abstain")
 
 @dataclass(frozen=True, slots=True)
 class LabelPrecision:
-    """How often people agreed with a label.
-
-    Attributes:
-        low, high: 95 % interval (Wilson).
-    """
+    """How often people agreed with a label."""
 
     label: str
-    right: int
-    count: int
-    share: float
-    low: float
-    high: float
+    right: Share
 
 
 def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
@@ -43,11 +38,8 @@ def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
     judged: dict[str, list[bool]] = {}
     for item in latest.values():
         judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
-    found = [
-        LabelPrecision(label, sum(rights), len(rights), sum(rights) / len(rights), *wilson(sum(rights), len(rights)))
-        for label, rights in judged.items()
-    ]
-    return sorted(found, key=lambda item: (-item.count, item.label))
+    found = [LabelPrecision(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
+    return sorted(found, key=lambda item: (-item.right.n, item.label))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,40 +135,28 @@ def chance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return min(1.0, math.sqrt(degrees * (1 / sum(one.values()) + 1 / sum(other.values())) / (8 * math.log(2))))
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Points of a line over weeks, in the coordinates of a drawing.
+FRAME: Final = Frame(700, 204, left=44, right=16, top=12, bottom=32)
 
-    Attributes:
-        segments: Runs of weeks that have a value, as SVG `points`.
-        dots: (x, y, text) of each.
-        labels: (x, text) below.
+
+def plot(
+    title: str, days: Sequence[str], values: Sequence[float | None], shown: str, chance: Sequence[float | None] = ()
+) -> Markup:
+    """Values between 0 and 1, a week each, as a line with a dot a week; empty where there are none.
+
+    Args:
+        shown: How a value is written beside the chart, such as `{:.0%}`.
+        chance: A second, dashed line.
     """
-
-    segments: Sequence[str]
-    dots: Sequence[tuple[float, float, str]]
-    labels: Sequence[tuple[float, str]]
-
-
-WIDTH: Final = 640
-HEIGHT: Final = 160
-
-
-def plot(days: Sequence[str], values: Sequence[float | None]) -> Plot:
-    """A line through values between 0 and 1."""
-    step = WIDTH / max(1, len(values) - 1)
-    dots = []
-    runs: list[list[str]] = [[]]
-    for place, value in enumerate(values):
-        if value is None:
-            runs.append([])
-            continue
-        x, y = round(place * step, 1), round((1 - value) * HEIGHT, 1)
-        runs[-1].append(f"{x},{y}")
-        dots.append((x, y, f"week of {days[place]}: {value:.0%}"))
-    every = max(1, math.ceil(len(days) / 6))
-    return Plot(
-        [" ".join(run) for run in runs if len(run) > 1],
-        dots,
-        [(round(place * step, 1), days[place]) for place in range(0, len(days), every)],
-    )
+    step = 1 / max(1, len(values) - 1)
+    dots = [
+        Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="3.5"><title>week of {}: {:.0%}</title></circle>').format(
+            FRAME.x(place * step), FRAME.y(value), day, value
+        )
+        for place, (day, value) in enumerate(zip(days, values, strict=True))
+        if value is not None
+    ]
+    if not dots:
+        return Markup("")
+    lines = [polyline(kind, run) for kind, row in (("chance", chance), ("line", values)) for run in FRAME.runs(row)]
+    parts = [*FRAME.grid(2, shown.format), *FRAME.names_below(days, 6), *lines, *dots]
+    return FRAME.svg(f"{title}; the table below has the figures", parts, "plot")

@@ -63,9 +63,8 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
         by_week=by_week,
         by_family=bool(families),
-        coverage_plot=charts.plot(days, [week.covered for week in by_week]),
-        chance_plot=charts.plot(days, [week.chance for week in by_week]),
-        drift_plot=charts.plot(days, [week.drift for week in by_week]),
-        width=charts.WIDTH,
-        height=charts.HEIGHT,
+        coverage_plot=charts.plot("Coverage by week", days, [week.covered for week in by_week], "{:.0%}"),
+        drift_plot=charts.plot(
+            "Drift by week", days, [week.drift for week in by_week], "{:.1f}", [week.chance for week in by_week]
+        ),
     )

@@ -18,11 +18,11 @@ from starlette.responses import Response
 from distriage.base.errors import GitHubError
 from distriage_serving.administrators import DEFAULT
 from distriage_serving.github.oauth import authorize_url, who_may_triage
-from distriage_serving.queue.login.attempts import Attempts
-from distriage_serving.queue.login.sessions import ADMIN, Fields, Login, Session, Sessions, check_form, read_form
+from distriage_serving.queue.login.desk import desk
+from distriage_serving.queue.login.sessions import ADMIN, Fields, Login, Session, check_form, read_form
 from distriage_serving.queue.pages import LoginNeededError, PageRoute, go_to, show
-from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import peer_of
+from distriage_serving.web.rooms import rooms
 from distriage_serving.web.threads import write
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -37,24 +37,14 @@ def session_of(request: Request) -> Session:
     Raises:
         LoginNeededError: nobody is.
     """
-    session = _sessions(request).read(request)
+    session = desk(request).sessions.read(request)
     if not session.who:
         raise LoginNeededError
     return session
 
 
-def _sessions(request: Request) -> Sessions:
-    sessions: Sessions = request.app.state.sessions
-    return sessions
-
-
-def _settings(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
-    return settings
-
-
 def _login_page(request: Request, login: Login, error: str = "", status: int = 200) -> Response:
-    settings = _settings(request)
+    settings = rooms(request).settings
     page = show(
         "login.html",
         Session(csrf=login.csrf),
@@ -68,19 +58,19 @@ def _login_page(request: Request, login: Login, error: str = "", status: int = 2
         with_github=settings.github_client_id is not None,
         github_href=f"/login/github?{urlencode({'then': login.then})}",
     )
-    _sessions(request).write_login(request, page, login)
+    desk(request).sessions.write_login(request, page, login)
     return page
 
 
 def _login(request: Request, then: str) -> Login:
     """The login that this browser has begun, in another tab perhaps, or a new one."""
-    return replace(_sessions(request).read_login(request) or Login(), then=_own(then))
+    return replace(desk(request).sessions.read_login(request) or Login(), then=_own(then))
 
 
 @router.get("/login")
 def login_page(request: Request) -> Response:
     """The form."""
-    if _sessions(request).read(request).who:  # in another tab
+    if desk(request).sessions.read(request).who:  # in another tab
         return go_to(_own(request.query_params.get("then", "")) or "/queue")
     return _login_page(request, _login(request, request.query_params.get("then", "")))
 
@@ -89,7 +79,7 @@ def login_page(request: Request) -> Response:
 async def login(request: Request) -> Response:
     """Log in with an administrator's token."""
     fields = await read_form(request)
-    attempts: Attempts = request.app.state.attempts
+    attempts = desk(request).attempts
     peer = peer_of(request.scope)
     wait_s = attempts.wait_s(peer)
     if wait_s:
@@ -114,7 +104,7 @@ def _wait_page(request: Request, wait_s: int) -> Response:
 
 
 def _log_in(request: Request, fields: Fields) -> Response:
-    sessions = _sessions(request)
+    sessions = desk(request).sessions
     begun = sessions.read_login(request)
     begun = begun or Login(csrf="")
     check_form(fields, begun.csrf)
@@ -130,7 +120,7 @@ def _log_in(request: Request, fields: Fields) -> Response:
 @router.get("/login/github")
 def login_with_github(request: Request) -> Response:
     """Send the browser to GitHub."""
-    settings = _settings(request)
+    settings = rooms(request).settings
     if settings.github_client_id is None:
         return go_to("/login")
     login = replace(
@@ -139,14 +129,14 @@ def login_with_github(request: Request) -> Response:
         verifier=secrets.token_urlsafe(48),
     )
     response = go_to(authorize_url(settings, login.state, login.verifier))
-    _sessions(request).write_login(request, response, login)
+    desk(request).sessions.write_login(request, response, login)
     return response
 
 
 @router.get("/login/github/callback")
 async def login_from_github(request: Request) -> Response:
     """GitHub sends the browser back here."""
-    login = await run_in_threadpool(_sessions(request).read_login, request) or Login()
+    login = await run_in_threadpool(desk(request).sessions.read_login, request) or Login()
     code = request.query_params.get("code", "")
     begun = Login(csrf=login.csrf, then=login.then)
     if not login.state or not hmac.compare_digest(login.state.encode(), request.query_params.get("state", "").encode()):
@@ -156,14 +146,14 @@ async def login_from_github(request: Request) -> Response:
     if not _CODE.fullmatch(code):
         return await run_in_threadpool(_login_page, request, begun, "GitHub did not let you in.", 403)
     try:
-        who, repositories = await who_may_triage(_settings(request), code, login.verifier)
+        who, repositories = await who_may_triage(rooms(request).settings, code, login.verifier)
     except GitHubError as error:
         return await run_in_threadpool(_login_page, request, begun, str(error), 403)
     if not repositories:
         detail = "You may not label the issues of any repository with this App; the role triage is needed."
         return await run_in_threadpool(_login_page, request, begun, detail, 403)
     response = go_to(_own(login.then) or "/queue")
-    await write(request, _sessions(request).begin, request, response, who, tuple(repositories))
+    await write(request, desk(request).sessions.begin, request, response, who, tuple(repositories))
     return response
 
 
@@ -176,7 +166,7 @@ async def logout(request: Request) -> Response:
 def _log_out(request: Request, fields: Fields) -> Response:
     check_form(fields, session_of(request).csrf)
     response = go_to("/login")
-    _sessions(request).end(request, response)
+    desk(request).sessions.end(request, response)
     return response
 
 

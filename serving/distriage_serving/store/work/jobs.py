@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar
@@ -11,7 +12,7 @@ from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, or_, s
 from sqlalchemy.orm import aliased
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.schema import Delivery, Job, JobKind
+from distriage_serving.store.schema import Delivery, Job
 
 SWEEP: Final = "sweep"
 Item = TypeVar("Item", Delivery, Job)
@@ -56,15 +57,17 @@ class NewJob:
 
     Attributes:
         key: Jobs that wait under one key are one job.
-        issue: Which one; None: none.
+        kind: One of `bot/kinds.py`.
+        issue: Its number; None: the job is about none.
+        argument: A JSON object, as the kind needs it.
     """
 
     key: str
-    kind: JobKind
+    kind: str
     repository: str = ""
     issue: int | None = None
     installation_id: int | None = None
-    argument: CommandArgument | CheckArgument | None = None
+    argument: Mapping[str, Any] | None = None
 
     @property
     def lane(self) -> str:
@@ -95,13 +98,13 @@ def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:
     """Carry out what a comment asks for."""
     key = f"command:{issue.repository.lower()}#{issue.number}:{argument.comment}:{argument.at:.0f}"
-    return NewJob(key, "command", issue.repository, issue.number, installation_id, argument)
+    return NewJob(key, "command", issue.repository, issue.number, installation_id, argument.model_dump())
 
 
 def check_job(pull: IssueReference, installation_id: int | None, argument: CheckArgument) -> NewJob:
     """Check the configuration that a pull request proposes."""
     key = f"check:{pull.repository.lower()}@{argument.head}"
-    return NewJob(key, "check", pull.repository, pull.number, installation_id, argument)
+    return NewJob(key, "check", pull.repository, pull.number, installation_id, argument.model_dump())
 
 
 def configure_job(repository: str, installation_id: int | None) -> NewJob:
@@ -127,12 +130,7 @@ def sweep_job() -> NewJob:
 def moved_job(job: Job, repository: str) -> NewJob:
     """The same in a repository's new name."""
     old, new = job.repository.lower(), repository.lower()
-    argument: CommandArgument | CheckArgument | None = None
-    if job.kind == "command":
-        argument = CommandArgument.model_validate(job.argument)
-    elif job.kind == "check":
-        argument = CheckArgument.model_validate(job.argument)
-    return NewJob(job.key.replace(old, new, 1), job.kind, new, job.issue, job.installation_id, argument)
+    return NewJob(job.key.replace(old, new, 1), job.kind, new, job.issue, job.installation_id, job.argument)
 
 
 @cache

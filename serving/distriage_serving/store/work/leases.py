@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session, defer
 
 from distriage_serving.store.database import Database, insert, plain_insert, values_of
 from distriage_serving.store.reader import ReaderAnswer
-from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState, Write
+from distriage_serving.store.schema import WAITING, WORK_STATES, Delivery, Issue, Job, WorkState
 from distriage_serving.store.work.jobs import Item, NewJob, due_items
-from distriage_serving.store.work.pace import COUNTED_S
+from distriage_serving.store.work.pace import COUNTED_S, Write
 
 MAX_ATTEMPTS: Final = 10
 
@@ -71,7 +71,7 @@ class WorkStore(Database):
             created_at=now,
             issue=new.issue,
             installation_id=new.installation_id,
-            argument=new.argument.model_dump(mode="json") if new.argument is not None else None,
+            argument=new.argument,
             due_at=now if due_at is None else due_at,
         )
         with self._session(writes=True) as session:

@@ -9,14 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Double, cast, delete, func, select
+from sqlalchemy import Double, Index, cast, delete, func, select
+from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
 from distriage_serving.store.database import Database, share
-from distriage_serving.store.schema import SharedValue, Write
+from distriage_serving.store.schema import Base, Number, SharedValue
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
 COUNTED_S: Final = LIMITS[-1][0]
+
+
+class Write(Base):
+    """A request that changed something on GitHub, kept for an hour; see `Pace`."""
+
+    __tablename__ = "writes"
+    __table_args__ = (Index("writes_at", "installation_id", "at"), {"sqlite_autoincrement": True})
+
+    id: Mapped[Number] = mapped_column(init=False)
+    installation_id: Mapped[int]
+    at: Mapped[float]
 
 
 @dataclass(frozen=True, slots=True)

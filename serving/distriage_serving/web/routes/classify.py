@@ -19,13 +19,14 @@ from distriage.base.types import IssueReport, Mode
 from distriage.past.index import PastIndex
 from distriage.reading.report import MAX_REPORT_BYTES, check_report
 from distriage_serving.judging.process import ModelError
-from distriage_serving.metrics import Metrics
-from distriage_serving.settings import Settings
 from distriage_serving.store import UnavailableError
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.problem import InvalidPart, ProblemError, of_validation, pointer, unavailable
+from distriage_serving.web.rooms import rooms
 
 JSON: Final = "application/json"
+# An escape in JSON; a pair of surrogates is one, so that half an emoji, of a client that cuts texts, is found alone.
+_ESCAPE: Final = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[dD][89a-fA-F]..|\\.", re.DOTALL)
 MAX_ID_CHARS: Final = 200
 MAX_VALUES: Final = 100  # for each report that a request may hold; a report has three
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # of JSON; the end may be missing
@@ -125,15 +126,17 @@ async def classify(request: Request) -> Response:
     """
     _check_headers(request.headers)
     body = await request.body()
-    engine: Engine = request.app.state.engine
-    settings: Settings = request.app.state.settings
-    metrics: Metrics = request.app.state.metrics
+    here = rooms(request)
+    engine, settings, metrics = here.engine, here.settings, here.metrics
     _check_count(body, settings.max_reports)
     try:
         # Not FastAPI's own reading: this one is in Rust, bounds nesting, and never puts the input into an error.
         asked = REQUEST.validate_json(body)
     except ValidationError as error:
-        raise of_validation(error, _TAGS) from None
+        try:
+            asked = REQUEST.validate_json(_ESCAPE.sub(_whole, body))
+        except ValidationError:
+            raise of_validation(error, _TAGS) from None
     fields = asked.reports if isinstance(asked, ClassifyBatch) else [asked]
     request.scope["distriage.log"].update(
         reports=len(fields),
@@ -231,3 +234,9 @@ def _fault(report: IssueReport) -> str | None:
     except InputError as error:
         return str(error)
     return None
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    """The mark of what is no character in place of a lone surrogate, as every other entrance reads it."""
+    is_lone = len(escape[0]) == 6
+    return rb"\ufffd" if is_lone else escape[0]

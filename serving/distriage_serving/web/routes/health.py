@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from distriage_serving.metrics import MEDIA_TYPE, Metrics
-from distriage_serving.store import Store, UnavailableError
-from distriage_serving.web.engine import Engine
+from distriage_serving.metrics import MEDIA_TYPE
+from distriage_serving.store import UnavailableError
 from distriage_serving.web.problem import unavailable
+from distriage_serving.web.rooms import rooms
 from distriage_serving.web.threads import write_soon
 
 DATABASE_RETRY_AFTER_S: Final = 5
@@ -49,9 +49,9 @@ async def readyz(request: Request) -> Ready:
     """Send requests only while this succeeds; before the model is loaded, or while the database of bot and queue
     cannot be written to, it is a 503.
     """
-    engine: Engine = request.app.state.engine
+    engine = rooms(request).engine
     name = engine.bundle.manifest.name
-    store: Store | None = request.app.state.store
+    store = rooms(request).store
     if store is not None:
         try:
             await write_soon(request, store.check)
@@ -70,8 +70,8 @@ async def readyz(request: Request) -> Ready:
 )
 async def metrics(request: Request) -> Response:
     """Text format 0.0.4. Holds no name and no text of a report."""
-    counters: Metrics = request.app.state.metrics
-    store: Store | None = request.app.state.store
+    counters = rooms(request).metrics
+    store = rooms(request).store
     if store is not None:
         try:
             counters.stored(await asyncio.to_thread(store.counts))

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from distriage.base.validation import Strict
 from distriage.commands.taxonomy import TaxonomyAnswer, taxonomy_answer
 from distriage.model.bundle import TaxonomyRecord
-from distriage_serving.web.engine import Engine
+from distriage_serving.web.rooms import rooms
 
 router = APIRouter()
 
@@ -36,22 +36,17 @@ class ModelsAnswer(Strict):
     models: list[ModelEntry]
 
 
-def _engine(request: Request) -> Engine:
-    engine: Engine = request.app.state.engine
-    return engine
-
-
 @router.get("/v1/taxonomy", summary="The labels and what they mean")
 async def taxonomy(request: Request) -> TaxonomyAnswer:
     """All axes with all labels of the loaded model."""
-    loaded = _engine(request).bundle.taxonomy
+    loaded = rooms(request).engine.bundle.taxonomy
     return taxonomy_answer(loaded, list(loaded.axes.values()))
 
 
 @router.get("/v1/models", summary="The loaded model")
 async def models(request: Request) -> ModelsAnswer:
     """Name, taxonomy, format and provenance of each model that answers here: one."""
-    manifest = _engine(request).bundle.manifest
+    manifest = rooms(request).engine.bundle.manifest
     entry = ModelEntry(
         name=manifest.name,
         taxonomy=manifest.taxonomy,

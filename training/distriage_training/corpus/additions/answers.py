@@ -28,7 +28,7 @@ _THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtReport:
+class AnswersResult:
     """What a call did with the reports.
 
     Attributes:
@@ -59,7 +59,7 @@ def import_answers(
     corpus: Path,
     texts: Path,
     withheld: frozenset[str] = frozenset(),
-) -> TaughtReport:
+) -> AnswersResult:
     """Bring the labels of a second reader into the corpus; a second call with the same files changes nothing.
 
     Args:
@@ -91,7 +91,7 @@ def import_answers(
             continue
         fresh[key] = _annotation(given, frameworks.of(report.id))
         stored[report.id] = (report.title, report.body)
-    return TaughtReport(
+    return AnswersResult(
         records=len(fresh),
         changed=store_records(place, texts, fresh, stored, withdrawn),
         held_out=left_out["held out"],

@@ -32,7 +32,7 @@ VALIDATION_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackReport:
+class ReviewsResult:
     """What a call did with the threads of the reviews.
 
     Attributes:
@@ -117,7 +117,7 @@ def split_of(identifier: str) -> Literal["train", "validation"]:
 
 def import_reviews(
     path: Path, corpus: Path, texts: Path, taxonomy: Taxonomy, withheld: frozenset[str] = frozenset()
-) -> FeedbackReport:
+) -> ReviewsResult:
     """Bring reviews into the corpus; a second call with the same file changes nothing.
 
     Args:
@@ -157,7 +157,7 @@ def import_reviews(
         stored[last.id] = (last.title, last.body)
     changed = store_records(place, texts, fresh, stored, withdrawn)
     splits = Counter(annotation.split for annotation in fresh.values())
-    return FeedbackReport(splits["train"], splits["validation"], changed, kept, annotated, len(withdrawn))
+    return ReviewsResult(splits["train"], splits["validation"], changed, kept, annotated, len(withdrawn))
 
 
 def _annotation(review: ReviewRecord, labels: dict[str, str], framework: str, split: str) -> Annotation:

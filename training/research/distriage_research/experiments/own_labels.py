@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from distriage.classifier import Classifier
-from distriage.github.history import HistoryIssue, load_history
+from distriage.github.history import load_history
+from distriage.github.listed import ListedIssue
 from distriage.own.features import OwnFeatures
 from distriage_research.experiments import contrastive
 from distriage_training.corpus.tables import read_csv
@@ -36,7 +37,7 @@ MAX_TOKENS, SEED = 256, 7
 PROMISE = Promise(0.8, 0.9)
 TAKEN = "as `learn` chooses"
 Note = Callable[[str], None]
-Table = Mapping[str, Sequence[HistoryIssue]]
+Table = Mapping[str, Sequence[ListedIssue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +145,14 @@ def read_table(file: Path) -> Table:
     Raises:
         CorpusError: it cannot be read.
     """
-    found: dict[str, list[HistoryIssue]] = defaultdict(list)
+    found: dict[str, list[ListedIssue]] = defaultdict(list)
     for row in read_csv(file, ["repo", "label", "title", "body"]):
         issues = found[row["repo"]]
-        issues.append(HistoryIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
+        issues.append(ListedIssue(len(issues) + 1, row["title"], row["body"], "", 0.0, (row["label"],), False))
     return found
 
 
-def _setfit_features(issues: Sequence[HistoryIssue], truth: Bools, first: int) -> list[OwnFeatures]:
+def _setfit_features(issues: Sequence[ListedIssue], truth: Bools, first: int) -> list[OwnFeatures]:
     """Vectors of an encoder that was fine-tuned on the issues that no heads are asked about."""
     texts = [contrastive.one_line(issue.title, issue.body) for issue in issues]
     rows = contrastive.shots([np.flatnonzero(given).tolist() for given in truth[:first].T], SEED)

@@ -69,18 +69,18 @@ def comparison(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusio
     """
     ma, liu = published()["ma"], published()["liu"]
     judged = [fault for fault in faults if "distributed" in fault.labels]
-    ours = Share("", sum(fault.labels["distributed"] == TRUE for fault in judged), len(judged))
+    ours = Share(sum(fault.labels["distributed"] == TRUE for fault in judged), len(judged))
     rows: list[tuple[str, ...]] = [
         ("Failures counted", f"{len(faults):,}", f"{ma['reports']:,}", f"{liu['reports']:,}"),
         (
             "Concerns distributed use",
             shown(ours),
             f"{100 * ma['distributed']:.1f} % of symptoms",
-            shown(Share("", liu["distributed"], liu["reports"])),
+            shown(Share(liu["distributed"], liu["reports"])),
         ),
     ]
     setup = {share.name: share for share in distributed_share(faults, "stage")}.get("communication-setup")
-    theirs = Share("", liu["distributed_by_stage"]["communication-setup"], liu["stage"]["communication-setup"])
+    theirs = Share(liu["distributed_by_stage"]["communication-setup"], liu["stage"]["communication-setup"])
     rows.append(
         (
             "Communication setup: concerns distributed use",
@@ -97,7 +97,7 @@ def comparison(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusio
                 f"{axis.capitalize()}: {label.name.lower()}",
                 ours_by_label.get(label.id, ""),
                 _of_ma(label.id),
-                shown(Share("", liu[axis][label.id], counted)) if label.id in liu[axis] else "",
+                shown(Share(liu[axis][label.id], counted)) if label.id in liu[axis] else "",
             )
             for label in taxonomy.axes[axis].labels
         ]

@@ -12,7 +12,8 @@ from rich.progress import track
 from distriage.base.errors import CorpusError, NotFoundError
 from distriage.base.references import parse_reference
 from distriage.classifier import Classifier
-from distriage.github.client import Client, token_of_environment
+from distriage.github.address import token_of_environment
+from distriage.github.client import Client
 from distriage_research.published.tosem import read_tosem
 from distriage_training.corpus.jsonl import mend_last_line, read_jsonl, write_jsonl
 from distriage_training.corpus.texts import read_texts

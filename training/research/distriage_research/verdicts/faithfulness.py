@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.answer.explain import lines_of, occlusion, with_lines
+from distriage.base.validation import Strict
 from distriage.classifier import Classifier
 from distriage.recipe.text import ModelInput, prepare
 from distriage_training.corpus.records import Record
-from distriage_training.measure.evaluation import Figures, Interval
+from distriage_training.measure.evaluation import Interval
 from distriage_training.measure.scoring import paired_interval
 from distriage_training.measure.tables import markdown
 
@@ -32,7 +33,7 @@ KINDS = ("deletion", "insertion")
 FIGURE = "faithfulness.png"
 
 
-class Curve(Figures):
+class Curve(Strict):
     """A deletion or insertion curve of `--explain`.
 
     Attributes:
@@ -46,7 +47,7 @@ class Curve(Figures):
     gap_interval: Interval | None = None
 
 
-class AxisFaithfulness(Figures):
+class AxisFaithfulness(Strict):
     """Curves by order of lines (`explain`, `random`, `first`)."""
 
     n: int
@@ -54,7 +55,7 @@ class AxisFaithfulness(Figures):
     insertion: Mapping[str, Curve]
 
 
-class FaithfulnessResult(Figures):
+class FaithfulnessResult(Strict):
     """How faithful `--explain` is, axis by axis."""
 
     reports: int

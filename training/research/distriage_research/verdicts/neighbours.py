@@ -10,18 +10,18 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.base.types import IssueReport, Prediction
+from distriage.base.validation import Strict
 from distriage.classifier import Classifier
 from distriage.model.taxonomy import Taxonomy
 from distriage.reading.report import read
 from distriage_training.corpus.load import known_issues
 from distriage_training.corpus.records import BUG_AXES, Record
-from distriage_training.measure.evaluation import Figures
 from distriage_training.measure.tables import markdown
 
 AT = (1, 5)  # neighbours
 
 
-class SharedLabels(Figures):
+class SharedLabels(Strict):
     """How often a neighbour has the same labels; the keys are numbers of neighbours."""
 
     recall: Mapping[str, float]
@@ -30,7 +30,7 @@ class SharedLabels(Figures):
     majority_recall: float
 
 
-class SimilarResult(Figures):
+class SimilarResult(Strict):
     """How well `--similar` finds known issues.
 
     Attributes:

@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.progress import track
 
 from distriage.base.types import IssueReport, Mode
+from distriage.base.validation import Strict
 from distriage.second_reader.batch import batch_line, custom_id
 from distriage.second_reader.bulk import Asking, ask
 from distriage.second_reader.calibration import ReaderCalibration
 from distriage_training.corpus.records import Record
-from distriage_training.measure.evaluation import Applied, Figures
+from distriage_training.measure.evaluation import Applied
 from distriage_training.measure.tables import markdown
 from distriage_training.second_reader.annotated import compared_axes
 from distriage_training.second_reader.comparison import Compared, Comparison, compare
@@ -24,7 +25,7 @@ MODES: Final = (Mode.BALANCED, Mode.PRECISE)
 ALL: Final = "all"
 
 
-class BothReaders(Figures):
+class BothReaders(Strict):
     """The model and a second reader on one axis, shares of `n` reports.
 
     Attributes:
@@ -45,7 +46,7 @@ class BothReaders(Figures):
     both_applied: Mapping[str, Applied]
 
 
-class SecondReaderResult(Figures):
+class SecondReaderResult(Strict):
     """What a second reader brings.
 
     Attributes:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from itertools import starmap
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,15 +20,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from distriage.base.errors import GitHubError, InputError, RateLimitError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.terminal import printable
-from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage.github.listed import ListedIssue, list_issues
 from distriage_serving.bot.triage import triage
 from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.files import read_config
-from distriage_serving.github.issue import own_login, read_labels
+from distriage_serving.github.issue import own_login
+from distriage_serving.github.labels import read_labels
 from distriage_serving.judging.judge import Judge
+from distriage_serving.planning.types import Change
 from distriage_serving.store import Store, report_digest
 
 State = Literal["open", "closed", "all"]
@@ -37,36 +40,38 @@ MAX_FAILURES = 5  # in a row: then it is the token or GitHub, not the issue
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A label that an issue would get.
+    """A change that an issue would get.
 
     Attributes:
-        probability: Of what the label says, by the model; None: it says nothing of an axis.
+        probability: Of what a label says, by the model; None: the change says nothing of an axis.
     """
 
     number: int
     title: str
     url: str
-    label: str
+    change: Change
     probability: float | None
 
 
 @dataclass(slots=True)
-class BackfillReport:
+class BackfillResult:
     """What a run did; complete after an interruption too.
 
     Attributes:
-        labelled: Issues that got labels, or would have.
-        labels: Label -> how often.
+        changed: Issues that got a label, a type or a comment, or lost a label; or would have.
+        changes: Each change -> how often.
+        writes: Requests for them, but for the creation of labels.
         nothing: Issues read and left as they are.
         known: Issues skipped because an earlier run of this model was through with them.
-        failed: `#12: why`, also of one that got labels, if something else was refused.
+        failed: `#12: why`, also of one that was changed, if something else was refused.
         dry_run: Nothing was written, because the options or the configuration say so.
-        proposals: Of a dry run: every label, also those of an earlier dry run.
+        proposals: Of a dry run: every change, also those of an earlier dry run.
     """
 
     dry_run: bool = False
-    labelled: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    changes: Counter[Change] = field(default_factory=Counter)
+    writes: int = 0
     nothing: int = 0
     known: int = 0
     failed: list[str] = field(default_factory=list)
@@ -107,7 +112,7 @@ class Backfill:
     """One run over a repository's issues.
 
     Attributes:
-        console: For the progress bar and a line an issue that gets labels.
+        console: For the progress bar and a line an issue that is changed.
         report: Filled in as the run goes on.
     """
 
@@ -115,7 +120,7 @@ class Backfill:
     store: Store
     judge: Judge
     console: Console
-    report: BackfillReport = field(default_factory=BackfillReport)
+    report: BackfillResult = field(default_factory=BackfillResult)
     _failures: int = 0
     _refusals: int = 0
 
@@ -132,7 +137,8 @@ class Backfill:
         )
         config = config.model_copy(update={"dry_run": config.dry_run or options.dry_run, **no_comments})
         self.report.dry_run = config.dry_run
-        names = resolve(config, self.judge.bundle.taxonomy, read_labels(self.client, repository))
+        there, _ = read_labels(self.client, repository)
+        names = resolve(config, self.judge.bundle.taxonomy, there)
         self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
         columns = (
             TextColumn("issues"),
@@ -143,11 +149,11 @@ class Backfill:
         )
         with Progress(*columns, console=self.console, transient=True, disable=not self.console.is_terminal) as progress:
             task = progress.add_task("", total=None)
-            for item in list_issues(self.client, repository, options):
+            for listed in issues_of(self.client, repository, options):
                 progress.advance(task)
-                progress.update(task, description=f"#{item['number']}")
-                issue = IssueReference(repository, item["number"])
-                if not options.again and self._is_done(issue, item, config, own=options.own):
+                progress.update(task, description=f"#{listed.number}")
+                issue = IssueReference(repository, listed.number)
+                if not options.again and self._is_done(issue, listed, config, own=options.own):
                     self.report.known += 1
                 else:
                     self._triage(issue, config)
@@ -172,14 +178,15 @@ class Backfill:
         failed = bool(done.note) and not done.nothing_to_do
         if failed:
             report.failed.append(f"#{number}: {done.note}")
-        if done.refused:
+        if done.changes:
+            self._refusals = 0
+            report.changed += 1
+            report.changes.update(done.changes)
+            report.writes += len({change if change.kind != "label" else "labels" for change in done.changes})
+            self.console.print(f"#{number}  {printable(', '.join(map(str, done.changes)))}", markup=False)
+        elif done.refused:
             self._refusals += 1
             self._stop_after(self._refusals, issue)
-        elif done.labels:
-            self._refusals = 0
-            report.labelled += 1
-            report.labels.update(done.labels)
-            self.console.print(f"#{number}  {printable(', '.join(done.labels))}", markup=False)
         elif not failed:
             report.nothing += 1
 
@@ -194,21 +201,23 @@ class Backfill:
         plan = (stored.plan if stored is not None else None) or {}
         if stored is None or issue is None or (stored.carried_out_at is not None and not plan.get("dry_run")):
             return
-        for label in plan.get("labels", ()):
+        title = " ".join(issue.title.split())
+        for change in starmap(Change, plan.get("changes", ())):
+            label = change.name
             said = [
                 stored.verdict.axes[axis].family_probability if meant is None else stored.verdict.axes[axis].probability
-                for axis, meant in names.meanings(label)
+                for axis, meant in (names.meanings(label) if change.kind == "label" else ())
                 if axis in stored.verdict.axes and meant in {None, stored.verdict.axes[axis].label}
             ]
-            said += [own.probability for own in stored.verdict.own or () if own.label == label]
-            title = " ".join(issue.title.split())
-            yield Proposal(issue.number, title, issue.url, label, max((p for p in said if p is not None), default=None))
+            said += [own.probability for own in stored.verdict.own or () if change == Change("label", own.label)]
+            surest = max((p for p in said if p is not None), default=None)
+            yield Proposal(issue.number, title, issue.url, change, surest)
 
-    def _is_done(self, issue: IssueReference, item: dict[str, Any], config: RepositoryConfig, *, own: bool) -> bool:
+    def _is_done(self, issue: IssueReference, listed: ListedIssue, config: RepositoryConfig, *, own: bool) -> bool:
         last = self.store.latest_verdict(issue.repository, issue.number)
         if last is None or last.model != self.judge.bundle.manifest.name or (own and last.verdict.own is None):
             return False
-        if last.digest != report_digest(str(item.get("title") or ""), str(item.get("body") or "")):
+        if last.digest != report_digest(listed.title, listed.body):
             return False
         if last.carried_out_at is not None:
             return True
@@ -216,20 +225,13 @@ class Backfill:
         return config.dry_run and (last.plan or {}).get("configuration") == config_digest(config)
 
 
-def list_issues(client: Client, repository: str, options: BackfillOptions) -> Iterator[dict[str, Any]]:
-    """Issues, not pull requests, oldest first, each once."""
-    query = {"state": options.state, "sort": "created", "direction": "asc"}
+def issues_of(client: Client, repository: str, options: BackfillOptions) -> Iterator[ListedIssue]:
+    """A repository's issues, oldest first, each once."""
+    query: dict[str, str] = {"state": options.state, "sort": "created", "direction": "asc"}
     if options.since:  # to GitHub it means a change since then, of which filing is the first
         query["since"] = datetime.fromtimestamp(options.since, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     seen: set[int] = set()
-    for items, _ in client.pages(f"/repos/{repository}/issues", query):
-        for item in items:
-            number = item.get("number")
-            if (
-                isinstance(number, int)
-                and number not in seen
-                and "pull_request" not in item
-                and epoch_s(item.get("created_at")) >= options.since
-            ):
-                seen.add(number)
-                yield item
+    for issue in list_issues(client, repository, **query):
+        if issue.number not in seen and issue.created_at >= options.since:
+            seen.add(issue.number)
+            yield issue

@@ -8,42 +8,42 @@ from collections.abc import Sequence
 from typing import Final
 
 from distriage.base.pages import page_environment
-from distriage_serving.commands.backfilling import BackfillReport, Proposal
+from distriage_serving.backfill.run import BackfillResult, Proposal
 from distriage_serving.store.work.pace import LIMITS
 
 WRITES_AN_HOUR: Final = LIMITS[-1][1]  # that the store lets through
-COLUMNS: Final = ("number", "title", "label", "probability", "url")
+COLUMNS: Final = ("number", "title", "change", "probability", "url")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to calculate
 
 
 def as_csv(rows: Sequence[Proposal]) -> str:
-    """A line a label; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """A line a change; what a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for row in rows:
         probability = "" if row.probability is None else f"{row.probability:.4f}"
-        table.writerow([row.number, _harmless(row.title), _harmless(row.label), probability, row.url])
+        table.writerow([row.number, _harmless(row.title), _harmless(str(row.change)), probability, row.url])
     return text.getvalue()
 
 
 def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
     """The same for people."""
-    template = page_environment("distriage_serving.commands").get_template("proposals.html")
+    template = page_environment("distriage_serving.backfill").get_template("proposals.html")
     return template.render(repository=repository, rows=rows, estimate=estimate)
 
 
-def estimate(report: BackfillReport, seconds: float, requests: int) -> str:
+def estimate(report: BackfillResult, seconds: float, requests: int) -> str:
     """What carrying the proposals out would take, judged by this dry run; empty where it read no issue.
 
     Args:
         seconds, requests: That the dry run took.
     """
-    read = report.labelled + report.nothing
+    read = report.changed + report.nothing
     if not read:
         return ""
-    # Each issue that gets labels takes one write, and each label that is new in the repository one more.
-    share, new = report.labelled / read, len(report.labels)
+    # Each label that is new in the repository takes one write more.
+    share, new = report.writes / read, sum(change.kind == "label" for change in report.changes)
     hours = [max(seconds / read * issues / 3600, (share * issues + new) / WRITES_AN_HOUR) for issues in (read, 5000)]
     calls = [round(requests / read * issues + share * issues + new) for issues in (read, 5000)]
     return (

@@ -1,0 +1,99 @@
+"""The kinds of jobs: a row each. A new kind is a function that works on such a job, and its row in `KINDS`.
+
+The function that makes the job to be stored is best kept beside `triage_job` (`store/work/jobs.py`), or in the file of
+the function that works on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage.model.taxonomy import Taxonomy
+from distriage_serving.bot.answers import answer
+from distriage_serving.bot.checks import check_pull_request
+from distriage_serving.bot.follow_up import Done
+from distriage_serving.bot.reconcile import bring_in_step, reconcile
+from distriage_serving.bot.repositories import configure, take_stock
+from distriage_serving.bot.sweep import look_around
+from distriage_serving.bot.triage import read_again, triage
+from distriage_serving.github.app_auth import App
+from distriage_serving.judging.judge import Judge
+from distriage_serving.store import CheckArgument, Job, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a job is worked on with.
+
+    Attributes:
+        installation: Speaks to GitHub as the job's installation; None: the kind needs none.
+    """
+
+    store: Store
+    app: App
+    judge: Judge
+    installation: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        """The same, for kinds that need one."""
+        assert self.installation is not None
+        return self.installation
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The model's labels."""
+        return self.judge.bundle.taxonomy
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of job is worked on.
+
+    Attributes:
+        work: Does it. It may be called again for a job that it did before.
+        on_github: It needs the client of an installation.
+        reads_lists: It reads lists of a repository, which would silently be those of the repository's new place.
+    """
+
+    work: Callable[[Tools, Job], Done]
+    on_github: bool = True
+    reads_lists: bool = False
+
+
+def _triage(tools: Tools, job: Job) -> Done:
+    return triage(tools.client, tools.store, tools.judge, _issue(job), job.installation_id)
+
+
+def _check(tools: Tools, job: Job) -> Done:
+    proposed = CheckArgument.model_validate(job.argument)
+    return check_pull_request(tools.client, tools.taxonomy, job.repository, proposed)
+
+
+def _configure(tools: Tools, job: Job) -> Done:
+    return configure(tools.client, tools.store, tools.taxonomy, job.repository, job.installation_id or 0)
+
+
+def _reconcile(tools: Tools, job: Job) -> Done:
+    return reconcile(tools.client, tools.store, tools.taxonomy, job.repository, job.installation_id or 0)
+
+
+def _issue(job: Job) -> IssueReference:
+    return IssueReference(job.repository, job.issue or 0)
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "triage": Kind(_triage),
+    "command": Kind(lambda tools, job: answer(tools.client, tools.store, tools.taxonomy, job)),
+    "check": Kind(_check),
+    "configure": Kind(_configure, reads_lists=True),
+    "reconcile": Kind(_reconcile, reads_lists=True),
+    "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),
+    "access": Kind(lambda tools, job: take_stock(tools.client, tools.store, job.installation_id or 0)),
+    "second-read": Kind(lambda tools, job: read_again(tools.store, tools.judge, job), on_github=False),
+    "sweep": Kind(lambda tools, _: look_around(tools.store, tools.app), on_github=False),
+}

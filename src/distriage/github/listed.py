@@ -1,0 +1,79 @@
+"""An issue as GitHub lists it, and the lists. Network I/O; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class ListedIssue:
+    """An issue as GitHub shows it today.
+
+    Attributes:
+        url: Its page; empty where unknown.
+        created_at, updated_at: Unix time in seconds; 0 where unknown.
+        labels: Names.
+        is_open: As far as is known.
+        issue_type: Its name; None: it has none, or an earlier Distriage fetched it.
+        reason: Why it was closed (`completed`, `not_planned`, `duplicate`); empty: it was not, or nobody said.
+    """
+
+    number: int
+    title: str
+    body: str
+    url: str
+    created_at: float
+    labels: tuple[str, ...]
+    by_bot: bool
+    is_open: bool = False
+    issue_type: str | None = None
+    updated_at: float = 0.0
+    reason: str = ""
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
+        """An item of GitHub's list; None: it is a pull request, or no issue."""
+        number, title = item.get("number"), item.get("title")
+        if not isinstance(number, int) or not isinstance(title, str) or "pull_request" in item:
+            return None
+        names = (label.get("name") if isinstance(label, dict) else label for label in item.get("labels") or ())
+        return cls(
+            number=number,
+            title=title,
+            body=str(item.get("body") or ""),
+            url=str(item.get("html_url") or ""),
+            created_at=epoch_s(item.get("created_at")),
+            labels=tuple(name for name in names if isinstance(name, str)),
+            by_bot=is_bot(item.get("user")),
+            is_open=item.get("state") == "open",
+            issue_type=issue_type(item),
+            updated_at=epoch_s(item.get("updated_at")),
+            reason=str(item.get("state_reason") or ""),
+        )
+
+
+def issue_type(issue: object) -> str | None:
+    """Name of the type of an issue as GitHub gives it; only organizations have types."""
+    given = issue.get("type") if isinstance(issue, Mapping) else None
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def is_bot(user: object) -> bool:
+    """Whether GitHub says that an account is a program's."""
+    return isinstance(user, dict) and user.get("type") == "Bot"
+
+
+def list_issues(client: Client, repository: str, **query: str) -> Iterator[ListedIssue]:
+    """A repository's issues, without its pull requests, in the order that the query asks for.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    for items, _ in client.pages(f"/repos/{repository}/issues", query):
+        yield from filter(None, map(ListedIssue.of, items))
