@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Set
 from typing import Final
 
@@ -62,6 +63,8 @@ _HANGING: Final = "What are the last lines of each process's log, and what does 
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
+# A program with an option, between back-ticks.
+_INLINE_COMMAND: Final = re.compile(r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`")
 _HAPPENS: Final = (
     "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
 )
@@ -97,7 +100,7 @@ def missing_facts(
     means = symptom.means if symptom is not None else frozenset()
     hangs = "hang" in means
     stated = facts.stated().keys() | situation.stated
-    if segments.of(Kind.COMMAND) or (situation.serving and segments.of(Kind.SOURCE)):
+    if _shows_command(segments, serving=situation.serving):
         stated |= {"launcher"}
     version, known = _version(facts, situation, stated, means)
     missing = [] if known else [version]
@@ -126,6 +129,13 @@ def missing_facts(
     }
     asked = [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
     return asked[: 3 if hangs else 2]
+
+
+def _shows_command(segments: Segments, *, serving: bool) -> bool:
+    """Whether a report shows how the failing program is started, of a server the script that starts it."""
+    if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
+        return True
+    return any(_INLINE_COMMAND.search(segment.text) for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
 
 
 def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:

@@ -113,12 +113,13 @@ def seen_in(
     own = folded("\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM)))
     title = folded(segments.title)[:_TITLE_CHARS]
     framework, known = facts.framework, projects()
+    project = known.all.get(framework or "")
     native = (known.is_native(framework) or _stands(_NATIVE, own)) and not any_of(_PYTHON, shown)
     ray = framework == "Ray" and not any_of(_COLLECTIVES, shown)
     several = (
         max(facts.gpu_count or 0, facts.nodes or 0) > 1
         or (facts.gpu_count is None and _stands(_SEVERAL, shown))
-        or (known.all[framework].distributed if framework in known.all else False)
+        or (project is not None and project.distributed)
     )
     several_nodes = facts.nodes > 1 if facts.nodes is not None else any_of(_SEVERAL_NODES, own)
     # Workers of Ray and Horovod have a device only where the report speaks of one.
@@ -130,12 +131,12 @@ def seen_in(
         and (spoken or any_of(("gpu", "cuda", "nccl"), shown) or framework not in {"Ray", "Horovod", None})
     )
     torch = library == PYTORCH or (library is None and "torch" in shown)
-    of_nccl = framework in known.all and NCCL in {framework, *known.all[framework].on}
+    of_nccl = project is not None and NCCL in {framework, *project.on}
     nccl = gpu and several and not ray and "nccl" not in facts.absent
     frame = _last_frame(segments)
     holds = {
         "native": native,
-        "python": not native and (any_of(_PYTHON, shown) or bool(frame) or framework in known.all),
+        "python": not native and (any_of(_PYTHON, shown) or bool(frame) or project is not None),
         "several": several,
         "nodes": several_nodes,
         "gpu": gpu,
