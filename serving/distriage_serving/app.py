@@ -26,6 +26,7 @@ from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.context import RequestContext, request_id_of
 from distriage_serving.web.docs import SECURITY_POLICY, docs_page
+from distriage_serving.web.door import Door
 from distriage_serving.web.engine import Engine
 from distriage_serving.web.guard import PROTECTED, WEBHOOK, Guard
 from distriage_serving.web.openapi import build_openapi
@@ -64,6 +65,7 @@ def create_app(
         ConfigError: the bot's private key cannot be read.
     """
     metrics = Metrics()
+    door = Door(settings.max_requests, metrics)
     paths: set[str] = set()
     engine = Engine(settings, metrics, load, on_load_error, PastIndexes(settings.past, store))
     workers = Workers(settings, store) if settings.has_bot and store is not None else None
@@ -88,12 +90,12 @@ def create_app(
         lifespan=lifespan,
         middleware=[
             Middleware(RequestContext, metrics=metrics, paths=paths),
-            Middleware(Guard, settings=settings, metrics=metrics),
+            Middleware(Guard, settings=settings, metrics=metrics, door=door),
         ],
         exception_handlers={ProblemError: _answer_problem, HTTPException: _answer_http_exception},
         telemetry=_NO_TELEMETRY,
     )
-    app.state.rooms = Rooms(settings, metrics, engine, store)
+    app.state.rooms = Rooms(settings, metrics, engine, store, door)
     for module in (classify, model, health):
         app.include_router(module.router)
         paths.update(route.path for route in module.router.routes if isinstance(route, APIRoute))

@@ -47,7 +47,7 @@ def _serve(settings: Settings, store: Store | None) -> None:
         server_header=False,
         ws="none",
         lifespan="on",
-        http=protocol(settings),  # type: ignore[arg-type]
+        http=protocol(settings, rooms_of(app).door),  # type: ignore[arg-type]
         backlog=BACKLOG,
         timeout_graceful_shutdown=settings.shutdown_timeout_s,
     )

@@ -159,7 +159,7 @@ def test_what_was_read_already_is_not_read_again(
 ) -> None:
     known = read(REPORTS[0])
     monkeypatch.setattr("distriage.classifier.prepare", None)
-    monkeypatch.setattr("distriage.reading.report.prepare", None)
+    monkeypatch.setattr("distriage.reading.report.split", None)
     monkeypatch.setattr("distriage.reading.report.facts_of", None)
     assert keyword_classifier.classify(known, explain=True).id == REPORTS[0].id
 

@@ -245,7 +245,6 @@ def test_checks_differential_and_questions_fit_what_the_job_ran_on(bundle: Bundl
 def test_a_hang_is_asked_for_its_stacks_unless_they_are_there(bundle: Bundle) -> None:
     body = "Training hangs after a thousand steps on two nodes with eight H100 each, in our own image, every time."
     known = read(IssueReport("It hangs", body))
-    assert known.input.errors, "the line that says so is an error to the recipe"
     first = Findings(bundle, known, hang(0.4)).verdict().missing[0]
     assert first.fact == "error" and "py-spy" in first.question
     for added in ("py-spy dump: all ranks in all_reduce", "RuntimeError: collective operation timeout"):

@@ -23,7 +23,13 @@ ValueError: heads must divide by 8
 
 def test_a_report_is_read_into_segments_in_order() -> None:
     report = split("It stops", BODY)
-    assert [segment.kind for segment in report.all] == [Kind.TITLE, Kind.FORM, Kind.COMMAND, Kind.LOG, Kind.LISTING]
+    assert [segment.kind for segment in report.all] == [
+        Kind.TITLE,
+        Kind.FORM,
+        Kind.COMMAND,
+        Kind.TRACEBACK,
+        Kind.LISTING,
+    ]
     assert [segment.text for segment in report.of(Kind.FORM, Kind.COMMAND)] == [
         "Training stops at the first step.",
         "torchrun --nproc_per_node 2 train.py",

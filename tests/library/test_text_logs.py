@@ -161,17 +161,25 @@ def test_error_lines_keep_the_order_of_the_report() -> None:
     assert report.errors == ("KeyError: 'first'", "ValueError: second")
 
 
-def test_without_a_log_the_failing_sentence_of_the_prose_is_the_error() -> None:
-    report = prepare("t", "I start two nodes.\nThe second one hangs for ever.\nThanks.")
-    assert report.errors == ("The second one hangs for ever.",)
-    assert report.prose == "I start two nodes.\nThanks."
+def test_prose_is_no_error_but_the_exception_that_it_quotes() -> None:
+    report = prepare("t", "I start two nodes.\nThe second one hangs for ever.\nThere is no exception, no warning.")
+    assert report.errors == ()
+    assert report.prose == "I start two nodes.\nThe second one hangs for ever.\nThere is no exception, no warning."
+    quoted = "On the second one I get `ValueError: world size 6`."
+    assert prepare("t", f"I start two nodes.\n{quoted}").errors == (quoted,)
 
 
 def test_chinese_reports_are_read() -> None:
-    report = prepare("训练卡住", "多机训练时 all_reduce 卡住\n报错：NCCL 超时\n两个节点，每个 8 张 A100")
+    report = prepare(
+        "训练卡住", "多机训练时 all_reduce 卡住\n报错：NCCL 超时\n两个节点，每个 8 张 A100\n有没有人遇到, 服务器"
+    )
     assert report.title == "training hangs"
-    assert report.errors == ("multi-node training 时 all_reduce hangs", "error ：NCCL timeout")
-    assert report.prose == "two node ， each 8 张 A100"
+    assert report.prose.split("\n") == [
+        "multi-node training 时 all_reduce hangs",
+        "error ：NCCL timeout",
+        "two node ， each 8 张 A100",
+        "has anyone encounter , server",
+    ]
     assert report.filed.startswith("训练卡住\n多机训练时")
 
 
@@ -197,4 +205,4 @@ def test_a_long_log_is_read_at_both_ends() -> None:
 
 def test_a_body_of_ordinary_length_is_kept_as_filed() -> None:
     body = "a line of a report\n" * 1_000
-    assert prepare("title", body).filed == f"title\n{body}"
+    assert prepare("title", body).filed == f"title\n{body}".rstrip()

@@ -75,7 +75,10 @@ Saving takes an hour on Lustre.
 _No response_
 """
     assert prepare("slow save", body) == ModelInput(
-        "slow save", (), "Saving takes an hour on Lustre.", f"slow save\n{body}"
+        "slow save",
+        (),
+        "Saving takes an hour on Lustre.",
+        "slow save\nDescribe the bug\nSaving takes an hour on Lustre.",
     )
 
 
@@ -94,8 +97,7 @@ GPU 0: NVIDIA A100-SXM4-80GB
 numpy==1.26.3
 """
     report = prepare("t", body)
-    assert report.errors == ("CUDA: version mismatch, 11.8 against 12.1",)
-    assert report.prose == "I call initialize."
+    assert report.prose == "I call initialize.\nCUDA: version mismatch, 11.8 against 12.1"
 
 
 def test_the_op_table_of_ds_report_goes() -> None:

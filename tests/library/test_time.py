@@ -20,7 +20,9 @@ from distriage.model.shipped import find_bundle
 from distriage.reading.report import read
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
-from distriage.segments.boilerplate import is_environment_line, is_template_line
+from distriage.segments import split
+from distriage.segments.forms import known_forms
+from distriage.segments.listings import is_listed
 
 from support.linear_time import in_time
 
@@ -225,6 +227,7 @@ def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_one_line_takes_linear_time(unit: str) -> None:
-    """These two are public, so a line may be longer than those that `prepare` gives them."""
+    """No line is cut before it is sorted."""
     line = unit * (CHARACTERS // len(unit))
-    assert in_time(is_environment_line, line) and in_time(is_template_line, line)
+    assert in_time(is_listed, line) and in_time(known_forms().is_instruction, line)
+    assert in_time(partial(split, ""), f"```\n{line}\n```")

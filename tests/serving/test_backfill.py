@@ -9,7 +9,7 @@ import pytest
 from distriage.github.client import Client
 from distriage_serving.backfill.run import paced
 from distriage_serving.bot import triage
-from distriage_serving.github.executor import Execution
+from distriage_serving.github.execution import Execution
 from distriage_serving.planning.types import Plan
 from distriage_serving.store import Store
 

@@ -9,7 +9,7 @@ import pytest
 from distriage_serving.configuration.file import merge_configs, parse_document
 from distriage_serving.configuration.model import render_template
 from distriage_serving.configuration.problems import RepositoryConfigError
-from distriage_serving.planning.plan import matches
+from distriage_serving.planning.ignored import matches
 
 from support.configurations import TAXONOMY, parse, problems
 

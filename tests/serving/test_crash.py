@@ -27,6 +27,7 @@ from distriage_serving.store import CommandArgument, Delivery, Job, Store, comma
 from support import crash, crash_worker
 from support.app_key import APP_ID, app_key, app_key_pem
 from support.github import INSTALLATION, PERSON, GitHub
+from support.github_shapes import issue_field
 
 pytestmark = pytest.mark.slow
 
@@ -158,3 +159,70 @@ def check(figures: crash.Figures) -> None:
     assert figures.states_right == 12
     assert (figures.lost, figures.duplicates, figures.dead, figures.kills) == (0, 0, 0, 3)
     assert figures.accepted > 60 and figures.refused == 4 and figures.faults > 0
+
+
+PERHAPS = "It ends with a timeout after ten minutes of training."  # the toy model hears: perhaps a hang
+
+
+@pytest.mark.parametrize("body", [PERHAPS, "hangs hangs hangs"])
+def test_sigkill_at_any_step_makes_each_suggestion_once(
+    github: GitHub, keyword_classifier: Classifier, empty_store: Path, body: str
+) -> None:
+    """With `all`, so that the sure one is suggested too; GitHub would take the same suggestion twice."""
+    github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: {field: Failure}}\nsuggestions: all\n"
+    github.suggesting.add("owner/repo")
+    github.issue_fields = [issue_field(5, "Failure", "hang", "oom")]
+    step, survived = 0, False
+    while not survived:
+        step += 1
+        github.open(ISSUE, "It stops", body)
+        for known in (github.timelines, github.repository_labels, github.tokens, github.suggestions):
+            known.clear()
+        with a_store(empty_store) as store:
+            deliver(store, github, "opened", "issues")
+            exit_code = work_and_die(step, store, github, keyword_classifier)
+            survived = exit_code == 0
+            assert survived or exit_code == -signal.SIGKILL
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            worker = a_worker(store, github, keyword_classifier)
+            while worker.step():
+                pass
+            made = [(one["action"], one["state"]) for one in github.suggestions[ISSUE]]
+            assert made == [("add_label", "pending"), ("add_field", "pending")], step
+            assert github.labels(ISSUE) == [], step
+            rows = store.suggestions(IssueReference("owner/repo", 1))
+            assert [row.state for row in rows] == ["pending", "pending"], step
+    assert step > 25
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_sigkill_at_any_step_keeps_a_decision_once(
+    github: GitHub, keyword_classifier: Classifier, empty_store: Path, approve: bool
+) -> None:
+    github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: true}\nsuggestions: perhaps\n"
+    github.suggesting.add("owner/repo")
+    for step in range(1, 30, 2):
+        github.open(ISSUE, "It stops", PERHAPS)
+        for known in (github.timelines, github.repository_labels, github.tokens, github.suggestions):
+            known.clear()
+        with a_store(empty_store) as store:
+            worker = a_worker(store, github, keyword_classifier)
+            deliver(store, github, "opened", "issues")
+            while worker.step():
+                pass
+            github.decide(ISSUE, github.pending(ISSUE)[0]["id"], PERSON, approve=approve)
+            deliver(store, github, "labeled", "issues")
+            exit_code = work_and_die(step, store, github, keyword_classifier)
+            assert exit_code in {0, -signal.SIGKILL}
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            while worker.step():
+                pass
+            (review,) = store.reviews(issue=IssueReference("owner/repo", 1))
+            assert (review.how, review.who) == ("approve" if approve else "dismiss", "maintainer"), step
+            assert len(github.suggestions[ISSUE]) == 1 and github.labels(ISSUE) == ["symptom: hang"][: int(approve)]
+
+
+def test_many_deliveries_many_kills_with_suggestions(sqlite_store: Store, tmp_path: Path) -> None:
+    check(crash.crash(str(sqlite_store._engine.url), tmp_path, number=60, kills=3, suggestions=True))

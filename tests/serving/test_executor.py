@@ -9,7 +9,8 @@ from distriage.base.errors import ConfigError, GitHubError, NotFoundError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage_serving.configuration.problems import RepositoryConfigError
-from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.issue import read_issue
 from distriage_serving.planning.types import Plan

@@ -10,7 +10,8 @@ import pytest
 
 from distriage.base.errors import GitHubError, RateLimitError, TransferredError
 from distriage.github.client import Client
-from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.executor import execute
 
 from support import faults
 from support.execution import ISSUE, WANTED, Clock, assert_done_once, client, client_of, clock, double, planned, run

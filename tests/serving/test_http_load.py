@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ from support import local_http
 from support.gated_model import GatedModel
 from support.http_api import REPORTS, assert_problem, expected, gated, log_lines, post
 from support.server import Running, running
-from support.waiting import until
+from support.waiting import WAIT_S, until
 
 
 def test_concurrent_requests_get_what_single_ones_get(gated: GatedModel, keyword_classifier: Classifier) -> None:
@@ -47,6 +48,38 @@ def test_a_full_queue_is_a_503_and_passes(gated: GatedModel) -> None:
         gated.open()
         assert first.result().status_code == second.result().status_code == 200
         assert post(server.client, {"title": "third"}).status_code == 200
+
+
+def read_answer(line: socket.socket) -> bytes:
+    """One answer with a JSON object."""
+    answer = b""
+    while not answer.endswith(b"}"):
+        answer += (more := line.recv(65536))
+        assert more, "the connection ended"
+    return answer
+
+
+def test_a_request_too_many_is_refused_before_it_is_read(gated: GatedModel, log_lines: list[str]) -> None:
+    """However broken the rest of it is, and over a connection that goes on."""
+    body = b"not JSON"
+    head = b"POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n"
+    with running(gated, max_requests=1, head_timeout_s=0.6) as server, ThreadPoolExecutor(1) as pool:
+        first = pool.submit(post, server.client, {"title": "first"})
+        until(lambda: gated.titles == ["first"])
+        with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as line:
+            for _ in range(4):  # longer than a head may take
+                line.sendall(head % len(body) + b"\r\n" + body)
+                answer = read_answer(line)
+                assert answer.startswith(b"HTTP/1.1 503 Service Unavailable") and b"retry-after: 1" in answer.lower()
+                assert b'"code":"too-many-requests-at-once"' in answer
+                time.sleep(0.2)
+            line.sendall(head % len(body) + b"Connection: close\r\n\r\n" + body)  # takes the way of all others
+            assert b'"code":"too-many-requests-at-once"' in read_answer(line)
+        metrics = server.client.get("/metrics").text
+        assert 'distriage_http_requests_total{method="POST",route="/v1/classify",status="503"} 5.0' in metrics
+        assert sum('"event": "requests_refused"' in text for text in log_lines) == 1
+        gated.open()
+        assert first.result().status_code == 200
 
 
 @pytest.mark.slow

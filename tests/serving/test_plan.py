@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from distriage.answer.verdict import Verdict
-from distriage_serving.planning.plan import matches
+from distriage_serving.planning.ignored import matches
 from distriage_serving.planning.summary import summary_of
 
 from support.plans import TAXONOMY, plan, state, why

@@ -76,12 +76,21 @@ class Figures:
 
 
 def crash(
-    url: str, folder: Path, number: int, kills: int, seed: int = 1, one_in: int = 40, *, second_reader: bool = False
+    url: str,
+    folder: Path,
+    number: int,
+    kills: int,
+    seed: int = 1,
+    one_in: int = 40,
+    *,
+    second_reader: bool = False,
+    suggestions: bool = False,
 ) -> Figures:
     """Run it on an empty database.
 
     Args:
         second_reader: With one that fails in a fifth of the calls.
+        suggestions: They are on.
 
     Returns:
         The figures; a run that hangs ends after ten minutes without progress, with an assertion.
@@ -93,7 +102,7 @@ def crash(
         keyword_model.build(bundle)
     github = GitHub(app=True)
     github.misfortune = misfortune = Misfortune(seed, one_in)
-    cases = open_issues(github, number // 5, doubtful=second_reader)
+    cases = open_issues(github, number // 5, doubtful=second_reader, suggestions=suggestions)
     deliveries = make_deliveries(github, cases, number, rng)
     happenings = Happenings(github, cases, number, rng)
     accepted: set[str] = set()
@@ -213,7 +222,8 @@ def _figures(
     labels_right = sum(sorted(github.labels(reference)) == labels for reference, labels in wanted.items())
     # Where no label was found, as where the second reader failed, there is nothing to say.
     silent = {case.reference for case in cases if case.may_lack_comment or not wanted[case.reference]}
-    lacking = sum(comments[case.reference] < case.comments for case in cases if case.reference not in silent)
+    lacking = sum(not github.suggestions.get(case.reference) for case in cases if case.is_perhaps)
+    lacking += sum(comments[case.reference] < case.comments for case in cases if case.reference not in silent)
     comments_right = sum(
         comments[case.reference] == case.comments or (case.reference in silent and comments[case.reference] == 0)
         for case in cases
@@ -234,6 +244,7 @@ def _figures(
             max(0, comments[case.reference] - case.comments)
             + max(0, len(github.labels(case.reference)) - len(wanted[case.reference]))
             + _set_again(mine[case.reference])
+            + max(0, len(github.suggestions.get(case.reference, [])) - case.is_perhaps)
             for case in cases
         ),
         dead=counts["jobs"]["dead"] + counts["deliveries"]["dead"],
@@ -275,6 +286,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     parser.add_argument("--second-reader", action="store_true", help="with one that fails in a fifth of the calls")
+    parser.add_argument("--suggestions", action="store_true", help="half of the plain issues get a suggestion")
     options = parser.parse_args()
     good = True
     columns = list(Figures.__dataclass_fields__)
@@ -283,7 +295,13 @@ def main() -> None:
         for name in ["sqlite", "postgresql"] if options.database == "both" else [options.database]:
             url = f"sqlite:///{folder}/store.db" if name == "sqlite" else stack.enter_context(postgresql(Path(folder)))
             figures = crash(
-                url, Path(folder), options.deliveries, options.kills, options.seed, second_reader=options.second_reader
+                url,
+                Path(folder),
+                options.deliveries,
+                options.kills,
+                options.seed,
+                second_reader=options.second_reader,
+                suggestions=options.suggestions,
             )
             values = "  ".join(f"{getattr(figures, column):>{len(column)}.0f}" for column in columns)
             sys.stdout.write(f"{name:<10}  {values}\n")

@@ -29,6 +29,7 @@ WORDS = {
     "hang": "hangs hangs hangs",
     "crash": "segfault segfault segfault",
 }
+PERHAPS = "It ends with a timeout after ten minutes of training, case {place}."  # of which we hear: perhaps a hang
 UNCLEAR = (
     "One worker prints memory and other numbers, drops its connection, and nobody among eight engineers can tell what "
     "it waits for. Case {place} is of the sort {symptom}."
@@ -74,6 +75,7 @@ class Case:
 
     Attributes:
         is_doubtful: Only the second reader can tell the symptom.
+        is_perhaps: A hang is suggested to a person, and no label is set.
     """
 
     reference: str
@@ -81,6 +83,7 @@ class Case:
     symptom: str
     installation: int
     is_doubtful: bool = False
+    is_perhaps: bool = False
 
     @property
     def state(self) -> str:
@@ -90,6 +93,8 @@ class Case:
     @property
     def labels(self) -> list[str]:
         """The labels that it must have in the end."""
+        if self.is_perhaps:
+            return []
         wanted = {"labelled": "leak", "command": "leak", "taken off": None, "bot": None}.get(self.kind, self.symptom)
         return [f"symptom: {wanted}"] if wanted else []
 
@@ -107,11 +112,12 @@ class Case:
         return self.kind in {"closed", "command"}
 
 
-def open_issues(github: GitHub, number: int, *, doubtful: bool = False) -> list[Case]:
+def open_issues(github: GitHub, number: int, *, doubtful: bool = False, suggestions: bool = False) -> list[Case]:
     """Issues of all kinds, as they stand before the bot sees them.
 
     Args:
         doubtful: Of those that people leave alone, the first reader can tell no symptom.
+        suggestions: They are on, and half of those that people leave alone are only perhaps a hang.
     """
     cases = []
     for place in range(number):
@@ -121,11 +127,15 @@ def open_issues(github: GitHub, number: int, *, doubtful: bool = False) -> list[
             list(WORDS)[place % 4],
         )
         is_doubtful = doubtful and kind in {"plain", "closed", "late", "locked"}
-        case = Case(f"{repository}#{place + 1}", kind, symptom, place // ISSUES_PER_REPOSITORY + 1, is_doubtful)
+        is_perhaps = suggestions and kind in {"plain", "closed", "late", "locked"} and place % 2 == 1
+        installation = place // ISSUES_PER_REPOSITORY + 1
+        case = Case(f"{repository}#{place + 1}", kind, symptom, installation, is_doubtful, is_perhaps)
         github.installations.add(place // ISSUES_PER_REPOSITORY + 1)
-        github.files[f"{repository}/.github/distriage.yml"] = CONFIG
+        github.files[f"{repository}/.github/distriage.yml"] = CONFIG + ("suggestions: perhaps\n" if suggestions else "")
+        if suggestions:
+            github.suggesting.add(repository)
         body = UNCLEAR.format(place=place, symptom=symptom) if is_doubtful else WORDS[symptom]
-        github.open(case.reference, "It fails", body)
+        github.open(case.reference, "It fails", PERHAPS.format(place=place) if is_perhaps else body)
         if kind == "labelled":
             github.label(case.reference, "symptom: leak", PERSON)
         elif kind == "taken off":
@@ -196,7 +206,8 @@ class Happenings:
             if place % 4 == 1:
                 broken_at = self.rng.randrange(self.number // 3)
                 self._plan(broken_at, partial(self._configure, case, BROKEN, told=False))
-                self._plan(broken_at + self.number // 3, partial(self._configure, case, CONFIG, told=place % 8 == 1))
+                good = self.github.files[f"{repository}/.github/distriage.yml"]
+                self._plan(broken_at + self.number // 3, partial(self._configure, case, good, told=place % 8 == 1))
             if place % 4 == 2:
                 at = self.number // 3 + self.rng.randrange(self.number // 3)
                 self._plan(at, partial(self._rename, repository, f"owner/renamed{place}"))

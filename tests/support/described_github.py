@@ -44,6 +44,10 @@ COMMAND = {
 }
 CHECK = {"GET /repos/{owner}/{repo}/commits/{ref}/check-runs", "POST /repos/{owner}/{repo}/check-runs"}
 SWEEP = {"GET /app/hook/deliveries", "POST /app/hook/deliveries/{delivery_id}/attempts"}
+SUGGESTIONS = {f"GET {ISSUE}/suggestions"}
+DECIDE = {f"POST {ISSUE}/suggestions/{{suggestion_id}}/{verb}" for verb in ("approve", "dismiss")}
+WHO_IS = {"GET /user/{account_id}"}
+FIELDS = {"GET /orgs/{org}/issue-fields"}
 OPERATIONS = sorted(
     READ_ISSUE
     | READ_CONFIG
@@ -57,6 +61,10 @@ OPERATIONS = sorted(
     | COMMAND
     | CHECK
     | SWEEP
+    | SUGGESTIONS
+    | DECIDE
+    | WHO_IS
+    | FIELDS
 )
 NUMBERS = count(1)
 
@@ -117,7 +125,11 @@ def good_status(operation: str) -> int:
     method, path = operation.split(" ")
     if path.endswith("/attempts"):
         return 202
-    return 201 if method == "POST" and not path.endswith(("{issue_number}/labels", "/graphql")) else 200
+    return (
+        201
+        if method == "POST" and not path.endswith(("{issue_number}/labels", "/graphql", "/approve", "/dismiss"))
+        else 200
+    )
 
 
 Deliver = Callable[[str, dict[str, Any]], None]

@@ -9,7 +9,8 @@ from distriage.github.client import Client
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.names import resolve
-from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.executor import execute
 from distriage_serving.github.issue import read_issue
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.types import Plan

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from support import faults, github_app_routes, github_routes, github_shapes  # noqa: F401  # the first adds its routes
+from support import (
+    faults,
+    github_app_routes,  # noqa: F401  # adds its routes
+    github_routes,
+    github_shapes,
+    github_suggestion_routes,  # noqa: F401  # likewise
+)
 from support.faults import Fault, Trouble
 from support.github_http import WRITES, LocalServer, Request
 
@@ -45,6 +51,12 @@ class GitHub:
         gone, private: Deleted issues, 410; issues that are shown only with a token.
         moved: Issue -> where it was transferred to, 301.
         issue_types: Of the organization.
+        issue_fields: Of the organization, as GitHub gives them.
+        suggesting: Repositories whose issues take suggestions.
+        takes_reasons: A label may be an object; else that is refused. Without `suggesting`, such a label is set.
+        suggestions: `owner/repo#1` -> suggestions in GitHub's form.
+        accounts: That are known by their ids.
+        approver: Whom the timeline shows for an approved label; None: the person.
         repository_labels: `owner/repo` -> name in lower case -> label.
         timelines: `owner/repo#1` -> events, comments among them.
         files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
@@ -74,6 +86,12 @@ class GitHub:
         self.private: set[str] = set()
         self.moved: dict[str, str] = {}
         self.issue_types = {"Bug", "Feature", "Task"}
+        self.issue_fields: list[dict[str, Any]] = []
+        self.suggesting: set[str] = set()
+        self.takes_reasons = True
+        self.suggestions: dict[str, list[dict[str, Any]]] = {}
+        self.accounts = [PERSON]
+        self.approver: dict[str, Any] | None = None
         self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
         self.timelines: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, str] = {}
@@ -177,6 +195,42 @@ class GitHub:
         repository = reference.partition("#")[0]
         self._happened(reference, github_shapes.type_event(repository, next(self._ids), kind, actor, name or before))
 
+    def next_id(self) -> int:
+        """Of anything new."""
+        return next(self._ids)
+
+    def pending(self, reference: str) -> list[dict[str, Any]]:
+        """An issue's pending suggestions."""
+        return [one for one in self.suggestions.get(reference, []) if one["state"] == "pending"]
+
+    def decide(self, reference: str, suggestion: int, actor: dict[str, Any], *, approve: bool) -> None:
+        """Approve or dismiss a suggestion; a dismissal leaves no other trace."""
+        one = next(one for one in self.suggestions[reference] if one["id"] == suggestion)
+        became = "approved" if approve else "dismissed"
+        one |= {"resolved_by": actor["id"], "state": became, "updated_at": self._time(self.next_id())}
+        if not approve:
+            return
+        shown, repository = self.approver or actor, reference.partition("#")[0]
+        match one["action"]:
+            case "add_label":
+                labels = self.repository_labels[repository].values()
+                name = next(label["name"] for label in labels if label["id"] == one["target_id"])
+                self.label(reference, name, shown)
+                one["issue_event_id"] = self.timelines[reference][-1]["id"]
+            case "set_type":
+                self.give_type(reference, one["target_value"], shown)
+            case "add_field":
+                self.fill_in(reference, one["target_id"], one["target_value"])
+            case "close_issue":
+                self.edit(reference, {"state": "closed", "state_reason": "duplicate"}, shown)
+
+    def fill_in(self, reference: str, field: int, option: str) -> None:
+        """Give an issue field a value."""
+        known = next(one for one in self.issue_fields if one["id"] == field)
+        values = self.issues[reference].setdefault("issue_field_values", [])
+        values[:] = [one for one in values if one["issue_field_id"] != field]
+        values.append(github_shapes.field_value(known, option))
+
     def edit(self, reference: str, change: dict[str, Any], actor: dict[str, Any] | None = None) -> None:
         """What `actor`, else the bot, asks for; a type that the organization lacks is dropped in silence."""
         if change.get("type") in self.issue_types:
@@ -193,7 +247,8 @@ class GitHub:
     def rename(self, old: str, new: str) -> None:
         """Give a repository another name or owner; what asks for the old one is led to the new one."""
         self.renamed[old.casefold()] = new
-        for table in ("issues", "timelines", "files", "repository_labels"):  # others read them meanwhile
+        self.suggesting = {new if name == old else name for name in self.suggesting}
+        for table in ("issues", "timelines", "files", "repository_labels", "suggestions"):  # others read them meanwhile
             moved = {
                 re.sub(rf"^{re.escape(old)}(?=#|/|$)", new, key): value for key, value in getattr(self, table).items()
             }
@@ -216,10 +271,15 @@ class GitHub:
         return [event["body"] for event in self.timelines.get(reference, []) if event["event"] == "commented"]
 
     def _happened(self, reference: str, event: dict[str, Any]) -> dict[str, Any]:
-        at = datetime.fromisoformat(github_shapes.TIME) + timedelta(seconds=event["id"])
-        event["created_at"] = at.isoformat().replace("+00:00", "Z")
+        event["created_at"] = self._time(event["id"])
         self.timelines.setdefault(reference, []).append(event)
         return event
+
+    @staticmethod
+    def _time(number: int) -> str:
+        """When something with this id happened."""
+        at = datetime.fromisoformat(github_shapes.TIME) + timedelta(seconds=number)
+        return at.isoformat().replace("+00:00", "Z")
 
     # ------------------------------------------------------------ what its webhook sends
 

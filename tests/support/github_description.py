@@ -41,6 +41,7 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
     - GitHub says only in prose that a file can be had raw; here it is an answer (JSON: Prism parses what ends in
       +json).
     - Ajv refuses `nullable` beside `anyOf` without a `type`, and Prism then lets everything pass.
+    - An issue's state may be an object too: only the answer says so, which gives back what was asked for.
     - Two kinds of events in a timeline, comments on commits, require no field, so anything would be one: left out.
     - It is of the REST API alone: for GraphQL, only that there are a query and data.
     """
@@ -53,6 +54,11 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
             continue
         known = f"{CONTENTS}{{path}}" if path.startswith(CONTENTS) else path
         paths.setdefault(path, {})[method.lower()] = whole["paths"][known][method.lower()]
+        edit = paths[path].get("patch", {}).get("requestBody", {}).get("content", {}).get("application/json", {})
+        if "state" in (asked := edit.get("schema", {}).get("properties", {})) and path.endswith("{issue_number}"):
+            answer = paths[path]["patch"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"][1]
+            given_back = answer["properties"]["suggestions"]["properties"]["state"]["items"]
+            asked["state"] = {"oneOf": [asked["state"], {**given_back, "required": ["value"]}]}
         if known != path:
             paths[path][method.lower()]["responses"]["200"]["content"] = {RAW: {"schema": {}}}
     return {"openapi": whole["openapi"], "info": whole["info"], "servers": whole["servers"], "paths": _checkable(paths)}

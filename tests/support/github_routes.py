@@ -230,8 +230,9 @@ def _edit_issue(github: GitHub, request: Request, repository: str, number: str) 
     reference = f"{repository}#{number}"
     if (absent := _absent(github, request, reference)) is not None:
         return absent
-    github.edit(reference, request.data)
-    return found(github.issues[reference])
+    from support.github_suggestion_routes import edit
+
+    return edit(github, reference, request.data)
 
 
 @route("GET /repos/{repository}/issues/{number}/timeline")
@@ -262,11 +263,9 @@ def _label(github: GitHub, request: Request, repository: str, number: str) -> Fa
     reference = f"{repository}#{number}"
     if (absent := _absent(github, request, reference)) is not None:
         return absent
-    if len({*github.labels(reference), *request.data["labels"]}) > 100:
-        return faults.status(422)
-    for name in request.data["labels"]:
-        github.label(reference, name, github.bot)
-    return found(github.issues[reference]["labels"])
+    from support.github_suggestion_routes import add_labels
+
+    return add_labels(github, reference, request.data["labels"])
 
 
 @route("DELETE /repos/{repository}/issues/{number}/labels/{name}")

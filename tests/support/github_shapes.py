@@ -103,6 +103,44 @@ def type_event(repository: str, id: int, kind: str, actor: dict[str, Any], name:
     }
 
 
+def suggestion(id: int, issue_id: int, actor_id: int, action: str) -> dict[str, Any]:  # noqa: A002
+    """A pending suggestion."""
+    return {
+        "id": id,
+        "issue_id": issue_id,
+        "action": action,
+        "state": "pending",
+        "target_id": None,
+        "target_value": None,
+        "rationale": None,
+        "confidence": None,
+        "actor_id": actor_id,
+        "issue_event_id": None,
+        "resolved_by": None,
+        "created_at": TIME,
+        "updated_at": TIME,
+    }
+
+
+def issue_field(id: int, name: str, *options: str) -> dict[str, Any]:  # noqa: A002
+    """A single-select issue field of an organization."""
+    listed = [{"id": 100 * id + place, "name": option} for place, option in enumerate(options)]
+    return {"id": id, "node_id": f"IF_{id}", "name": name, "data_type": "single_select", "options": listed}
+
+
+def field_value(field: dict[str, Any], option: str) -> dict[str, Any]:
+    """The value of such a field on an issue."""
+    chosen = next({**one, "color": "gray"} for one in field["options"] if one["name"] == option)
+    return {
+        "issue_field_id": field["id"],
+        "issue_field_name": field["name"],
+        "node_id": f"IFV_{field['id']}",
+        "data_type": "single_select",
+        "value": option,
+        "single_select_option": chosen,
+    }
+
+
 def event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> dict[str, Any]:  # noqa: A002
     """An entry of an issue's timeline; `closed` and `reopened` have no more than this."""
     return {

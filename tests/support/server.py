@@ -23,6 +23,7 @@ from distriage_serving.server import listen
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 from distriage_serving.web.connections import BACKLOG, Waiting, protocol
+from distriage_serving.web.rooms import rooms_of
 
 from support import local_http
 from support.waiting import WAIT_S, until
@@ -53,7 +54,7 @@ def running(
     listener = listen("127.0.0.1", 0)
     configuration = Settings(**settings)
     app = create_app(configuration, load, store)
-    made = protocol(configuration)
+    made = protocol(configuration, rooms_of(app).door)
     server = uvicorn.Server(
         uvicorn.Config(
             app,

@@ -81,9 +81,16 @@ def test_only_answers_count_as_requests_and_refusals_are_told_apart(refusing: st
     found = load.measure(load.Target(refusing, [{"title": "x"}]), 0.1)
     assert list(found) == ["1", "8", "64", "overload"]
     for row in found.values():
-        assert set(row["codes"]) == {"200", "503"} and row["requests_per_s"] > 0 and row["p99_ms"] >= row["p50_ms"]
+        assert (
+            set(row["codes"]) == {"200", "503"}
+            and row["refused_p50_ms"] > 0
+            and row["requests_per_s"] > 0
+            and row["p99_ms"] >= row["p50_ms"]
+        )
     best = max(found[clients]["requests_per_s"] for clients in ("1", "8", "64"))
-    assert found["overload"]["offered_per_s"] == pytest.approx(4 * best, rel=0.01)
+    overload = found["overload"]
+    assert overload["offered_per_s"] == pytest.approx(4 * best, rel=0.01)
+    assert overload["share_of_best"] == pytest.approx(overload["requests_per_s"] / best, abs=0.01)
 
 
 @pytest.fixture

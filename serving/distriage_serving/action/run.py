@@ -29,9 +29,12 @@ from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
-from distriage_serving.github.executor import Execution, execute
+from distriage_serving.github.execution import Execution
+from distriage_serving.github.executor import execute
+from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import find_config, is_there
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
@@ -49,6 +52,8 @@ _WORDS: Final[Mapping[ChangeKind, tuple[str, str]]] = {
     "label": ("label", "added"),
     "off": ("label", "taken off"),
     "type": ("issue type", "set"),
+    "field": ("issue field", "set"),
+    "suggestion": ("suggestion", "made"),
     "comment": ("comment", "written"),
 }
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "0"})
@@ -140,8 +145,18 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
+    if any(axis.field is not None for axis in names.labelled()):
+        state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
     done = Execution()
+    if plan.suggestions and plan.writes:  # nothing is remembered from run to run
+        listed = list_suggestions(client, reference)
+        if listed is None:
+            done.no_suggestions = OFF
+            names = resolve(config.model_copy(update={"suggestions": "off"}), taxonomy, issue.labels_there)
+        else:
+            state = replace(state, suggested=as_suggested(listed, issue.label_ids, names))
+        plan = make_plan(verdict, state, names)
     failure: DistriageError | None = None
     try:
         execute(plan, client, done)
@@ -149,6 +164,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         failure = error
     warnings += done.warnings
     outcome = _outcome([*warnings, *([str(failure)] if failure is not None else [])])
+    if done.no_suggestions is not None:
+        outcome = f"\n{done.no_suggestions}.\n{outcome}"
+        workflow_commands.notice(done.no_suggestions)
     workflow_commands.write_summary(summary_of(plan, verdict, state, taxonomy, found.places) + outcome)
     workflow_commands.write_outputs(
         {"labels-added": json.dumps(done.labels_added, ensure_ascii=False), "prediction": verdict.model_dump_json()}

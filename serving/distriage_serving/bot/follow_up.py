@@ -82,6 +82,7 @@ class Done:
 
     Attributes:
         note: One line, for whoever looks at it; None: nothing to say.
+        remark: The part of `note` that is no fault; None: there is none.
         nothing_to_do: It was left alone, and `note` says why.
         changes: On the issue; of a dry run, those that were planned.
         refused: GitHub refused some of what was planned.
@@ -93,6 +94,7 @@ class Done:
     """
 
     note: str | None = None
+    remark: str | None = None
     nothing_to_do: bool = False
     changes: tuple[Change, ...] = ()
     refused: bool = False

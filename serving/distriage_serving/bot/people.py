@@ -97,7 +97,10 @@ def observe(issue: ReadIssue, names: Names) -> list[Observed]:
         name = event.label.casefold()
         meanings = names.meanings(name)
         was_by_us = name in by_us
-        (by_us.add if event.by == "us" and event.added else by_us.discard)(name)
+        (by_us.add if event.added and (event.by == "us" or event.approved) else by_us.discard)(name)
+        if event.approved:  # a review of its own
+            last.pop(name, None)
+            continue
         if event.by != "person" or _is_template(event, issue):
             continue
         taken_back = last.pop(name, [])
@@ -158,7 +161,7 @@ def with_decisions(issue: ReadIssue, reviews: Iterable[Review], names: Names) ->
         elif review.how in _DECISIONS:
             if review.at >= taken_off.get((own_label(axis) or "").casefold(), 0.0):
                 decided[axis] = review.label
-        elif review.how == "label":
+        elif review.how in {"label", "approve"}:
             decided.pop(axis, None)
         elif axis in decided and _is_one(axis, review.predicted_label, decided[axis], names):
             decided[axis] = None

@@ -17,11 +17,14 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.label_names import LabelNames
 from distriage_serving.bot.people import is_decided, observe, with_backfilled, with_decisions
 from distriage_serving.bot.repositories import CurrentConfig, current_config, followed, is_deleted, last_config
+from distriage_serving.bot.suggestions import decided, kept
 from distriage_serving.configuration.file import config_digest
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
+from distriage_serving.github.fields import read_fields
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
@@ -82,41 +85,81 @@ def triage(
         if config is not None
         else current_config(client, store, taxonomy, reference.repository, installation_id)
     )
+    if kept.is_off(store, reference.repository):
+        current = replace(current, config=current.config.model_copy(update={"suggestions": "off"}))
     names = resolve(current.config, taxonomy, issue.labels_there)
     issue = under_new_names(_in_names_of_today(store, issue, names), names.renamed)
+    is_app = installation_id is not None
+    rows = decided.poll(client, store, reference, issue.label_ids, is_app=is_app).rows
+    issue = decided.with_approvals(issue, rows)
+    issue = replace(issue, state=replace(issue.state, suggested=tuple(map(kept.as_known, rows))))
+    if any(axis.field is not None for axis in names.labelled()):
+        fields = read_fields(client, reference.repository)
+        issue = replace(issue, state=replace(issue.state, known_fields=fields))
     seen = judge.look(issue.report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
     keep_issue(store, _row(issue), seen.past, model)
-    if current.config.name_duplicates and judge.past is not None:
+    wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
+    if wants_duplicates and judge.past is not None:
         verdict = verdict.model_copy(update={"duplicates": judge.past.duplicates(seen.past, model)})
+    issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
         plan = make_plan(verdict, state, names)
+        if is_awaited(verdict):  # the second reader may make sure what the first is not
+            plan = plan.without_suggestions()
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
             plan = replace(plan, dry_run=True, left_out=(why, *plan.left_out))
+        kept.begin(store, plan, issue.label_ids)
         verdict_id = _keep(store, issue, verdict, plan, names, account)
         row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
         repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
-    refused = {*plan.changes} - {*done.changes} if not plan.dry_run else set()
+    found = kept.note(store, plan, done, state, issue.label_ids) or found
+    held = {one.value for one in done.suggested}  # by GitHub, where nothing is set without a person
+    refused = {one for one in {*plan.changes} - {*done.changes} if one.name not in held} if not plan.dry_run else set()
     if not plan.dry_run:
         # The second reader may still change a rewritten report's labels; type and comment say nothing of those.
         complete = not is_awaited(verdict) and not any(change.kind in {"label", "off"} for change in refused)
         labels = {*issue.state.labels, *done.labels_added} - {*done.labels_taken_off}
         has_type = done.issue_type or issue.state.issue_type
         store.note_outcome(verdict_id, labels, has_type, done.warnings, complete=complete)
-    notes = [*([current.error] if current.error is not None else []), *done.warnings]
+    notes = [*([current.error] if current.error is not None else []), *done.warnings, *filter(None, [found])]
     jobs = [second_read_job(reference, installation_id)] if is_awaited(verdict) else []
     jobs += [triage_job(reference, installation_id)] if repaired else []
     return Done(
         "; ".join(notes) or None,
+        remark=found,
         changes=plan.changes if plan.dry_run else done.changes,
         refused=bool(refused),
         jobs=tuple(jobs),
     )
+
+
+def _ask(
+    client: Client, store: Store, issue: ReadIssue, verdict: Verdict, names: Names
+) -> tuple[ReadIssue, Names, str | None]:
+    """Where something is to be suggested: whether the repository takes suggestions, and what is there already.
+
+    Returns:
+        The issue with that; the names, without suggestions where it takes none; why.
+    """
+    if names.config.suggestions == "off" or is_awaited(verdict):
+        return issue, names, None
+    with store.transaction():
+        store.save_issue(_row(issue))
+        plan = make_plan(verdict, _state(store, issue, verdict, names), names)
+    if not plan.suggestions or not plan.writes:
+        return issue, names, None
+    there = decided.ask(client, store, issue, names)
+    if there is None:
+        off = names.config.model_copy(update={"suggestions": "off"})
+        return issue, resolve(off, names.taxonomy, names.there), OFF
+    known = (*there, *issue.state.suggested)
+    return replace(issue, state=replace(issue.state, suggested=known)), names, None
 
 
 def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssue:

@@ -71,6 +71,7 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
         "# commit it as .github/distriage.yml; `distriage config check FILE` checks it, `distriage backtest` tries it.",
         "only-listed: true  # nothing is set but what is named here",
         "create-labels: false",
+        "suggestions: perhaps  # what it is not sure of is suggested on GitHub, for you to approve or dismiss",
     ]
     axes = [axis for axis in taxonomy.axes if any(key[0] == axis for key in chosen)]
     lines += ["axes:"] if axes else ["axes: {}  # none of the labels seems to stand for one of ours"]

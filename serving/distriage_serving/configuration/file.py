@@ -55,6 +55,7 @@ def parse_document(text: str, file: str, taxonomy: Taxonomy) -> dict[str, Any]:
     except ValidationError as error:
         problems += structure_problems(error, value)
     told = {path for path, _ in problems}
+    told.add(("suggestions",))  # of which `off` is a value
     doubtful = {path: why for path, why in document.doubtful.items() if path not in told}
     problems += [(path, f"`{'.'.join(map(str, path))}`: {why}") for path, why in doubtful.items()]
     problems += meaning_problems(value, taxonomy)

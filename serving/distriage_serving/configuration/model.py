@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -40,6 +40,10 @@ class _Keys(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, alias_generator=lambda name: name.replace("_", "-")
     )
+
+
+def _suggestions(value: object) -> object:
+    return ("perhaps" if value else "off") if isinstance(value, bool) else value
 
 
 def _switch(value: object) -> object:
@@ -107,6 +111,9 @@ class LabelConfig(_Keys):
         default=None,
         description="The issue type of GitHub to set with it where the issue has none; with `enabled: false` alone.",
     )
+    option: LabelName | None = Field(
+        default=None, description="The option of the axis's issue field that stands for it; default: the label's id."
+    )
     mode: ModeWord | None = Field(
         default=None, description="How sure the model must be of this label; default: as for its axis."
     )
@@ -143,6 +150,10 @@ class AxisConfig(_Keys):
     )
     color: Colour | None = Field(
         default=None, description="Color of labels of this axis that are created; default: one for each axis."
+    )
+    field: LabelName | None = Field(
+        default=None,
+        description="A single-select issue field of the organization to fill in beside the labels where it is empty.",
     )
     only_listed: bool | None = Field(
         default=None, description="true: never set a label of this axis that `labels` does not name; default: as above."
@@ -192,6 +203,14 @@ class RepositoryConfig(_Keys):
         description="true: write one comment; text: a Markdown template for it with {{ questions }}, {{ labels }}, "
         "{{ axes }}, {{ checks }}, {{ duplicates }}, {{ known-problems }} and {{ model }}. None is written where "
         "nothing was found to put in.",
+    )
+    suggestions: Annotated[
+        Literal["off", "perhaps", "all"],
+        BeforeValidator(_suggestions, json_schema_input_type=bool | Literal["off", "perhaps", "all"]),
+    ] = Field(
+        default="off",
+        description="perhaps: labels that the model is not sure of become suggestions that a person approves or "
+        "dismisses on GitHub; all: sure ones too, and nothing is set; off: none.",
     )
     ask_for_environment: bool = Field(
         default=False, description="Ask, in the comment, for versions and hardware that the report does not name."

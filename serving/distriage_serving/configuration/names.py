@@ -26,6 +26,7 @@ class RepositoryLabel:
         given: Its name, or what stands before its id, is the configuration's and not the default.
         off: Why it is never set; None: it may be.
         issue_type: The issue type that goes with it; None: none.
+        option: The option of the axis's issue field that stands for it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class RepositoryLabel:
     given: bool = False
     off: str | None = None
     issue_type: str | None = None
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class AxisNames:
         families: Family id -> label; `with_families` says whether they are set.
         family_of: Label id -> family id.
         folded: All names that say something about the axis, case-folded, whether or not they may be set.
+        field: Name of the issue field that is filled in beside the labels; None: none is.
     """
 
     id: str
@@ -58,6 +61,7 @@ class AxisNames:
     with_families: bool
     family_of: Mapping[str, str]
     folded: frozenset[str]
+    field: str | None = None
 
     def all_labels(self) -> Iterator[RepositoryLabel]:
         """Those of its families too."""
@@ -99,7 +103,7 @@ class Names:
         return frozenset(own.union(*(axis.folded for axis in self.axes.values())))
 
     def describe(self) -> Iterator[str]:
-        """A line for each axis: how many labels the repository may get, and which issue types."""
+        """A line for each axis: how many labels it may get, which types and field; and one for suggestions."""
         for axis in self.labelled():
             labels = [*axis.labels.values(), *(axis.families.values() if axis.with_families else ())]
             may = {label.name.casefold(): label for label in labels if label.off is None}
@@ -109,7 +113,11 @@ class Names:
                 rest = len(may) - listed
                 line += f"; the other {rest} are created when they are first needed, unless `only-listed` is on"
             types = dict.fromkeys(label.issue_type for label in axis.labels.values() if label.issue_type is not None)
-            yield f"{line}; issue types: {', '.join(types)}" if types else line
+            line += f"; issue types: {', '.join(types)}" if types else ""
+            yield f"{line}; issue field: {axis.field}" if axis.field is not None else line
+        if self.config.suggestions != "off":
+            what = "what the model is not sure of is" if self.config.suggestions == "perhaps" else "all is"
+            yield f"suggestions: {what} suggested on GitHub, for a person to approve or dismiss"
 
     def meanings(self, name: str) -> frozenset[tuple[str, str | None]]:
         """What a label of the repository may say: (axis, label) pairs; (axis, None) for a family.
@@ -163,7 +171,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
     color = settings.color or axis.colour or OTHER_COLOUR
     only_listed = config.only_listed if settings.only_listed is None else settings.only_listed
 
-    def label(own: LabelConfig | None, name: str, description: str, *, given: bool) -> RepositoryLabel:
+    def label(id_: str, own: LabelConfig | None, name: str, description: str, *, given: bool) -> RepositoryLabel:
         off = "not listed in the configuration, which says `only-listed`" if only_listed and own is None else None
         listed, own = own is not None, own or LabelConfig()
         return RepositoryLabel(
@@ -174,17 +182,23 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
             given=given or own.name is not None,
             off=off if own.enabled else "switched off in the configuration",
             issue_type=own.type,
+            option=own.option or id_,
         )
 
     labels = {
         item.id: label(
-            settings.labels.get(item.id), f"{prefix}{item.id}", item.definition, given=settings.prefix is not None
+            item.id,
+            settings.labels.get(item.id),
+            f"{prefix}{item.id}",
+            item.definition,
+            given=settings.prefix is not None,
         )
         for item in axis.labels
         if item.id in axis.label_ids
     }
     families = {
         family: label(
+            family,
             settings.families.labels.get(family),
             f"{family_prefix}{family}",
             f"{axis.name}: {', '.join(members)}",
@@ -201,6 +215,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
         with_families=settings.families.enabled,
         family_of={label: family for family, members in axis.families.items() for label in members},
         folded=_folded(labels, families),
+        field=settings.field,
     )
 
 

@@ -8,42 +8,20 @@ but a label whose successor was refused stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from urllib.parse import quote
 
 from distriage.base.errors import LostAnswerError, RefusedError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
-from distriage.github.listed import issue_type
+from distriage_serving.github import intents
+from distriage_serving.github.execution import Execution
 from distriage_serving.github.issue import find_own_comment
-from distriage_serving.planning.types import Change, LabelDefinition, Plan, PlannedComment, changes_of
-
-
-@dataclass(slots=True)
-class Execution:
-    """What was done.
-
-    Attributes:
-        labels_created: Names of labels that did not exist in the repository.
-        labels_added: Names of labels that the issue has now by this plan.
-        labels_taken_off: Names of labels that the issue has no more by this plan.
-        issue_type: That was set; None: none was.
-        comment: `written`, `edited` or None.
-        warnings: What GitHub refused, one sentence each.
-    """
-
-    labels_created: list[str] = field(default_factory=list)
-    labels_added: list[str] = field(default_factory=list)
-    labels_taken_off: list[str] = field(default_factory=list)
-    issue_type: str | None = None
-    comment: str | None = None
-    warnings: list[str] = field(default_factory=list)
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """All that was changed on the issue."""
-        return tuple(changes_of(self.labels_added, self.labels_taken_off, self.issue_type, self.comment))
+from distriage_serving.planning.types import (
+    LabelDefinition,
+    Plan,
+    PlannedComment,
+)
 
 
 def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execution:
@@ -62,7 +40,8 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
         return done
     base, issue = f"/repos/{plan.issue.repository}", f"/repos/{plan.issue.repository}/issues/{plan.issue.number}"
     failed = {definition.name for definition in plan.create if not _create_label(client, base, definition, done)}
-    _add_labels(client, issue, [name for name in plan.labels if name not in failed], done)
+    intents.settle(client, plan, done, _explain)
+    intents.add_labels(client, plan, failed, done, _explain)
     for name in plan.take_off:
         if plan.instead.get(name, "") in {*plan.labels} - {*done.labels_added}:
             continue
@@ -76,8 +55,7 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
                 done.warnings.append(_explain(error, f"the label {name!r} could not be taken off"))
                 continue
         done.labels_taken_off.append(name)
-    if plan.issue_type is not None:
-        _set_type(client, issue, plan.issue_type, done)
+    intents.edit_issue(client, plan, done, _explain)
     comment = plan.comment
     done_so_far = tuple(done.labels_added), tuple(done.labels_taken_off)
     if plan.comment_after is not None and done_so_far != (plan.labels, plan.take_off):
@@ -91,47 +69,19 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
     return done
 
 
-def _add_labels(client: Client, issue: str, names: Sequence[str], done: Execution) -> None:
-    """Add labels in one request; where GitHub finds that one not valid, each by itself, so that the others are set."""
-    if not names:
-        return
-    try:
-        client.write("POST", f"{issue}/labels", {"labels": list(names)}, repeatable=True)
-    except RefusedError as error:
-        if error.status == 422 and len(names) > 1:
-            for name in names:
-                _add_labels(client, issue, [name], done)
-        else:
-            which = f"the label {names[0]!r}" if len(names) == 1 else "the labels"
-            done.warnings.append(_explain(error, f"{which} could not be added"))
-    else:
-        done.labels_added += names
-
-
 def _create_label(client: Client, base: str, definition: LabelDefinition, done: Execution) -> bool:
     body = {"name": definition.name, "color": definition.color, "description": definition.description}
     try:
-        client.write("POST", f"{base}/labels", body, repeatable=True)
+        created = client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
         if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
             what = f"the label {definition.name!r} could not be created"
             done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
         return error.already_exists
     done.labels_created.append(definition.name)
+    if isinstance(created, dict) and isinstance(created.get("id"), int):
+        done.label_ids[definition.name] = created["id"]
     return True
-
-
-def _set_type(client: Client, issue: str, name: str, done: Execution) -> None:
-    """GitHub drops the type in silence where the token may not set it, so its answer is read."""
-    try:
-        answer = client.write("PATCH", issue, {"type": name}, repeatable=True)
-    except RefusedError as error:
-        done.warnings.append(_explain(error, f"the issue type {name!r} could not be set"))
-        return
-    if (issue_type(answer) or "").casefold() != name.casefold():
-        done.warnings.append(f"the issue type {name!r} was not set: the organization lacks it, or the token may not")
-    else:
-        done.issue_type = name
 
 
 def write_comment(client: Client, issue: IssueReference, comment: PlannedComment) -> str:

@@ -12,6 +12,7 @@ from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
 from distriage.github.listed import issue_type
+from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import IssueState, OwnComment
@@ -25,6 +26,8 @@ class LabelEvent:
         added: Set; else taken off.
         who: Login; `ghost` of a deleted account.
         at: Unix time in seconds.
+        id: GitHub's.
+        approved: A person set it by approving our suggestion.
     """
 
     label: str
@@ -32,6 +35,8 @@ class LabelEvent:
     by: Literal["us", "bot", "person"]
     who: str
     at: float
+    id: int = 0
+    approved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         converted=timeline.converted,
         issue_type=issue_type(issue),
         type_touched=timeline.type_touched,
+        fields=field_values(issue),
     )
     return ReadIssue(
         report=IssueReport(title=issue["title"], body=issue.get("body") or "", id=str(reference)),
@@ -242,7 +248,14 @@ class Timeline:
             is_us = self._is_us(actor) and (is_bot or kind == "labeled")
             by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
             self.label_events.append(
-                LabelEvent(label, kind == "labeled", by, _login(actor) or "ghost", epoch_s(event.get("created_at")))
+                LabelEvent(
+                    label,
+                    kind == "labeled",
+                    by,
+                    _login(actor) or "ghost",
+                    epoch_s(event.get("created_at")),
+                    event["id"] if isinstance(event.get("id"), int) else 0,
+                )
             )
         elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
             self.type_touched = self.type_touched or not self._is_us(actor)

@@ -12,6 +12,9 @@ from dataclasses import replace
 from distriage.answer.feedback import own_axis, own_label
 from distriage.answer.verdict import Verdict
 from distriage_serving.configuration.names import Names
+from distriage_serving.planning.intent import own_intent
+from distriage_serving.planning.suggested import Reasoned
+from distriage_serving.planning.suggestions import Suggestions
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 
@@ -21,6 +24,8 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     known = {name.casefold() for name in state.repository_labels}
     removed = {name.casefold() for name in state.removed}
     labels, left_out = list(plan.labels), list(plan.left_out)
+    people = Suggestions(state, names, lambda what, why: left_out.append(LeftOut(what, why)))
+    intents: dict[str, Reasoned] = {}
     decided = {label.casefold(): right for axis, right in state.decided.items() if (label := own_label(axis))}
     applied = [own.label for own in verdict.own or () if own.applied]
     wanted = {label.casefold(): label for label in (*applied, *filter(None, decided.values()))}
@@ -35,12 +40,24 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
             left_out.append(LeftOut(label, "somebody took it off this issue"))
         elif name not in known:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
-        else:
+        elif people.may(change := Reasoned("add_label", label, own_intent(), None, own_axis(label), label), sure=True):
             labels.append(label)
+            intents[label] = change
+    for axis in {one.axis for one in state.suggested if own_label(one.axis) is not None}:
+        people.withdraw(axis)
     withdrawn = {axis.casefold() for axis in state.withdrawn}
     wrong = [name for name in sorted(state.labels_by_us) if not names.meanings(name)]
     wrong = [name for name in wrong if _is_wrong(name.casefold(), decided, wanted, withdrawn)]
-    return replace(plan, labels=tuple(labels), take_off=(*plan.take_off, *wrong), left_out=tuple(left_out))
+    return replace(
+        plan,
+        labels=tuple(labels),
+        intents={**plan.intents, **intents},
+        suggestions=(*plan.suggestions, *people.made),
+        approve=(*plan.approve, *people.approve),
+        dismiss=(*plan.dismiss, *people.dismiss),
+        take_off=(*plan.take_off, *wrong),
+        left_out=tuple(left_out),
+    )
 
 
 def _is_wrong(

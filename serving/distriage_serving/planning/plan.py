@@ -15,20 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Final
 
 from distriage.answer.verdict import AxisVerdict, Verdict
-from distriage_serving.configuration.model import IgnoreConfig
 from distriage_serving.configuration.names import AxisNames, Names, RepositoryLabel
 from distriage_serving.planning import markdown
 from distriage_serving.planning.comment import plan_comment
+from distriage_serving.planning.ignored import why_ignored
 from distriage_serving.planning.own_plan import with_own_labels
+from distriage_serving.planning.suggested import Reasoned
+from distriage_serving.planning.suggestions import Suggestions
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 MAX_LABELS: Final = 100  # on one issue, GitHub's limit
-MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
 _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
@@ -38,12 +38,14 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
     Args:
         verdict: What is said of the report; see `judging.judge`.
     """
-    ignored = _why_ignored(state, names.config.ignore)
+    ignored = why_ignored(state, names.config.ignore)
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)
         return Plan(state.issue, left_out=left_out, ignored=ignored, dry_run=names.config.dry_run)
     planner = _Planner(verdict, state, names)
     planner.plan_labels()
+    people = planner.people
+    people.plan_duplicate(verdict)
     plan = Plan(
         issue=state.issue,
         labels=tuple(planner.labels),
@@ -51,6 +53,12 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         take_off=tuple(planner.take_off),
         instead=planner.instead,
         issue_type=planner.issue_type,
+        fields=tuple(planner.fields),
+        intents=planner.intents,
+        reasons=people.on,
+        suggestions=tuple(people.made),
+        approve=tuple(people.approve),
+        dismiss=tuple(people.dismiss),
         left_out=tuple(planner.left_out),
         dry_run=names.config.dry_run,
     )
@@ -67,31 +75,9 @@ def _that_fits(plan: Plan, state: IssueState) -> Plan:
     room = max(0, MAX_LABELS - len(state.labels))
     labels, full = plan.labels[:room], plan.labels[room:]
     left_out = (LeftOut(name, f"the issue has {MAX_LABELS} labels, as many as GitHub allows") for name in full)
-    create = tuple(definition for definition in plan.create if definition.name in labels)
+    needed = {*labels, *(one.value for one in plan.suggestions)}
+    create = tuple(definition for definition in plan.create if definition.name in needed)
     return replace(plan, labels=labels, create=create, left_out=(*plan.left_out, *left_out))
-
-
-def _why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
-    if state.is_pull_request:
-        return "it is a pull request"
-    if state.converted:
-        return "it was converted to a discussion"
-    if state.author_is_bot:
-        return "a bot wrote it"
-    if state.sender_is_bot:
-        return "a bot caused the event"
-    if any(matches(pattern, state.author) for pattern in ignore.authors):
-        return "its author is ignored by the configuration"
-    if any(matches(pattern, label) for pattern in ignore.labels for label in state.labels):
-        return "it has a label that is ignored by the configuration"
-    if any(matches(pattern, state.title) for pattern in ignore.titles):
-        return "its title is ignored by the configuration"
-    return None
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern with `*` and `?` matches the whole of a text, whatever the case; `[` is just a character."""
-    return fnmatchcase(text[:MAX_MATCHED_CHARS].casefold(), pattern.casefold().replace("[", "[[]"))
 
 
 def _folded(names: Collection[str]) -> frozenset[str]:
@@ -110,7 +96,13 @@ class _Planner:
     take_off: list[str] = field(default_factory=list)
     instead: dict[str, str] = field(default_factory=dict)
     issue_type: str | None = None
+    fields: list[Reasoned] = field(default_factory=list)
+    intents: dict[str, Reasoned] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
+    people: Suggestions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.people = Suggestions(self.state, self.names, self.leave)
 
     def leave(self, what: str, why: str) -> None:
         self.left_out.append(LeftOut(what, why))
@@ -130,6 +122,9 @@ class _Planner:
             added, off = len(self.labels), len(self.take_off)
             self._plan_axis(axis, said)
             self._plan_type(axis, said)
+            if (filled := self.people.plan_field(axis, said)) is not None:
+                self.fields.append(filled)
+            self.people.withdraw(axis.id)
             if len(self.labels) > added:
                 has_label = True
                 self.instead |= dict.fromkeys(self.take_off[off:], self.labels[-1])
@@ -160,7 +155,7 @@ class _Planner:
             name for name in sorted(self.state.labels) if name.casefold() in axis.folded and name not in withdrawn
         ]
         if axis.id in self.state.decided:
-            self._plan_decided(axis, self.state.decided[axis.id])
+            self._plan_decided(axis, said, self.state.decided[axis.id])
             return
         others = [name for name in present if name not in self.state.labels_by_us]
         if others:
@@ -175,12 +170,15 @@ class _Planner:
         elif in_the_way:
             self.leave(axis.id, f"{markdown.code(in_the_way[0])} was set before; it is kept{self._why_kept()}")
         elif label is not None:
-            self._add(label)
+            self._add(label, self._why(axis, said, label))
+        elif (perhaps := axis.labels.get(said.label)) is not None and self.people.perhaps(axis, said):
+            self._add(perhaps, self._why(axis, said, perhaps), sure=False)
         else:
             self.leave(axis.id, said.reason if said.outcome == "not-applicable" else f"not sure: {said.reason}")
 
     def _plan_type(self, axis: AxisNames, said: AxisVerdict) -> None:
-        right = said.label if said.outcome == "apply" else None
+        sure = said.outcome == "apply" or self.state.decided.get(axis.id) is not None
+        right = said.label if sure or self.people.perhaps(axis, said) else None
         label = axis.labels.get(self.state.decided.get(axis.id, right) or "")
         wanted = label.issue_type if label is not None else None
         if wanted is None or wanted.casefold() == (self.state.issue_type or "").casefold():
@@ -189,8 +187,11 @@ class _Planner:
             self.leave("issue type", "somebody else set it or took it off; it is left as it is")
         elif self.state.issue_type is not None and axis.id not in self.state.decided:
             self.leave("issue type", f"{markdown.code(self.state.issue_type)} was set before")
-        elif self.issue_type is None:
-            self.issue_type = wanted
+        elif self.issue_type is None and not any(one.action == "set_type" for one in self.people.made):
+            meant = self.state.decided.get(axis.id, right) or ""
+            change = Reasoned("set_type", wanted, self.people.intent(axis, said), None, axis.id, meant)
+            if self.people.may(change, sure=sure):
+                self.issue_type, self.intents[wanted] = wanted, change
 
     def _wanted(self, axis: AxisNames, said: AxisVerdict) -> RepositoryLabel | None:
         """The label that the verdict asks for; None: it is not sure of one."""
@@ -216,7 +217,7 @@ class _Planner:
             self.leave(axis.id, f"not sure of the rewritten report; {markdown.code(old[0])} is kept: {said.reason}")
             return
         wrong = [name for name in old if label is None or name.casefold() != label.name.casefold()]
-        if label is None or len(wrong) < len(old) or self._add(label):
+        if label is None or len(wrong) < len(old) or self._add(label, self._why(axis, said, label)):
             self.take_off.extend(wrong)
 
     def _withdrawn(self, axis: AxisNames, said: AxisVerdict) -> frozenset[str]:
@@ -239,17 +240,29 @@ class _Planner:
         """Of some names, case-folded, the labels on the issue that Distriage set."""
         return frozenset(label for label in self.state.labels & self.state.labels_by_us if label.casefold() in names)
 
-    def _plan_decided(self, axis: AxisNames, decided: str | None) -> None:
+    def _why(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel) -> Reasoned:
+        """Adding a label of an axis, or of one of its families."""
+        meant = self.state.decided.get(axis.id) or said.label
+        of = meant if label == axis.labels.get(meant) else ""
+        return Reasoned("add_label", label.name, self.people.intent(axis, said), None, axis.id, of)
+
+    def _plan_decided(self, axis: AxisNames, said: AxisVerdict, decided: str | None) -> None:
         label = axis.labels.get(decided) if decided is not None else None
         if label is None:
             self.leave(axis.id, "a person decided that no label of it fits")
         elif label.name.casefold() in _folded(self.state.labels):
             self.leave(axis.id, f"a person decided on {markdown.code(label.name)}, which is set")
         else:  # whoever took it off before, the decision is newer
-            self._add(label, again=True)
+            self._add(label, self._why(axis, said, label), again=True)
 
-    def _add(self, label: RepositoryLabel, *, again: bool = False) -> bool:
-        """Add a label, unless something is against it; False: something is."""
+    def _add(
+        self, label: RepositoryLabel, why: Reasoned | None = None, *, sure: bool = True, again: bool = False
+    ) -> bool:
+        """Add a label, unless something is against it; False: something is, or people are asked.
+
+        Args:
+            why: Of a label of an axis.
+        """
         name = label.name.casefold()
         if label.off is not None:
             self.leave(label.name, label.off)
@@ -257,13 +270,16 @@ class _Planner:
             self.leave(label.name, "somebody took it off this issue")
         elif name in _folded(self.labels):
             self.leave(label.name, "already added for another axis")
-        elif name in _folded(self.state.repository_labels):
-            self.labels.append(label.name)
-            return True
-        elif self.names.config.create_labels:
-            self.labels.append(label.name)
-            self.create.append(LabelDefinition(label.name, label.color, label.description))
-            return True
-        else:
+        elif not (is_there := name in _folded(self.state.repository_labels)) and not self.names.config.create_labels:
             self.leave(label.name, "the repository has no such label, and `create-labels` is off")
+        else:
+            asked = len(self.people.made)
+            now = why is None or self.people.may(why, sure=sure)
+            if not is_there and (now or len(self.people.made) > asked):
+                self.create.append(LabelDefinition(label.name, label.color, label.description))
+            if now:
+                self.labels.append(label.name)
+                if why is not None:
+                    self.intents[label.name] = why
+            return now or any(one.value.casefold() == name for one in self.people.approve)
         return False

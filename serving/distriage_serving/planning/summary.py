@@ -6,9 +6,16 @@ from collections.abc import Sequence
 
 from distriage.answer.verdict import AxisVerdict, Differential, Verdict
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage_serving.planning.intent import MAX_CHARS
 from distriage_serving.planning.markdown import checklist, code, duplicates, known_problems, table
 from distriage_serving.planning.types import IssueState, Plan
 
+_SUGGESTED = {
+    "add_label": "label",
+    "set_type": "issue type",
+    "add_field": "issue field",
+    "close_issue": "close as a duplicate of issue",
+}
 _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best guess {})"}
 
 
@@ -38,6 +45,12 @@ def summary_of(
         parts.append(
             f"**Issue type** {'that would be set (dry run)' if plan.dry_run else 'to set'}: {code(plan.issue_type)}"
         )
+    if plan.fields:
+        values = ", ".join(code(one.value) for one in plan.fields)
+        parts.append(f"**Issue fields** {'that would be set (dry run)' if plan.dry_run else 'to set'}: {values}")
+    if plan.suggestions:
+        would = "that would be suggested (dry run)" if plan.dry_run else "for a person to approve or dismiss"
+        parts.append(f"**Suggestions** {would}\n\n{_suggestions(plan)}")
     if plan.comment is not None:
         what = "edited" if plan.comment.replaces is not None else "written"
         parts.append(f"**Comment**: {'would be ' if plan.dry_run else ''}{what}")
@@ -98,6 +111,14 @@ def _right_among(differential: Differential) -> str:
     if differential.right_among is None:
         return ""
     return f" (the right one was among the three likeliest in {differential.right_among:.0%} of held-out reports)"
+
+
+def _suggestions(plan: Plan) -> str:
+    rows = [
+        (_SUGGESTED[one.action], code(one.value), one.intent.confidence, code(one.intent.rationale, MAX_CHARS))
+        for one in plan.suggestions
+    ]
+    return table(("change", "to", "confidence", "why"), rows)
 
 
 def _labels(plan: Plan) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from distriage.base.references import IssueReference
 from distriage_serving.planning.marker import Kind
+from distriage_serving.planning.suggested import Action, IssueField, Reasoned, Suggested
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ class IssueState:
         decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
             label has an axis to itself; see `distriage.answer.feedback.own_axis`.
         withdrawn: Axis -> labels of such decisions that no longer hold.
+        suggested: What was suggested on it.
+        fields: Name, case-folded -> value of the issue fields that have one.
+        known_fields: Name, case-folded -> field of the organization.
     """
 
     issue: IssueReference
@@ -69,6 +73,23 @@ class IssueState:
     type_touched: bool = False
     decided: Mapping[str, str | None] = field(default_factory=dict)
     withdrawn: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    suggested: tuple[Suggested, ...] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    known_fields: Mapping[str, IssueField] = field(default_factory=dict)
+
+    def earlier(self, action: Action, value: str, target_id: int | None = None) -> Suggested | None:
+        """What was suggested before, the last time; None: it was not.
+
+        Args:
+            target_id: Of the field; a label and a type are known by name.
+        """
+        same = (
+            one
+            for one in reversed(self.suggested)
+            if one.action == action and one.value.casefold() == value.casefold()
+            if action != "add_field" or one.target_id == target_id
+        )
+        return next(same, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +125,7 @@ class LeftOut:
     why: str
 
 
-ChangeKind = Literal["label", "off", "type", "comment"]
+ChangeKind = Literal["label", "off", "type", "field", "suggestion", "comment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +143,31 @@ class Change:
         return _SHOWN[self.kind] + self.name
 
 
-_SHOWN: Final = {"label": "", "off": "taken off: ", "type": "issue type: ", "comment": "comment"}
+_SHOWN: Final[Mapping[ChangeKind, str]] = {
+    "label": "",
+    "off": "taken off: ",
+    "type": "issue type: ",
+    "field": "issue field: ",
+    "suggestion": "suggested: ",
+    "comment": "comment",
+}
 
 
 def changes_of(
-    labels: Collection[str], take_off: Collection[str], issue_type: str | None, comment: object
+    labels: Collection[str],
+    take_off: Collection[str],
+    issue_type: str | None,
+    comment: object,
+    fields: Collection[Reasoned],
+    suggested: Collection[Reasoned],
 ) -> Iterator[Change]:
     """All that a plan changes, or that was changed by one."""
     yield from (Change("label", name) for name in labels)
     yield from (Change("off", name) for name in take_off)
     if issue_type is not None:
         yield Change("type", issue_type)
+    yield from (Change("field", one.value) for one in fields)
+    yield from (Change("suggestion", one.shown) for one in suggested)
     if comment is not None:
         yield Change("comment")
 
@@ -147,6 +182,11 @@ class Plan:
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
         instead: Names to take off -> the new label; if GitHub refuses that one, the old one stays.
         issue_type: To set; None: it stays as it is.
+        fields: To set.
+        intents: Name of a label to add, or of the type -> the same with its reason.
+        reasons: GitHub is to show the reasons, and takes suggestions as far as is known.
+        suggestions: Changes that a person is asked to approve.
+        approve, dismiss: Pending suggestions of ours that a person decided about elsewhere, or that no longer hold.
         comment: The one comment, or None.
         comment_after: The comment where only a part of the plan was carried out.
         left_out: Everything that is not done, with the reason.
@@ -160,6 +200,12 @@ class Plan:
     take_off: tuple[str, ...] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
     issue_type: str | None = None
+    fields: tuple[Reasoned, ...] = ()
+    intents: Mapping[str, Reasoned] = field(default_factory=dict)
+    reasons: bool = False
+    suggestions: tuple[Reasoned, ...] = ()
+    approve: tuple[Suggested, ...] = ()
+    dismiss: tuple[Suggested, ...] = ()
     comment: PlannedComment | None = None
     comment_after: Callable[[Plan], PlannedComment | LeftOut | None] | None = field(
         default=None, compare=False, repr=False
@@ -168,12 +214,18 @@ class Plan:
     ignored: str | None = None
     dry_run: bool = False
 
+    def without_suggestions(self) -> Plan:
+        """The same, but people are asked nothing, and what they were asked stays."""
+        create = tuple(definition for definition in self.create if definition.name in self.labels)
+        return replace(self, create=create, suggestions=(), dismiss=())
+
     @property
     def changes(self) -> tuple[Change, ...]:
         """All that carrying it out changes on GitHub."""
-        return tuple(changes_of(self.labels, self.take_off, self.issue_type, self.comment))
+        labels = (*self.labels, *(one.value for one in self.approve if one.action == "add_label"))
+        return tuple(changes_of(labels, self.take_off, self.issue_type, self.comment, self.fields, self.suggestions))
 
     @property
     def writes(self) -> bool:
         """Whether carrying it out changes anything on GitHub."""
-        return not self.dry_run and bool(self.changes)
+        return not self.dry_run and bool(self.changes or self.approve or self.dismiss)

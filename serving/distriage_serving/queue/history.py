@@ -16,6 +16,8 @@ _HOW: Final[Mapping[str, str]] = {
     "command": "by command",
     "label": "by label on GitHub",
     "unlabel": "by taking a label off",
+    "approve": "by approving a suggestion on GitHub",
+    "dismiss": "by dismissing a suggestion on GitHub",
 }
 NOBODY: Final = "0.0"  # decided anything so far
 

@@ -7,7 +7,7 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import SNOOZE, Act, Acts
+from distriage_serving.store.acts import SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
@@ -79,6 +79,7 @@ __all__ = [
     "Sort",
     "Store",
     "StoredVerdict",
+    "SuggestionRow",
     "UnavailableError",
     "VerdictAxis",
     "WorkState",
@@ -99,5 +100,17 @@ __all__ = [
 ]
 
 
-class Store(WorkStore, Issues, Verdicts, Reviews, Acts, Repositories, LoginSessions, Pace, ReaderAnswers, PastIssues):
+class Store(
+    WorkStore,
+    Issues,
+    Verdicts,
+    Reviews,
+    Acts,
+    Repositories,
+    LoginSessions,
+    Pace,
+    ReaderAnswers,
+    PastIssues,
+    SuggestionRows,
+):
     """All of it; `Store.open` makes one. Any thread may use it."""

@@ -1,18 +1,22 @@
-"""What people do with an issue in the queue beside deciding axes: close it, mark it as a duplicate, snooze it."""
+"""What is done with an issue beside deciding axes: in the queue, close it, mark it as a duplicate, snooze it;
+on GitHub, suggest a change, which a person approves or dismisses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Index, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Index, UniqueConstraint, exists, func, select, tuple_, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.database import Database
-from distriage_serving.store.schema import Base, Issue, Name, Number, Review
+from distriage_serving.store.database import Database, plain_insert, values_of
+from distriage_serving.store.schema import Base, Issue, Name, Number
 
 SNOOZE: Final = "snooze"
+OPEN: Final = ("making", "pending")
+_KEY: Final = ("repository", "number", "action", "axis", "value")
 
 
 class Act(Base):
@@ -138,8 +142,98 @@ class Acts(Database):
             return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
 
-def of_this_issue(table: type[Act | Review]) -> ColumnElement[bool]:
-    """For WHERE on `acts` or `reviews`: not of an earlier issue of its number, in a repository deleted since."""
+class SuggestionRow(Base):
+    """A change that was suggested, or a field that was set.
+
+    Attributes:
+        action: GitHub's word: `add_label`, `set_type`, `add_field` or `close_issue`.
+        value, target_id: See `planning.types.Suggested`.
+        axis, label: That it follows from; empty: past issues.
+        state: `making`: about to be sent, and perhaps lost; `pending`; `approved` or `dismissed` by a person;
+            `applied`: set without asking; `ended`: GitHub ended it, or we took it back.
+        held: It was to be set, and GitHub asks a person first.
+        github_id: None: not known yet.
+        event_id: Of the timeline's event that the approval made.
+        resolved_by, who: The account that decided: GitHub's id, and its login.
+        polled_at: When GitHub was last asked what became of it.
+    """
+
+    __tablename__ = "suggestions"
+    __table_args__ = (
+        UniqueConstraint(*_KEY, name="suggestions_once"),
+        Index("suggestions_state", "repository", "state", "polled_at"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[Number] = mapped_column(init=False)
+    repository: Mapped[Name]
+    number: Mapped[int]
+    action: Mapped[str]
+    value: Mapped[str]
+    at: Mapped[float]
+    target_id: Mapped[int | None] = mapped_column(default=None)
+    axis: Mapped[str] = mapped_column(default="")
+    label: Mapped[str] = mapped_column(default="")
+    state: Mapped[str] = mapped_column(default="making")
+    held: Mapped[bool] = mapped_column(default=False)
+    github_id: Mapped[int | None] = mapped_column(default=None)
+    event_id: Mapped[int | None] = mapped_column(default=None)
+    resolved_by: Mapped[int | None] = mapped_column(default=None)
+    who: Mapped[str | None] = mapped_column(default=None)
+    decided_at: Mapped[float | None] = mapped_column(default=None)
+    polled_at: Mapped[float] = mapped_column(default=0.0)
+
+
+class SuggestionRows(Database):
+    """The store's part for suggestions."""
+
+    def begin_suggestions(self, rows: Sequence[SuggestionRow]) -> None:
+        """Note what is about to be sent, in place of what is known of the same change."""
+        with self._session(writes=True) as session:
+            for row in rows:
+                new = plain_insert(session, SuggestionRow)
+                values = {name: value for name, value in values_of(row).items() if name != "id"}
+                changes = {name: new.excluded[name] for name in values if name not in {"repository", "number"}}
+                session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
+
+    def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
+        """Note what became of a suggestion.
+
+        Args:
+            values: Of the columns of `SuggestionRow`.
+        """
+        columns = SuggestionRow.__table__.columns
+        this = [columns[name] == getattr(row, name) for name in _KEY]
+        with self._session(writes=True) as session:
+            session.execute(update(SuggestionRow).where(*this).values(**values))
+
+    def suggestions(self, issue: IssueReference) -> list[SuggestionRow]:
+        """All of an issue, the oldest first."""
+        wanted = select(SuggestionRow).where(
+            SuggestionRow.repository == issue.repository, SuggestionRow.number == issue.number
+        )
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id)))
+
+    def open_suggestions(self, repository: str) -> dict[int, float]:
+        """Number of each issue with pending ones -> when GitHub was last asked about it, the longest ago first."""
+        wanted = (
+            select(SuggestionRow.number, SuggestionRow.polled_at)
+            .where(SuggestionRow.repository == repository, SuggestionRow.state.in_(OPEN))
+            .order_by(SuggestionRow.polled_at)
+        )
+        with self._session(writes=False) as session:
+            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
+
+    def login_of(self, account: int) -> str | None:
+        """Login of a person who decided about a suggestion before; None: not known."""
+        wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
+        with self._session(writes=False) as session:
+            return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
+
+
+def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
+    """For WHERE on what was done with issues: not with an earlier one of its number, in a repository deleted since."""
     this = (Issue.repository == table.repository, Issue.number == table.number)
     return ~exists().where(*this, Issue.created_at > table.at)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, literal, select, update
 from sqlalchemy.orm import Session, aliased
 
-from distriage_serving.store.acts import Act
+from distriage_serving.store.acts import Act, SuggestionRow
 from distriage_serving.store.database import Database, insert, values_of
 from distriage_serving.store.past import drop_past, move_past
 from distriage_serving.store.reviews import update_status
@@ -91,7 +91,7 @@ class Repositories(Database):
             return session.scalar(off.returning(Repository.name)) is not None
 
     def rename_repository(self, old: str, new: str) -> bool:
-        """Move a repository's issues, verdicts, reviews, acts, past issues and waiting jobs.
+        """Move a repository's issues, verdicts, reviews, acts, suggestions, past issues and waiting jobs.
 
         What is known under the new name already is kept, unless it is of a repository that was deleted; work that is
         under way ends under the old name.
@@ -114,6 +114,7 @@ class Repositories(Database):
             numbers = _move_issues(session, before, after)
             _move_reviews(session, before, after)
             session.execute(update(Act).where(Act.repository == before).values(repository=after))
+            _move_suggestions(session, before, after)
             move_past(session, before, after, self.clock())
             _move_work(session, before, after, self.clock())
             update_status(session, [(after, number) for number in numbers])
@@ -125,7 +126,7 @@ def _forget_deleted(session: Session, name: str) -> None:
     enabled = select(Repository.enabled).where(Repository.name == name).with_for_update()
     left = select(Issue.number).where(Issue.repository == name, Issue.state.in_(("open", "closed"))).limit(1)
     if session.scalar(enabled) is False and session.scalar(left) is None:
-        for table in (Issue, Review, Act):
+        for table in (Issue, Review, Act, SuggestionRow):
             session.execute(delete(table).where(table.repository == name))
 
 
@@ -168,6 +169,19 @@ def _move_reviews(session: Session, before: str, after: str) -> None:
     mine = Review.repository == before
     session.execute(delete(Review).where(mine, same).execution_options(synchronize_session=False))
     session.execute(update(Review).where(mine).values(repository=after))
+
+
+def _move_suggestions(session: Session, before: str, after: str) -> None:
+    known, moved = aliased(SuggestionRow), SuggestionRow
+    there = (
+        select(known.id)
+        .where(known.repository == after, known.number == moved.number, known.action == moved.action)
+        .where(known.axis == moved.axis, known.value == moved.value)
+        .exists()
+    )
+    mine = moved.repository == before
+    session.execute(delete(moved).where(mine, there).execution_options(synchronize_session=False))
+    session.execute(update(moved).where(mine).values(repository=after))
 
 
 def _move_work(session: Session, before: str, after: str, now: float) -> None:

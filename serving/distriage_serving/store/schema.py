@@ -20,7 +20,7 @@ from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, Re
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
 IssueStatus = Literal["open", "accepted", "corrected", "dismissed"]
-How = Literal["queue", "command", "label", "unlabel"]
+How = Literal["queue", "command", "label", "unlabel", "approve", "dismiss"]
 
 WORK_STATES: Final[tuple[WorkState, ...]] = get_args(WorkState)
 Name = Annotated[str, mapped_column(RepositoryName)]
@@ -71,8 +71,7 @@ class Delivery(WorkColumns, Base):
     Attributes:
         id: GitHub's X-GitHub-Delivery.
         repository: Empty where the event is of none.
-        body_sha256: Of the request's body, unique: the id is not signed, so a captured body could come again under
-            another one. None: the same body may say something new.
+        body_sha256: Unique, for the id is not signed; None: the same body may say something new.
         payload: The request's body, JSON text.
     """
 
@@ -124,8 +123,8 @@ class Repository(Base):
         enabled: False once the App was taken off it.
         config: The merged configuration as JSON; None: the default one.
         config_error: Why `.github/distriage.yml` cannot be read; None: it can. Else `config` is the last that could.
-        reconciled_at: When its issues were last compared with GitHub; None: never.
-        reconcile_refused_at: When GitHub last refused that; None: never.
+        reconciled_at, reconcile_refused_at: When GitHub last let its issues be compared, and when not; None: never.
+        no_suggestions_until: GitHub takes none, as far as is known; 0: it takes some; None: nobody asked.
         labels: What is remembered of its labels; see `distriage_serving.bot.label_names`. None: nothing yet.
     """
 
@@ -139,6 +138,7 @@ class Repository(Base):
     config_error: Mapped[str | None] = mapped_column(default=None)
     reconciled_at: Mapped[float | None] = mapped_column(default=None)
     reconcile_refused_at: Mapped[float | None] = mapped_column(default=None)
+    no_suggestions_until: Mapped[float | None] = mapped_column(default=None)
     labels: Mapped[JsonValue] = mapped_column(default=None, repr=False)
 
 
@@ -251,7 +251,7 @@ class Review(Base):
         label: The right label; None: none of them, or dismissed.
         predicted_label, probability, model: What the model had said; None where nothing was.
         who: Login.
-        how: `queue`, `command` (`/triage`), `label` or `unlabel` (set or took off a label on GitHub).
+        how: `queue`, `command`, `label` or `unlabel` (set or took off a label), `approve` or `dismiss` (a suggestion).
         at: One person has one review of an axis at one time: a second one is the same event, seen twice.
         undone_at: None: it stands.
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -19,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import peer_of
+from distriage_serving.web.door import Door, as_bytes
 from distriage_serving.web.problem import ProblemError
 
 BACKLOG: Final = 128  # asyncio takes up to this number of connections before it lets anything else, us too, happen
@@ -26,7 +26,6 @@ READ_BYTES: Final = 32 << 10  # h11, uvicorn and we each hold one such part of e
 FREE_CHUNKS: Final = 256  # of a body, whatever their size: parsing them takes as long as a small request
 CHUNK_BYTES: Final = 64  # of its body; for so many it may have one chunk more
 Made = Callable[..., asyncio.Protocol]
-_REASONS: Final = {400: b"Bad Request", 408: b"Request Timeout"}
 
 
 class Waiting:
@@ -97,11 +96,12 @@ class Connection(H11Protocol):
 
     conn: Parser
 
-    def __init__(self, waiting: Waiting, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, waiting: Waiting, door: Door, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.conn = Parser()
         self.peer = ""
         self._waiting = waiting
+        self._door = door
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -123,6 +123,17 @@ class Connection(H11Protocol):
         """Forget it."""
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Refuse at once a request for which there is no room; read on otherwise."""
+        idle = self.conn.their_state is h11.IDLE and self.conn.our_state is h11.IDLE and not self.conn.trailing_data[0]
+        answer = self._door.refusal(data) if idle else None
+        if answer is None:
+            super().data_received(data)
+        else:
+            self._unset_keepalive_if_required()
+            self.transport.write(answer)
+            self._wait()
 
     def handle_events(self) -> None:
         """Read what has come; once that is a whole head, its time does not matter any more."""
@@ -156,23 +167,16 @@ class Connection(H11Protocol):
         self._refuse(ProblemError(408, "head-timeout", detail))
 
     def _refuse(self, problem: ProblemError) -> None:
+        self._stop_waiting()
         if self.cycle is not None:
             self.cycle.disconnected = True  # a request whose body broke off here must not answer as well
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            response = problem.response(request_id := uuid.uuid4().hex)
-            headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
-            events: tuple[h11.Event, ...] = (
-                h11.Response(status_code=problem.status, headers=headers, reason=_REASONS[problem.status]),
-                h11.Data(data=bytes(response.body)),
-                h11.EndOfMessage(),
-            )
-            for event in events:
-                self.transport.write(self.conn.send(event) or b"")
+            self.transport.write(as_bytes(problem, b"close"))
         self.transport.close()
 
 
-def protocol(settings: Settings) -> Made:
+def protocol(settings: Settings, door: Door) -> Made:
     """What uvicorn calls for each connection."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = settings.max_connections if files < 0 else min(settings.max_connections, max(8, files // 2))
-    return partial(Connection, Waiting(limit, settings.head_timeout_s))
+    return partial(Connection, Waiting(limit, settings.head_timeout_s), door)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -20,6 +19,7 @@ from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.web.arrivals import Arrivals, Body, too_large
 from distriage_serving.web.context import request_id_of
+from distriage_serving.web.door import API, Door
 from distriage_serving.web.keys import KeyRing
 from distriage_serving.web.problem import ProblemError, unavailable
 from distriage_serving.web.signature import HEADER, Signature
@@ -37,13 +37,13 @@ class Guard:
     another has.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, door: Door) -> None:
         self._app = app
         self._settings = settings
         self._metrics = metrics
         self._keys = KeyRing(settings.api_keys)
         self._secret = settings.github_webhook_secret
-        self._working: Counter[str] = Counter()
+        self._door = door
         self._arrivals = Arrivals(settings.max_requests, settings.max_held_bytes, settings.body_timeout_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,12 +61,14 @@ class Guard:
 
         try:
             signature = self._check_head(scope)
+            self._door.check(kind)
             with Body(self._arrivals, scope, kind, self._limit(scope), signature) as arriving:
                 body = await arriving.read(noted)
                 if body is None:
                     return
                 self._metrics.received.inc(len(body))
-                await self._work(kind, scope, body, receive, send)
+                with self._door.inside(kind):
+                    await self._run(scope, body, receive, send)
         except ProblemError as problem:
             answer = problem.response(request_id_of(scope))
             await answer(scope, receive, send if whole else _lingering(receive, send, problem.status))
@@ -89,17 +91,6 @@ class Guard:
     def _limit(self, scope: Scope) -> int:
         """Bytes that the body may have."""
         return MAX_WEBHOOK_BYTES if scope["path"] == WEBHOOK else self._settings.max_body_bytes
-
-    async def _work(self, kind: str, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        if kind and self._working[kind] >= self._settings.max_requests:
-            raise unavailable(
-                "too-many-requests-at-once", f"more than {self._settings.max_requests} requests at the same time", 1
-            )
-        self._working[kind] += 1
-        try:
-            await self._run(scope, body, receive, send)
-        finally:
-            self._working[kind] -= 1
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         begun = finished = given = False
@@ -150,7 +141,7 @@ def _kind(path: str) -> str:
     if path == WEBHOOK:
         return "webhook"
     if path.startswith(PROTECTED):
-        return "api"
+        return API
     return "people" if path.startswith(("/queue", "/log")) else "other"
 
 

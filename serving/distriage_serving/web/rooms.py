@@ -12,6 +12,7 @@ from starlette.requests import Request
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
+from distriage_serving.web.door import Door
 from distriage_serving.web.engine import Engine
 
 WRITERS: Final = 8  # threads of each kind
@@ -37,6 +38,7 @@ class Rooms:
     metrics: Metrics
     engine: Engine
     store: Store | None
+    door: Door
     writers: Writers = field(default_factory=Writers)
 
 

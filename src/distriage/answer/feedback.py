@@ -27,7 +27,8 @@ class ReviewRecord(BaseModel):
         predicted_label, probability: What the model had said; None where it had said nothing.
         model: The bundle that had said it; empty where none had.
         who: The person's login.
-        how: In the queue, by a `/triage` command, or by setting or taking off a label on GitHub.
+        how: In the queue, by a `/triage` command, or on GitHub: by setting or taking off a label, or by approving or
+            dismissing a suggestion.
         at: When.
     """
 
@@ -45,7 +46,7 @@ class ReviewRecord(BaseModel):
     probability: float | None = Field(ge=0, le=1)
     model: str
     who: _OneLine
-    how: Literal["queue", "command", "label", "unlabel"]
+    how: Literal["queue", "command", "label", "unlabel", "approve", "dismiss"]
     at: AwareDatetime
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
-from distriage.answer.policy import decide, likely_labels
+from distriage.answer.policy import decide, likely_labels, measured_precision
 from distriage.answer.questions import missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
@@ -31,8 +31,8 @@ from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
-from distriage.segments import Kind, Role
-from distriage.segments.lines import names_exception, names_failure, quotes_exception
+from distriage.segments import Role
+from distriage.segments.roles import quotes_exception
 
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
@@ -40,7 +40,6 @@ _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
 )
-_TOLD = (Kind.PROSE, Kind.FORM)
 _STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
@@ -120,10 +119,13 @@ class Findings:
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
         axis, family_probability = decision.axis, decision.family_probability
         applicable = decision.outcome is not Outcome.NOT_APPLICABLE
+        thresholds = self.bundle.manifest.axes[axis].thresholds
+        least = {target: labels.get(decision.label) for target, labels in thresholds.items()}
         return AxisVerdict(
             outcome=decision.outcome,
             label=decision.label,
             probability=round(decision.probability, 4),
+            precision=measured_precision(decision.probability, least),
             family=decision.family,
             family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
             reason=decision.reason,
@@ -160,16 +162,14 @@ class Findings:
         read = self.read
         if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
-        if read.segments.first_error is not None or quotes_exception(read.report.title):
+        if quotes_exception(read.input.title):
             return True
-        told = (line.text for segment in read.segments.of(*_TOLD) for line in segment.lines)
-        logged = (
-            line.text
-            for segment in read.segments.of(Kind.LOG, Kind.TRACEBACK)
-            for line in segment.lines
-            if line.role is Role.NONE
-        )
-        return not hangs and (any(map(names_exception, told)) or any(map(names_failure, logged)))
+        roles = {line.role for segment in read.segments.all for line in segment.lines}
+        if hangs:  # of which the line "it hangs" says nothing
+            return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
+        if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
+            return False  # another process failed
+        return bool(read.input.errors)
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:

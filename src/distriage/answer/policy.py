@@ -115,6 +115,20 @@ def outcome_of(
     return _suggested(probability, thresholds.get(SUGGESTION_PRECISION)), reason
 
 
+def measured_precision(probability: float, thresholds: Mapping[str, float | None]) -> float | None:
+    """The share of labels from this probability on that were right on held-out reports, at least; None: not measured.
+
+    Args:
+        thresholds: As `outcome_of` has them; the modes' floors hold too.
+    """
+    met = [0.0]
+    for target, least in thresholds.items():
+        floor = max((FLOOR[mode] for mode, named in PRECISION.items() if named <= target), default=0.0)
+        if least is not None and probability >= max(least, floor):
+            met.append(float(target))
+    return max(met) or None
+
+
 def _suggested(probability: float, least: float | None) -> Outcome:
     return Outcome.SUGGEST if least is not None and probability >= least else Outcome.ABSTAIN
 

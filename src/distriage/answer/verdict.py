@@ -64,6 +64,12 @@ class AxisVerdict(_Model):
     outcome: Outcome
     label: str
     probability: float = Field(ge=0, le=1)
+    precision: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Of labels this probable, so many at least were right on held-out reports; null: not measured.",
+    )
     family: str | None = Field(description="The family, where the label is not sure enough but its family is.")
     family_probability: float | None
     reason: str

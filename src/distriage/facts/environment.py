@@ -128,8 +128,8 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     absent = _absent(stated.words) - ({"gpu_count"} if model else set())
     on_cpu = model is None and _is_on_cpu(own, stated, output, versions["torch"])
     on_gpus = False if "cuda" in absent else bool(model or versions["cuda"] or versions["nccl"]) or None
-    nodes = count_nodes(own)
-    counted = _counted(own, stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
+    nodes = count_nodes(stated)
+    counted = _counted(stated, nodes, names_gpu=bool(named_gpus), on_gpus=on_gpus)
     if on_cpu:
         versions = {fact: named for fact, named in versions.items() if fact not in _OF_DEVICES}
         found |= {fact: count for fact, count in counted.items() if count[0] == 0}
@@ -137,7 +137,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
         found |= _placed("gpu_model", model, stated)
         found |= _placed("gpu_model", None if model else gpu_model(output, gpu_places(output.words)), output)
         found |= counted
-    found |= _placed("nodes", nodes, own)
+    found |= _placed("nodes", nodes, stated)
     found |= _placed("os", system_of(stated), stated)
     found |= _placed("launcher", _launcher(own), own) or _placed("launcher", _launcher(output), output)
     found |= {fact: next(iter(named.in_use.items())) for fact, named in versions.items() if named}
@@ -221,17 +221,17 @@ def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> d
 
 
 def _counted(
-    own: Passage, stated: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
+    text: Passage, nodes: tuple[int, int] | None, *, names_gpu: bool, on_gpus: bool | None
 ) -> dict[str, tuple[int, Source]]:
     """`gpu_count` and `gpus_per_node`."""
-    total, per_node = count_gpus(own, names_gpu=names_gpu, on_gpus=on_gpus)
-    counts = {**_placed("gpu_count", total, own), **_placed("gpus_per_node", per_node, own)}
+    total, per_node = count_gpus(text, names_gpu=names_gpu, on_gpus=on_gpus)
+    counts = {**_placed("gpu_count", total, text), **_placed("gpus_per_node", per_node, text)}
     times = nodes[0] if nodes else 1
-    several = nodes is None and speaks_of_several_nodes(own.words)  # of several without a number, the sum is not known
+    several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
-        counts["gpu_count"] = (per_node[0] * times, own.source(per_node[1]))
-    if listed := listed_gpus(stated):  # of which a job may use some only
-        source = stated.source(listed[1])
+        counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
+    if listed := listed_gpus(text):  # of which a job may use some only
+        source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:
             counts["gpu_count"] = (listed[0] * times, source)

@@ -11,7 +11,7 @@ from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
-_IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
+_IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
 _OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.
@@ -24,7 +24,9 @@ _NO_VERB = re.compile(rf"accelerate(?:\s{{1,3}}(?:launch|config|env|test)\b|\.\w
 _THREE_NUMBERS = r"(?=\d+\.\d+\.\d)(?!\d+\.\d+\.\d+\.\d+)"
 _RELEASE = rf"{_THREE_NUMBERS}{VERSION}(?!\w)"
 _IN_TITLE = re.compile(
-    rf"(?:\A|\b(?:in|on|since|from|to|after|version|release|using|with|and)\s|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}", re.I
+    r"(?:\A|\b(?:in|on|since|from|to|after|(?<!nccl\s)(?<!cuda\s)(?<!python\s)version|release|using|with|and)\s"
+    rf"|(?<=\d)/|\]\s|[\s\[(]v)v?{_RELEASE}",
+    re.I,
 )
 _USED = (
     ("using", "upgrad", "between"),
@@ -183,7 +185,7 @@ def _framework_version(word: str) -> re.Pattern[str]:
     # Not "TF 2.0: `python -c ...`", which says how to ask for the version, nor of a log "will be removed in TF 2.0" and
     # "vllm     3577.9s".
     return re.compile(
-        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__)?{NAME_AFTER}{_NO_LONGER_NAME}"
+        rf"(?:{NAME_BEFORE}(?<!included\sin\s)(?<!removed\sin\s){name}(?:_version|\.__version__|\.version)?{NAME_AFTER}{_NO_LONGER_NAME}"
         rf"(?:\sAPI\sserver|\[[\w,-]{{1,40}}\])?{NOTE}{GAP}(?!\d{{4}}|[12]\.0:)"
         rf"|(?<=/){name}-(?=\d[\w.+]{{1,60}}-(?:cp|py)\d)"  # the address of a wheel
         rf"|{_IMAGE}{name}(?:-[a-z]{{1,10}})?:v?){VERSION}",

@@ -29,7 +29,7 @@ _TORCH_STARTS = ("torch", "pytorch")
 _WHEEL_TAG = re.compile(r"\+cu(\d\d)(\d)\b")
 _PYTHON = re.compile(rf"{NAME_BEFORE}python{NAME_AFTER}{NOTE}{GAP}{VERSION}", re.I)
 _PY = re.compile(rf"{NAME_BEFORE}py(?=3\.\d){VERSION}", re.I)
-_SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|{BLANKS}|{IS}){{0,12}}"
+_SHORT_GAP = rf"(?:[\"'`*|\n:=v(-]|release |{BLANKS}|{IS}){{0,12}}"
 _CUDA = re.compile(
     rf"(?:CUDA used to build PyTorch|CUDA runtime version|CUDA Version|cuda\s?toolkit"
     rf"|(?<=pytorch-)cuda(?==)|{NAME_BEFORE}cuda_(?=\d\d?\.\d\.r\d)"

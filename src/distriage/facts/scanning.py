@@ -122,7 +122,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(Source(segment.kind, segment.lines[0].number))
             heading = segment.heading
-            written += [line.text[:_MOST_LINE_CHARS] for line in segment.lines]
+            written += [_closed(line.text[:_MOST_LINE_CHARS]) for line in segment.lines]
             lines += [Source(segment.kind, line.number) for line in segment.lines]
     begins = [0]
     for line in written:
@@ -131,3 +131,8 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     if any_of(_EXAMPLE_WORDS, text):
         text = _EXAMPLE.sub(lambda example: " " * len(example[0]), text)
     return Passage(text, folded(text), begins[:-1] or [0], lines or [Source(Kind.PROSE, 0)])
+
+
+def _closed(line: str) -> str:
+    """A line; the row of a table with a mark behind it, since a cell of its head is no label of the next row."""
+    return f"{line};" if line.startswith("|") and line.endswith("|") else line

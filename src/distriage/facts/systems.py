@@ -7,8 +7,9 @@ import re
 from distriage.facts.scanning import Passage, before_on_line, first_at, matches_at, places
 
 _NAMED = re.compile(
-    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@)|CentOS(?: Linux)?|Debian(?: GNU/Linux)?|Red Hat Enterprise Linux"
-    r"|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
+    r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
+    r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
+    r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
     # "sliding windows" are no system
     r"|windows subsystem for linux|(?-i:W)indows"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
@@ -29,15 +30,25 @@ _USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as 
 _NOT_STATED_CHARS = 24  # at most
 # The line of a form; what stands behind the colon is a system, whatever its name.
 _LINE = re.compile(
-    r"(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?\s?(?:\([^()\n]{0,130}\)\s?)?"
-    r"\*{0,2}[:：]\*{0,2}[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
+    r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
+    r"\s?(?:\([^()\n]{0,130}\)\s?)?"
+    r"\*{0,2}[:：]\*{0,2})[^\S\n]{0,40}(?P<v>[A-Za-z](?:[\w.+! -]|(?<=GNU)/){1,59})",
     re.I,
 )
-_LINE_STARTS = ("os:", "os :", "os：", "os version", "os and version", "os platform", "operating system")
+_LINE_STARTS = (
+    "os:",
+    "os :",
+    "os：",
+    "os version",
+    "os and version",
+    "os platform",
+    "operating system",
+    "what operating system",
+)
 _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "unix"})
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
-_APPLE = re.compile(r"\A(?:OS ?X|Darwin)\b:?", re.I)
+_APPLE = re.compile(r"\A(?:OS ?X|Darwin|Mac(?= ?\d|\Z))\b:?", re.I)
 # "A MAC address" is none, and the one that it works on is not that of the report.
 _A_MAC = re.compile(
     r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"

@@ -11,7 +11,8 @@ import math
 
 MIN_SIMILARITY = 0.4  # below these two nothing was judged
 MIN_AHEAD = 0.3
-SPOKEN = 0.7  # from this probability on, what is named as the same issue was so in 82 % (cross-validated)
+SPOKEN = 0.7  # from this probability on, what is named as the same issue was so in `RIGHT` (cross-validated)
+RIGHT = 0.82
 _AHEAD, _APART, _OFFSET = 13.6, 0.70, -6.22
 
 

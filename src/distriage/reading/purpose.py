@@ -8,7 +8,7 @@ from typing import Final
 from distriage.base.texts import folded
 from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
-from distriage.segments.lines import names_exception, names_failure
+from distriage.segments.roles import names_exception, names_failure
 
 # A reporter who says how to mend the code.
 _MENDS = (

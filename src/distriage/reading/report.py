@@ -18,9 +18,9 @@ from distriage.facts.projects import Project, projects
 from distriage.facts.situation import Situation, situation_of
 from distriage.reading.purpose import explains, tells_no_failure
 from distriage.recipe.features import WORD
-from distriage.recipe.text import ModelInput, prepare
+from distriage.recipe.text import ModelInput, model_input
 from distriage.segments import Segments, split
-from distriage.segments.lines import quotes_exception
+from distriage.segments.roles import quotes_exception
 
 MAX_REPORT_BYTES = 1 << 20  # GitHub's own limit is 65,536 characters of body
 # Fewer different words than this, and no exception, say too little to know a cause from. Of the 780 bugs among the
@@ -68,7 +68,7 @@ class ReadReport:
                 content.add(match.group())
                 if len(content) == MIN_CONTENT_WORDS:
                     return False
-        return not any(map(quotes_exception, self.input.errors))
+        return self.segments.first_error is None and not any(map(quotes_exception, self.input.errors))
 
     @property
     def tracker(self) -> str:
@@ -100,9 +100,8 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
-    title, body = report.title, report.body
-    segments = split(title, body)
-    return ReadReport(report, segments, prepare(title, body), facts_of(segments, report.id))
+    segments = split(report.title, report.body)
+    return ReadReport(report, segments, model_input(segments), facts_of(segments, report.id))
 
 
 def check_report(report: IssueReport) -> None:

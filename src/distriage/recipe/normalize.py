@@ -46,7 +46,12 @@ def normalize(text: str) -> str:
     Idempotent, never raises, linear in the length of the input; the result is no longer than `shortened` leaves it.
     """
     text = shortened(text).encode("utf-8", "ignore").decode("utf-8")  # lone surrogates
-    text = shortened(_compose(text))  # some characters are threefold after it
+    return _BLANK_LINES.sub("\n\n", normalize_lines(shortened(_compose(text)))).strip()  # some characters grow
+
+
+def normalize_lines(text: str) -> str:
+    """As `normalize`, but every line stays, if empty, and nothing is cut but lines."""
+    text = text.encode("utf-8", "ignore").decode("utf-8")
     for _ in range(4):
         before = text
         text = _normalize_once(text)
@@ -81,7 +86,7 @@ def _normalize_once(text: str) -> str:
     text = _CONTROL.sub(" ", text)
     if "<!--" in text:
         end = text.rfind("-->") + 3  # a mark behind it opens nothing: it is of a log, or its end was cut off
-        text = _COMMENT.sub(" ", text[:end]) + text[end:]
+        text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text[:end]) + text[end:]
     if "](" in text:
         text = _without_images(text)
         text = _without_targets(text)
@@ -98,8 +103,7 @@ def _normalize_once(text: str) -> str:
         text = _RULE.sub(r"\1\1\1", text)
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
-    text = "\n".join([_shorten_line(line.rstrip()) for line in text.split("\n")])
-    return _BLANK_LINES.sub("\n\n", text).strip()
+    return "\n".join([_shorten_line(line.rstrip()) for line in text.split("\n")])
 
 
 def _next_of(text: str, mark: str) -> Callable[[int], int]:

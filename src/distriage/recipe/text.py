@@ -1,13 +1,14 @@
 """Report -> model input. Pure: no I/O, no state; the same code in training and in serving.
 
-The encoder sees a few hundred tokens, while a report may hold megabytes of log. The recipe therefore
+The encoder sees a few hundred tokens, while a report may hold megabytes of log. The recipe therefore reads a report's
+segments (`distriage.segments`), and
 
-1. puts Chinese words of the field into English (`chinese.py`) and normalizes: HTML comments, tags, badges, control
-   characters, long hashes and addresses go (`normalize.py`);
-2. sorts lines into prose, code, log, environment and template, and drops the last two (`lines.py`, `boilerplate.py`;
-   `distriage.facts` reads what they state);
-3. folds logs: repeated lines, ranks and timestamps collapse, a traceback keeps its last frames (`folding.py`);
-4. puts the decisive error lines right behind the title, before the prose, so that truncation takes the least useful end.
+1. drops listings of the environment, lines of forms, notices of healthy runs and a launcher's teardown;
+2. puts Chinese words of the field into English (`chinese.py`) and normalizes: addresses, long hashes and mark-up go
+   (`normalize.py`);
+3. folds logs: lines that many ranks write collapse, a traceback keeps its last frames (`folding.py`);
+4. puts the error that all others follow from right behind the title, then further ones, before all else, so that
+   truncation takes the least useful end.
 
 A change that alters any output needs a new `RECIPE_VERSION`: a bundle records the version that it is read with.
 """
@@ -20,18 +21,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
-from distriage.recipe.folding import fold
-from distriage.recipe.normalize import normalize
-from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
-from distriage.segments.lines import begins_log, frame_of, is_wrapper, names_exception, names_failure, raises
+from distriage.recipe.folding import DIGITS, fold, fold_log
+from distriage.recipe.normalize import normalize, normalize_lines
+from distriage.segments import Kind, Line, Role, Segments, split
+from distriage.segments.roles import ends_of_processes, names_failure, quotes_exception
 
-RECIPE_VERSION = 6
+RECIPE_VERSION = 7
 
 MAX_TITLE_CHARS = 300
 MAX_TEXT_CHARS = 24_000  # of `text` and `filed`: beyond every encoder's window, enough for the sparse features
@@ -39,10 +41,13 @@ END_CHARS = 8_000  # of them, the last ones of a longer body: a job's log says a
 MAX_ERROR_CHARS = 600
 MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
-MAX_CODE_LINES = 25  # of one fenced block: examples are long, and what fails is in the log
+MAX_CODE_LINES = 25  # of one block: examples are long, and what fails is in the log
 LOG_EDGE_LINES = 4  # of each end of a log are kept beside its error lines
 _IMPORT = re.compile(r"(?:import|from) [\w.]+")
-_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
+_LOGS = frozenset({Kind.LOG, Kind.TRACEBACK})
+_PROSE = frozenset({Kind.PROSE, Kind.FORM})
+_SILENT = frozenset({Role.TEARDOWN, Role.NOTICE})
+_MARKS = "#>*-+ \t"
 
 
 @dataclass(frozen=True)  # without slots, for what is cached
@@ -51,10 +56,10 @@ class ModelInput:
 
     Attributes:
         title: Cleaned title, one line.
-        errors: Decisive error lines, in the order of the report.
+        errors: Decisive error lines, the one first that the others follow from.
         prose: The rest of the cleaned body, folded.
-        filed: Title and body as filed, the middle of a long body cut out. The sparse features read it beside the cleaned
-            parts, since template and environment tell apart what a product is used for.
+        filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment and
+            what launchers, collectors and forms add. The sparse features read it beside the cleaned parts.
     """
 
     title: str
@@ -75,74 +80,80 @@ class ModelInput:
         return np.asarray(ids, np.int32), np.asarray(counts, np.float32)
 
 
-def prepare(title: str, body: str) -> ModelInput:
-    """Turn a report as filed into what the model reads.
+class _Read(NamedTuple):
+    """A line that is kept, normalized."""
 
-    Args:
-        title: The title as filed; may be empty.
-        body: The body as filed, Markdown; may be empty.
+    segment: int
+    kind: Kind
+    text: str
+    line: Line
+
+
+def prepare(title: str, body: str) -> ModelInput:
+    """Turn a report as filed into what the model reads; see `model_input`."""
+    return model_input(split(title, body))
+
+
+def model_input(report: Segments) -> ModelInput:
+    """Turn a report's segments into what the model reads.
 
     Returns:
         The cleaned parts. Never raises; time is linear in the input, `ModelInput.text` at most `MAX_TEXT_CHARS`
         characters.
     """
-    filed = f"{title[:MAX_TITLE_CHARS]}\n{_both_ends(body, MAX_TEXT_CHARS - MAX_TITLE_CHARS - 1)}"
-    title, body = in_english(title[: MAX_TITLE_CHARS * 4]), in_english(body)
-    title = " ".join(normalize(title).split())[:MAX_TITLE_CHARS]
+    title = " ".join(normalize(in_english(report.title[: MAX_TITLE_CHARS * 4])).split())[:MAX_TITLE_CHARS]
+    kept = _kept(report)
     prose: list[str] = []
-    log: list[str] = []
-    for is_log, run in groupby(_sorted_lines(normalize(body).split("\n")), key=itemgetter(0)):
-        folded = fold(line for _, line in run if line)
+    for is_log, run in groupby(_lines(kept), key=itemgetter(0)):
+        lines = list(run)
         if is_log:
-            log += folded
-            prose += _edges(folded)
+            prose += _edges(fold_log((read.text, read.line.role) for _, read in lines))
         else:
-            prose += folded
-    errors = _error_lines(log) or _error_lines(prose)
+            prose += fold(read.text for _, read in lines)
+    errors = _error_lines(report, kept)
     shown = set(errors)
     once = (line[MAX_ERROR_LINE_CHARS:] if line[:MAX_ERROR_LINE_CHARS] in shown else line for line in prose)
     rest = "\n".join(line for line in once if line)
-    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=filed)
+    return ModelInput(title=title, errors=errors, prose=rest[:MAX_TEXT_CHARS], filed=_filed(report))
 
 
-def _both_ends(text: str, most: int) -> str:
-    """At most so many characters of a text: its beginning, and its last `END_CHARS`."""
-    return text if len(text) <= most else f"{text[: most - END_CHARS - 1]}\n{text[-END_CHARS:]}"
+def _kept(report: Segments) -> list[_Read]:
+    """The lines that say something, normalized together: a call a line would take several times as long."""
+    lines = [
+        (number, segment.kind, line)
+        for number, segment in enumerate(report.all)
+        if segment.kind not in (Kind.TITLE, Kind.LISTING)
+        for line in segment.lines
+        if line.role not in _SILENT
+    ]
+    texts = normalize_lines(in_english("\n".join(line.text for *_, line in lines))).split("\n")
+    return [
+        _Read(number, kind, text, line)
+        for (number, kind, line), text in zip(lines, map(_own_words, lines, texts), strict=bool(lines))
+        if text
+    ]
 
 
-def _sorted_lines(lines: Iterable[str]) -> Iterator[tuple[bool, str]]:
-    """The lines that are neither blank nor template nor environment, and whether each belongs to a log.
-
-    A line of code beyond `MAX_CODE_LINES` is empty: it says nothing, but it ends a log.
-    """
-    fence = ""  # what the next one must begin with to close it (CommonMark)
-    code_lines = 0
-    in_log = False
-    for line in lines:
-        stripped = line.strip()
-        if fence and stripped.startswith(fence) and not stripped.strip(fence[0]):
-            fence = ""
-            continue
-        if not fence and (opened := _FENCE.fullmatch(stripped)):
-            fence = opened[1] or opened[2]
-            code_lines = 0
-            continue
-        fenced = bool(fence)
-        if not stripped or is_environment_line(stripped) or is_notice(stripped):
-            continue
-        if not fenced and is_template_line(stripped):
-            continue
-        in_log = begins_log(line) or (fenced and (in_log or names_exception(line) or frame_of(line) is not None))
-        if in_log:
-            yield True, line
-            continue
-        code_lines += fenced
-        yield False, "" if fenced and _says_nothing(stripped, code_lines) else line.lstrip("#>*-+ \t").rstrip("*: ")
+def _own_words(line: tuple[int, Kind, Line], text: str) -> str:
+    """A line without Markdown around it, where it is prose."""
+    return text.strip().lstrip(_MARKS).rstrip("*: ") if line[1] in _PROSE else text
 
 
-def _says_nothing(code: str, count: int) -> bool:
-    """Whether the so many-th line of code in a block needs no reader."""
-    return count > MAX_CODE_LINES or _IMPORT.match(code) is not None or not any(map(str.isalnum, code))
+def _lines(kept: Iterable[_Read]) -> Iterator[tuple[bool, _Read]]:
+    """The lines below the errors, and whether each is of a log; of code the first ones."""
+    for _, segment in groupby(kept, key=itemgetter(0)):
+        count = 0
+        for read in segment:
+            if read.kind in _LOGS:
+                yield True, read
+                continue
+            text = read.text.strip()
+            if read.kind not in _PROSE:
+                count += 1
+                if count > MAX_CODE_LINES or _IMPORT.match(text):
+                    continue
+            if any(map(str.isalnum, text)):
+                yield False, read._replace(text=text)
 
 
 def _edges(folded: Sequence[str]) -> Sequence[str]:
@@ -151,25 +162,42 @@ def _edges(folded: Sequence[str]) -> Sequence[str]:
     return [*folded[:LOG_EDGE_LINES], *folded[-LOG_EDGE_LINES:]]
 
 
-def _error_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """The most decisive lines, in order; wrappers' own errors (launcher, sub-process) only where nothing else is there."""
-    scored: list[tuple[int, int, str]] = []
-    for position, line in enumerate(lines):
-        if raises(line):
-            continue
-        if names_exception(line):
-            score = 1 if is_wrapper(line) else 3
-        elif names_failure(line):
-            score = 1
-        else:
-            continue
-        scored.append((-score, position, line))
-    chosen: dict[str, int] = {}
+def _error_lines(report: Segments, kept: Sequence[_Read]) -> tuple[str, ...]:
+    """The most decisive lines: the first error, those after it; else what follows from errors that nobody sees here."""
+    errors = [read for read in kept if read.line.role is Role.INITIATING]
+    errors.sort(key=lambda read: read.line is not report.first_error)
+    texts = [read.text for read in errors or (read for read in kept if read.line.role is Role.CASCADE)]
+    if not texts:
+        texts = [normalize(line.text) for line in ends_of_processes(report)]
+        texts += (
+            read.text
+            for read in kept
+            if read.kind in _LOGS and read.line.role is Role.NONE and names_failure(read.text)
+        )
+    if not texts:
+        texts = [read.text for read in kept if read.kind in _PROSE and quotes_exception(read.text)]
+    chosen: dict[str, str] = {}
     used = 0
-    for _, position, line in sorted(scored):
-        line = line[:MAX_ERROR_LINE_CHARS]
-        if line in chosen or len(chosen) == MAX_ERROR_LINES or used + len(line) > MAX_ERROR_CHARS:
+    for text in texts:
+        line = text.strip()[:MAX_ERROR_LINE_CHARS]
+        key = DIGITS.sub("0", line)
+        if key not in chosen and len(chosen) < MAX_ERROR_LINES and used + len(line) <= MAX_ERROR_CHARS:
+            chosen[key] = line
+            used += len(line)
+    return tuple(chosen.values())
+
+
+def _filed(report: Segments) -> str:
+    """Title and body, nearly as filed."""
+    parts = [report.title[:MAX_TITLE_CHARS]]
+    heading = ""
+    for segment in report.all:
+        if segment.kind in (Kind.TITLE, Kind.LISTING):
             continue
-        chosen[line] = position
-        used += len(line)
-    return tuple(sorted(chosen, key=chosen.__getitem__))
+        lines = [line.text for line in segment.lines if line.role not in _SILENT]
+        if lines and segment.heading != heading:
+            heading = segment.heading
+            parts.append(heading)
+        parts += lines
+    text = "\n".join(parts)
+    return text if len(text) <= MAX_TEXT_CHARS else f"{text[: MAX_TEXT_CHARS - END_CHARS - 1]}\n{text[-END_CHARS:]}"

@@ -17,6 +17,7 @@ from distriage.answer.policy import (
     WHY_SILENT,
     domain_silence,
     family_scores,
+    measured_precision,
     outcome_of,
 )
 from distriage.answer.verdict import (
@@ -75,6 +76,8 @@ def complete(
             label = max(joined, key=joined.__getitem__)
             outcome, reason = _outcome(joined[label], fusion, wanted(axis, label))
             said = _axis(said, joined, outcome, f"{reason}; read by {reader}", taxonomy.axes[axis])
+            least = fusion.thresholds if fusion is not None else {}
+            said = said.model_copy(update={"precision": measured_precision(joined[label], least)})
             if (silence := silenced(axis, label)) is not None:  # of this label more may be asked
                 said = _silent(said, silence)
             answered.append(axis)

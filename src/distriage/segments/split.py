@@ -1,93 +1,111 @@
-"""A report -> its segments. Pure; linear in the report's length."""
+"""A report -> its segments. Pure; linear in the report's length.
+
+Fences divide a report into blocks. Of each block the prefixes of launchers go first (`prefixes.py`), then every line is
+sorted (`blocks.py`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from distriage.base.texts import shortened
-from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
-from distriage.segments.lines import (
-    begins_log,
-    frame_of,
-    is_wrapper,
-    names_exception,
-    raises,
-    without_prefixes,
-)
+from distriage.base.texts import MAX_INPUT_CHARS, shortened
+from distriage.segments.blocks import Reader
+from distriage.segments.forms import Forms, known_forms
+from distriage.segments.roles import vocabulary
 from distriage.segments.types import Kind, Line, Role, Segment, Segments
 
-_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
-_HEADING = re.compile(r"#{1,6}\s+(.*?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
-_COMMAND = re.compile(
-    r"(?:\$ |> )?(?:[A-Z_]+=\S+ )*(?:python3?|torchrun|deepspeed|accelerate launch|mpirun|mpiexec|srun|ray|vllm|docker|pip3?"
-    r"|bash|horovodrun|llamafactory-cli|swift)\s"
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_TAG = re.compile(
+    r"</?(?:details|summary|img|br|p|b|i|em|strong|code|pre|div|span|sub|sup|a|h[1-6]|table|tr|td|th|tbody|thead|ul|ol"
+    r"|li|kbd|hr|picture|source|center|font)\b[^<>\n]{0,1000}/?>",
+    re.I,
 )
-_SHELL = frozenset({"bash", "sh", "shell", "console", "zsh"})
-_SETTINGS = frozenset({"yaml", "yml", "json", "toml", "ini"})
-_ROOT_CAUSE = re.compile(r"Root Cause \(first observed failure\)[^\0]{0,300}?\n\W*rank\s*: (\d+)")
+_SUMMARY = re.compile(r"<summary>([^<>\n]{1,200})</summary>", re.I)
+_FENCE = re.compile(r"(`{3,})[^`]*|(~{3,})[^~^]*")  # not code between back-ticks, nor Python's marker below a frame
+_ROOT_CAUSE = "Root Cause (first observed failure)"
+_RANK = re.compile(r"\n[^\n]{0,60}\brank\s{0,10}: (\d{1,6})\b")
 
 
-def split(title: str, body: str) -> Segments:
-    """Read a report into segments. Never raises."""
-    body = shortened(body).replace("\r\n", "\n").replace("\r", "\n")
+def split(title: str, body: str, forms: Forms | None = None) -> Segments:
+    """Read a report into segments.
+
+    Args:
+        forms: Of the repository that it was filed in; None: those of `forms.toml`.
+
+    Returns:
+        Its parts, each line once. Never raises; of a long body the middle is left out, as `shortened` does.
+    """
+    text = _plain(shortened(body))
+    reader = Reader(forms or known_forms(), vocabulary().of(text))
+    for word, first, lines in _blocks(text.split("\n")):
+        reader.read(lines, first, word)
+    skipped = body.count("\n") - text.count("\n") if len(body) > MAX_INPUT_CHARS else 0
+    tail = text.count("\n") - shortened(body)[-MAX_INPUT_CHARS // 4 :].count("\n") if skipped else 0
     segments = [Segment(Kind.TITLE, "", (Line(title, 0),))] if title.strip() else []
-    kept: list[Line] = []
-    before: tuple[Kind, str] | None = None
-    for kind, heading, line in _lines(body):
-        if (kind, heading) != before and before is not None:
-            segments.append(Segment(*before, tuple(kept)))
-            kept = []
-        before = (kind, heading)
-        kept.append(line)
-    if before is not None:
-        segments.append(Segment(*before, tuple(kept)))
-    errors = (line for segment in segments for line in segment.lines if line.role is Role.INITIATING)
-    culprit = _ROOT_CAUSE.search(body)
-    return Segments(title, tuple(segments), next(errors, None), int(culprit[1]) if culprit else None)
+    for kind, heading, found in reader.read_so_far:
+        if skipped:
+            found = [line._replace(number=line.number + skipped) if line.number > tail else line for line in found]
+        segments.append(Segment(kind, heading, tuple(found)))
+    culprit = _culprit(text)
+    return Segments(
+        title,
+        tuple(segments),
+        first_error=_first_error(segments, culprit),
+        culprit=culprit,
+        answers={heading: "\n".join(lines) for heading, lines in reader.answers.items()},
+        is_unfilled_form=reader.in_form and all(segment.kind in (Kind.TITLE, Kind.LISTING) for segment in segments),
+    )
 
 
-def _lines(body: str) -> Iterator[tuple[Kind, str, Line]]:
-    fence = heading = ""  # what the next one must begin with to close it (CommonMark)
-    fenced_as = Kind.SOURCE
-    in_form = in_log = False
-    for number, text in enumerate(body.split("\n"), 1):
-        stripped = text.strip()
-        if fence and stripped.startswith(fence) and not stripped.strip(fence[0]):
-            fence, in_log = "", False
-        elif not fence and (opened := _FENCE.fullmatch(stripped)):
+def _plain(text: str) -> str:
+    """Without comments, tags and terminal colours; each line stays on its line."""
+    text = text.replace("\r\n", "\n")
+    if "\r" in text and "\n" not in text:
+        text = text.replace("\r", "\n")
+    if "<!--" in text:
+        end = text.rfind("-->") + 3  # a mark behind it opens nothing: it is of a log, or its end was cut off
+        text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text[:end]) + text[end:]
+    if "[" in text:
+        text = _ANSI.sub("", text)
+    if "<" in text:
+        text = _SUMMARY.sub(r"### \1", text) if "<summary>" in text else text
+        text = _TAG.sub(" ", text)
+    return text
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[str | None, int, list[str]]]:
+    """Of each block: the word behind its fence, None outside fences; the number of its first line, from 1; its lines."""
+    fence = word = ""  # the fence: what the next one must begin with to close it (CommonMark)
+    block: list[str] = []
+    first = 1
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        closed = bool(fence) and stripped.startswith(fence) and not stripped.strip(fence[0])
+        opened = None if fence else stripped[:3] in ("```", "~~~") and _FENCE.fullmatch(stripped)
+        if not closed and not opened:
+            block.append(line)
+            continue
+        yield word if fence else None, first, block
+        block, first = [], number + 1
+        fence, word = "", ""
+        if opened:
             fence = opened[1] or opened[2]
             word = stripped.strip("`~ ").lower()
-            fenced_as = Kind.COMMAND if word in _SHELL else Kind.CONFIGURATION if word in _SETTINGS else Kind.SOURCE
-        elif not stripped:
-            continue
-        elif is_environment_line(stripped):
-            yield Kind.LISTING, heading, Line(stripped, number)
-        elif not fence and is_template_line(stripped):
-            heading, in_form = stripped.strip("#*: "), True
-        elif not fence and (found := _HEADING.match(stripped)):
-            heading, in_form = found[1] or found[2], False
-            yield Kind.PROSE, heading, Line(heading, number)
-        else:
-            in_log = begins_log(text) or (
-                bool(fence) and (in_log or names_exception(text) or frame_of(text) is not None)
-            )
-            line = Line(without_prefixes(text) if in_log else stripped, number)
-            if in_log:
-                yield Kind.LOG, heading, line._replace(role=_role(line.text))
-            elif _COMMAND.match(stripped):
-                yield Kind.COMMAND, heading, line
-            elif fence:
-                yield fenced_as, heading, line
-            else:
-                yield Kind.FORM if in_form else Kind.PROSE, heading, line
+    yield word if fence else None, first, block
 
 
-def _role(line: str) -> Role:
-    if frame_of(line) is not None or raises(line):
-        return Role.FRAME
-    if is_notice(line):
-        return Role.NOTICE
-    if is_wrapper(line):
-        return Role.TEARDOWN
-    return Role.INITIATING if names_exception(line) else Role.NONE
+def _culprit(text: str) -> int | None:
+    place = text.rfind(_ROOT_CAUSE)
+    found = _RANK.search(text, place, place + 600) if place >= 0 else None
+    return int(found[1]) if found else None
+
+
+def _first_error(segments: list[Segment], culprit: int | None) -> Line | None:
+    errors = [line for segment in segments for line in segment.lines if line.role is Role.INITIATING]
+    if culprit is not None:
+        own = (line for line in errors if line.process.rpartition("rank")[2] == str(culprit))
+        if found := next(own, None):
+            return found
+    return errors[0] if errors else None

@@ -28,7 +28,14 @@ def timing(p50: float, ratio: float = 1.0) -> dict[str, float]:
 @pytest.fixture
 def figures() -> dict[str, Any]:
     """Of a run with two peers, on one core."""
-    row = {"requests_per_s": 10.0, "p50_ms": 90.0, "p95_ms": 100.0, "p99_ms": 120.0, "codes": {"200": 9, "503": 3}}
+    row = {
+        "requests_per_s": 10.0,
+        "p50_ms": 90.0,
+        "p95_ms": 100.0,
+        "p99_ms": 120.0,
+        "refused_p50_ms": 1.0,
+        "codes": {"200": 9, "503": 3},
+    }
     contestants = {"distriage": timing(30), "transformers pipeline": timing(60, 0.5)}
     return {
         "format": page.FORMAT,

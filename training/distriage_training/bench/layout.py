@@ -89,7 +89,7 @@ def many_tables(found: Mapping[str, Any]) -> Iterator[Table]:
 
 def http_tables(found: Mapping[str, Any]) -> Iterator[Table]:
     """Requests a second, their latency and how many were refused, at each load."""
-    rows = []
+    rows, notes = [], []
     for name, loads in found.items():
         for clients, row in loads.items():
             refused = sum(count for code, count in row["codes"].items() if code != "200")
@@ -102,7 +102,12 @@ def http_tables(found: Mapping[str, Any]) -> Iterator[Table]:
                     str(refused),
                 ]
             )
-    yield Table("Over HTTP", ("", "requests/s", "median ms", "p99 ms", "refused"), rows)
+            if "share_of_best" in row:
+                notes.append(
+                    f"{name}: under overload it answers {row['share_of_best']:.2f} of its best rate; "
+                    f"a refusal takes {row['refused_p50_ms']:.1f} ms (median)."
+                )
+    yield Table("Over HTTP", ("", "requests/s", "median ms", "p99 ms", "refused"), rows, " ".join(notes))
 
 
 def _clients(clients: str, row: Mapping[str, Any]) -> str:

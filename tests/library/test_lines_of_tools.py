@@ -1,10 +1,23 @@
+"""Lines of forms, listings and healthy runs are told from those of reporters."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distriage.segments.boilerplate import is_environment_line, is_notice, is_template_line
+from distriage.segments.forms import known_forms
+from distriage.segments.listings import is_listed
+from distriage.segments.roles import vocabulary
+from distriage.segments.types import Role
+
+
+def is_template_line(line: str) -> bool:
+    return known_forms().heading(line) is not None or known_forms().is_instruction(line)
+
+
+def is_notice(line: str) -> bool:
+    return vocabulary().role(line) is Role.NOTICE
 
 
 @pytest.mark.parametrize(
@@ -106,7 +119,7 @@ def test_a_long_line_is_no_template() -> None:
     ],
 )
 def test_an_entry_of_an_environment_listing_is_recognised(line: str) -> None:
-    assert is_environment_line(line.strip())
+    assert is_listed(line.strip())
 
 
 @pytest.mark.parametrize(
@@ -125,7 +138,7 @@ def test_an_entry_of_an_environment_listing_is_recognised(line: str) -> None:
     ],
 )
 def test_what_may_say_something_about_the_failure_stays(line: str) -> None:
-    assert not is_environment_line(line)
+    assert not is_listed(line)
 
 
 @pytest.mark.parametrize(
@@ -143,11 +156,11 @@ def test_what_may_say_something_about_the_failure_stays(line: str) -> None:
     ],
 )
 def test_code_and_complaints_that_start_like_an_entry_stay(line: str) -> None:
-    assert not is_environment_line(line)
+    assert not is_listed(line)
 
 
 def test_a_long_line_is_kept() -> None:
-    assert not is_environment_line("OS: " + "fpu vme de pse " * 60)
+    assert not is_listed("OS: " + "fpu vme de pse " * 60)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +181,4 @@ def test_an_error_is_no_notice() -> None:
 
 @given(st.text(max_size=400))
 def test_any_line_gets_an_answer(line: str) -> None:
-    assert {is_template_line(line), is_environment_line(line)} <= {True, False}
+    assert {is_template_line(line), is_listed(line)} <= {True, False}

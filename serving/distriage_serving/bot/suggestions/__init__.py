@@ -1,0 +1,1 @@
+"""Suggestions on GitHub: what is kept of them, and what people made of them."""

@@ -1,0 +1,164 @@
+"""Suggestions on GitHub and what people made of them: what is stored, brought in step. Network and database I/O.
+
+GitHub tells nobody of a decision: a label's own event shows an approval, and nothing shows a dismissal but the list of
+an issue's suggestions. It is asked for where the store has pending ones, and for nothing else; beside that once for a
+repository, to learn whether it takes any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from distriage.base.references import IssueReference
+from distriage.github.client import Client
+from distriage_serving.bot.suggestions.kept import as_known, is_off, switch_off
+from distriage_serving.configuration.names import Names
+from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.github.suggestions import ListedSuggestion, as_suggested, list_suggestions, login_of
+from distriage_serving.planning.suggested import Suggested
+from distriage_serving.store import Review, Store, SuggestionRow
+
+CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
+_OPEN: Final = frozenset({"making", "pending"})
+_FIRST: Final = {"add_label": 0, "set_type": 1, "add_field": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """An issue's suggestions as they are now.
+
+    Attributes:
+        decided: Those that a person decided about since they were last asked for.
+    """
+
+    rows: Sequence[SuggestionRow]
+    decided: Sequence[SuggestionRow] = ()
+
+
+def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[Suggested, ...] | None:
+    """Whether a repository takes suggestions, asked by an issue that is to get some, unless it is known.
+
+    Returns:
+        What is there already on this issue, made by others; None: it takes none.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    reference = issue.state.issue
+    row = store.get_repository(reference.repository)
+    if row is not None and row.no_suggestions_until == 0:
+        return ()
+    listed = list_suggestions(client, reference)
+    if listed is None:
+        switch_off(store, reference.repository)
+        return None
+    store.save_repository(reference.repository, no_suggestions_until=0.0)
+    return as_suggested(listed, issue.label_ids, names)
+
+
+def poll(
+    client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str] | None, *, is_app: bool
+) -> Polled:
+    """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
+
+    Args:
+        label_ids: GitHub's id -> name of the repository's labels; None: not read.
+        is_app: Nobody but Distriage acts by the account that suggests.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    rows = store.suggestions(reference)
+    if all(row.state not in _OPEN for row in rows) or is_off(store, reference.repository):
+        return Polled(rows)
+    listed = list_suggestions(client, reference)
+    if listed is None:
+        switch_off(store, reference.repository)
+        return Polled(rows)
+    found = [(row, _latest(row, listed, label_ids or {})) for row in rows if row.state in _OPEN]
+    if label_ids is None:  # by which a label is listed
+        found = [(row, one) for row, one in found if one is not None or row.target_id is not None]
+    people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
+    with store.transaction():
+        for row, one in found:
+            values = _values(one, people.get(one.resolved_by) if one is not None else None)
+            store.note_suggestion(row, polled_at=store.clock(), **values)
+        rows = store.suggestions(reference)
+        decided = [row for row in rows if row.who is not None and row.id in {old.id for old, _ in found}]
+        store.add_reviews(*_reviews(store, reference, decided, rows))
+    return Polled(rows, decided)
+
+
+def _latest(
+    row: SuggestionRow, listed: Iterable[ListedSuggestion], names: Mapping[int, str]
+) -> ListedSuggestion | None:
+    same = [one for one in listed if one.is_of(as_known(row), names)]
+    return same[-1] if same else None
+
+
+def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -> str | None:
+    """Login of the person who decided; None: nobody has, or we did, as a person asked for elsewhere."""
+    if one.state not in {"approved", "dismissed"} or one.resolved_by is None:
+        return None
+    if is_app and one.resolved_by == one.by:
+        return None
+    return store.login_of(one.resolved_by) or login_of(client, one.resolved_by)
+
+
+def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
+    if one is None:  # it never arrived, or is no more
+        return {"state": "ended"}
+    decided = {"decided_at": one.at, "resolved_by": one.resolved_by} if one.state != "pending" else {}
+    return {"state": one.state, "github_id": one.id, "event_id": one.event_id, "who": who, **decided}
+
+
+def _reviews(
+    store: Store, reference: IssueReference, decided: Iterable[SuggestionRow], rows: Sequence[SuggestionRow]
+) -> list[Review]:
+    """Reviews of axes; where an axis has a label, a type and a field, the label's counts."""
+    stored = store.latest_verdict(reference.repository, reference.number)
+    found = []
+    for row in decided:
+        first = min((other for other in rows if other.axis == row.axis), key=lambda other: _FIRST.get(other.action, 3))
+        if not row.axis or not row.label or first.id != row.id or row.who is None:
+            continue
+        said = stored.verdict.axes.get(row.axis) if stored is not None else None
+        found.append(
+            Review(
+                repository=reference.repository,
+                number=reference.number,
+                axis=row.axis,
+                label=row.label if row.state == "approved" else None,
+                who=row.who,
+                how="approve" if row.state == "approved" else "dismiss",
+                at=row.decided_at or 0.0,
+                predicted_label=row.label,
+                probability=said.probability if said is not None and said.label == row.label else None,
+                model=stored.model if stored is not None else None,
+                verdict_id=stored.id if stored is not None else None,
+            )
+        )
+    return found
+
+
+def with_approvals(issue: ReadIssue, rows: Iterable[SuggestionRow]) -> ReadIssue:
+    """The issue with labels that a person approved as set by that person, in whose name GitHub may not show them."""
+    approved = [row for row in rows if row.action == "add_label" and row.state == "approved" and row.who is not None]
+    if not approved:
+        return issue
+    events = []
+    for event in issue.label_events:
+        row = next((row for row in approved if event.added and _made(row, event.id, event.label, event.at)), None)
+        if row is not None:
+            approved.remove(row)
+            event = replace(event, by="person", who=row.who or event.who, approved=True)
+        events.append(event)
+    return replace(issue, state=with_label_history(issue.state, events), label_events=tuple(events))
+
+
+def _made(row: SuggestionRow, event_id: int, label: str, at: float) -> bool:
+    if row.event_id is not None:
+        return row.event_id == event_id
+    return label.casefold() == row.value.casefold() and at >= row.at - CLOCKS_S

@@ -1,0 +1,160 @@
+"""Suggestions on an issue, which people approve or dismiss on GitHub. Network I/O.
+
+https://docs.github.com/rest/issues/issues#list-issue-suggestions
+A suggestion of a label names it by its id alone; one of an issue to close, the original by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from distriage.base.errors import NotFoundError, RefusedError
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
+from distriage_serving.configuration.names import Names
+from distriage_serving.planning.suggested import Action, Reasoned, Suggested, SuggestionState
+
+OFF: Final = "GitHub takes no suggestions in this repository; labels are set as without them"
+_ACTIONS: Final = frozenset(get_args(Action))
+_STATES: Final[Mapping[str, SuggestionState]] = {
+    "pending": "pending",
+    "approved": "approved",
+    "dismissed": "dismissed",
+    "applied": "applied",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSuggestion:
+    """A suggestion as GitHub lists it.
+
+    Attributes:
+        value: The type or the option; None: `target_id` says it.
+        state: `ended`: replaced by another one, or invalidated.
+        by, resolved_by: Ids of the accounts that made it, and that decided about it.
+        event_id: Of the timeline's event that the approval made.
+        at: When it last changed, Unix time in seconds.
+    """
+
+    id: int
+    action: Action
+    state: SuggestionState
+    target_id: int | None
+    value: str | None
+    by: int | None
+    resolved_by: int | None
+    event_id: int | None
+    at: float
+
+    def is_of(self, change: Reasoned | Suggested, label_ids: Mapping[int, str]) -> bool:
+        """Whether it suggests this change.
+
+        Args:
+            label_ids: GitHub's id -> name of the repository's labels, as far as they are known.
+        """
+        if self.action != change.action:
+            return False
+        same_target = self.target_id is not None and self.target_id == change.target_id
+        same_value = (self.value or "").casefold() == change.value.casefold()
+        match change.action:
+            case "add_label":
+                name = label_ids.get(self.target_id or 0, self.value or "")
+                return same_target or name.casefold() == change.value.casefold()
+            case "set_type":
+                return same_value
+            case "add_field":
+                return same_target and same_value
+        return same_target
+
+
+def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSuggestion] | None:
+    """All of an issue, in every state, the oldest first; None: GitHub takes none in this repository.
+
+    Raises:
+        GitHubError: GitHub cannot be reached, or refuses for another reason.
+    """
+    found: list[ListedSuggestion] = []
+    try:
+        for items, _ in client.pages(f"{_path(issue)}/suggestions", {"state": "all"}):
+            found += [read for item in items if (read := _read(item)) is not None]
+    except (NotFoundError, RefusedError) as error:
+        if isinstance(error, NotFoundError) or error.status == 422:
+            return None
+        raise
+    return sorted(found, key=lambda one: one.id)
+
+
+def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve: bool) -> None:
+    """Approve or dismiss a suggestion; one that is settled already stays as it is.
+
+    Raises:
+        RefusedError: GitHub refuses.
+        GitHubError: GitHub cannot be reached.
+    """
+    verb = "approve" if approve else "dismiss"
+    try:
+        client.write("POST", f"{_path(issue)}/suggestions/{suggestion_id}/{verb}", None, repeatable=True)
+    except RefusedError as error:
+        if error.status not in {404, 422}:
+            raise
+
+
+def login_of(client: Client, account: int) -> str:
+    """Login of an account; `ghost` of one that is no more.
+
+    Raises:
+        GitHubError: GitHub cannot be reached.
+    """
+    try:
+        login = client.json(f"/user/{account}").get("login")
+    except (NotFoundError, RefusedError):
+        login = None
+    return login if isinstance(login, str) else "ghost"
+
+
+def as_suggested(
+    listed: Iterable[ListedSuggestion], label_ids: Mapping[int, str], names: Names
+) -> tuple[Suggested, ...]:
+    """What GitHub lists, whoever made it, as far as the configuration gives it a meaning.
+
+    Args:
+        label_ids: GitHub's id -> name of the repository's labels.
+    """
+    found = []
+    for one in listed:
+        name = label_ids.get(one.target_id or 0, "") if one.action == "add_label" else ""
+        meant = list(names.meanings(name))
+        axis, label = meant[0] if len(meant) == 1 else ("", None)
+        known = Suggested(
+            one.action, one.value or name, one.state, one.id, one.target_id, ours=False, axis=axis, label=label or ""
+        )
+        found.append(known)
+    return tuple(found)
+
+
+def _read(item: Mapping[str, Any]) -> ListedSuggestion | None:
+    if item.get("action") not in _ACTIONS or not isinstance(item.get("id"), int):
+        return None
+    value = item.get("target_value")
+
+    def number(name: str) -> int | None:
+        return given if isinstance(given := item.get(name), int) else None
+
+    return ListedSuggestion(
+        id=item["id"],
+        action=item["action"],
+        state=_STATES.get(str(item.get("state")), "ended"),
+        target_id=number("target_id"),
+        value=value if isinstance(value, str) else None,
+        by=number("actor_id"),
+        resolved_by=number("resolved_by"),
+        event_id=number("issue_event_id"),
+        at=epoch_s(item.get("updated_at")),
+    )
+
+
+def _path(issue: IssueReference) -> str:
+    return f"/repos/{issue.repository}/issues/{issue.number}"

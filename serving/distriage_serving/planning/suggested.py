@@ -1,0 +1,78 @@
+"""Changes with a reason, which may be suggested, and what became of those that were. Frozen; pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from distriage_serving.planning.intent import Intent
+
+Action = Literal["add_label", "set_type", "add_field", "close_issue"]  # GitHub's words for what is suggested
+SuggestionState = Literal["pending", "approved", "dismissed", "applied", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A change that was suggested, or a field that was set, earlier.
+
+    Attributes:
+        value: Name of the label, the type or the option; number of the original.
+        id: GitHub's; None: not known.
+        target_id: GitHub's id of the label or the field, or of the original; None: not known.
+        ours: Distriage made it, so it may take it back.
+        held: It was to be set, and GitHub asks a person first.
+        label: The axis's label behind it; empty: none, or not known.
+    """
+
+    action: Action
+    value: str
+    state: SuggestionState
+    id: int | None = None
+    target_id: int | None = None
+    ours: bool = True
+    held: bool = False
+    axis: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueField:
+    """A single-select issue field of an organization.
+
+    Attributes:
+        options: Names.
+    """
+
+    id: int
+    name: str
+    options: tuple[str, ...]
+
+    def option(self, wanted: str) -> str | None:
+        """The option that is meant, whatever the case and the marks between words; None: there is no such one."""
+        return next((name for name in self.options if _words(name) == _words(wanted)), None)
+
+
+def _words(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoned:
+    """A change with its reason.
+
+    Attributes:
+        value, target_id: See `Suggested`.
+        axis, label: That it follows from; empty: it follows from past issues, or is an own label.
+    """
+
+    action: Action
+    value: str
+    intent: Intent
+    target_id: int | None = None
+    axis: str = ""
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """For people."""
+        return f"duplicate of #{self.value}" if self.action == "close_issue" else self.value

@@ -1,0 +1,139 @@
+"""The part of a plan that is for people to approve or dismiss on GitHub. Pure.
+
+A suggestion is made once: neither again after it was dismissed, nor where the change was made and undone by a person.
+A pending one of ours is approved where a person decided so elsewhere or the model is sure by now, and dismissed where
+it no longer holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from distriage.answer.verdict import AxisVerdict, Verdict
+from distriage.base.types import Outcome
+from distriage_serving.configuration.names import AxisNames, Names
+from distriage_serving.planning import markdown
+from distriage_serving.planning.intent import Intent, decided_intent, duplicate_intent, intent_of, original_of
+from distriage_serving.planning.suggested import Reasoned, Suggested
+from distriage_serving.planning.types import IssueState
+
+DISMISSED = "a person dismissed the suggestion"
+PENDING = "it is suggested already"
+
+
+@dataclass(slots=True)
+class Suggestions:
+    """What people are asked, while a plan is being made.
+
+    Attributes:
+        leave: Notes what is not done, and why.
+    """
+
+    state: IssueState
+    names: Names
+    leave: Callable[[str, str], None]
+    made: list[Reasoned] = field(default_factory=list)
+    approve: list[Suggested] = field(default_factory=list)
+    dismiss: list[Suggested] = field(default_factory=list)
+    _kept: list[Suggested] = field(default_factory=list)
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is suggested here."""
+        return self.names.config.suggestions != "off"
+
+    @property
+    def only(self) -> bool:
+        """Whether nothing is set without a person."""
+        return self.names.config.suggestions == "all"
+
+    def perhaps(self, axis: AxisNames, said: AxisVerdict) -> bool:
+        """Whether a label of an axis is worth a person's look although it is not sure."""
+        return self.on and said.outcome is Outcome.SUGGEST and axis.id not in self.state.decided
+
+    def intent(self, axis: AxisNames, said: AxisVerdict) -> Intent:
+        """Why a change on an axis is made."""
+        return decided_intent() if axis.id in self.state.decided else intent_of(said, axis.title)
+
+    def may(self, change: Reasoned, *, sure: bool) -> bool:
+        """Whether a change is to be made now; if not, it is suggested, approved or left, with the reason noted.
+
+        Args:
+            sure: The verdict is, or a person decided so.
+        """
+        is_decided = change.axis in self.state.decided
+        now = is_decided or (sure and not self.only)
+        earlier = self.state.earlier(change.action, change.value, change.target_id)
+        if earlier is not None and earlier.state == "pending":
+            if not now or (earlier.held and not is_decided):
+                self._kept.append(earlier)
+                self.leave(change.value, PENDING)
+                return False
+            if earlier.ours:
+                self.approve.append(earlier)
+            return not earlier.ours
+        if earlier is not None and earlier.state == "dismissed" and not is_decided:
+            self.leave(change.value, DISMISSED)
+            return False
+        if now:
+            return True
+        if self.on:
+            self.made.append(change)
+        return False
+
+    def withdraw(self, axis: str) -> None:
+        """Settle the pending suggestions of an axis that no change was planned for; empty: of duplicates."""
+        on_it = {name.casefold() for name in self.state.labels}
+        settled = [*self._kept, *self.approve]
+        for pending in self.state.suggested:
+            if pending.state != "pending" or not pending.ours or pending.axis != axis or pending in settled:
+                continue
+            if pending.action == "add_label" and pending.value.casefold() in on_it:
+                continue  # GitHub ends it
+            if axis in self.state.decided and self.state.decided[axis] == pending.label:
+                self.approve.append(pending)
+            elif axis in self.state.decided or self.on:
+                self.dismiss.append(pending)
+
+    def plan_field(self, axis: AxisNames, said: AxisVerdict) -> Reasoned | None:
+        """The value to put into the issue field of an axis now; None: none."""
+        decided = self.state.decided.get(axis.id)
+        sure = said.outcome is Outcome.APPLY or decided is not None
+        label = axis.labels.get(decided or said.label) if sure or self.perhaps(axis, said) else None
+        if axis.field is None or label is None or (axis.id in self.state.decided and decided is None):
+            return None
+        known = self.state.known_fields.get(axis.field.casefold())
+        option = known.option(label.option) if known is not None else None
+        if known is None or option is None:
+            lacks = "single-select field" if known is None else f"option {markdown.code(label.option)}"
+            self.leave(f"field {axis.field}", f"GitHub shows no such {lacks}")
+            return None
+        if (value := self.state.fields.get(known.name.casefold())) is not None:
+            if value.casefold() != option.casefold():
+                self.leave(f"field {axis.field}", "it has a value; it is left as it is")
+            return None
+        if decided is None and any(
+            one.action == "add_field" and one.target_id == known.id and one.state in {"approved", "applied"}
+            for one in self.state.suggested
+        ):
+            self.leave(f"field {axis.field}", "it was filled in before, and somebody emptied it")
+            return None
+        meant = decided or said.label
+        change = Reasoned("add_field", option, self.intent(axis, said), known.id, axis.id, meant)
+        return change if self.may(change, sure=sure) else None
+
+    def plan_duplicate(self, verdict: Verdict) -> None:
+        """Suggest to close an issue as the same as a past one; it is never closed without a person."""
+        if not self.on or verdict.duplicates is None:
+            return
+        for found in verdict.duplicates:
+            original = original_of(found, self.state.issue)
+            if original is None or not self.state.is_open:
+                continue
+            earlier = self.state.earlier("close_issue", str(original))
+            if earlier is None or earlier.state == "ended":
+                self.made.append(Reasoned("close_issue", str(original), duplicate_intent(found, original)))
+            elif earlier.state == "pending":
+                self._kept.append(earlier)
+        self.withdraw("")

@@ -1,0 +1,101 @@
+"""How many requests are under way, and the answer to one that comes on top of them, before anything of it is parsed.
+
+Under four times the load that a server can carry, three of four requests are refused, so that refusing must cost next
+to nothing: no parser, no task and no line in the log for each.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from distriage_serving.logs import log
+from distriage_serving.metrics import Metrics
+from distriage_serving.web.problem import TITLES, ProblemError, unavailable
+
+API: Final = "api"
+CLASSIFY: Final = "/v1/classify"
+LOG_EVERY_S: Final = 1.0
+_BEGINS: Final = f"POST {CLASSIFY} HTTP/1.1\r\n".encode()
+_LENGTH: Final = re.compile(rb"\r\ncontent-length: ?(\d{1,9})(?=\r\n)", re.I)
+_UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expect)", re.I)
+
+
+class Door:
+    """Counts the requests of each kind that are under way.
+
+    Args of the constructor:
+        most: Of one kind.
+    """
+
+    def __init__(self, most: int, metrics: Metrics) -> None:
+        self._most = most
+        self._metrics = metrics
+        self._working: Counter[str] = Counter()
+        self._refused = 0
+        self._logged_s = 0.0
+
+    def check(self, kind: str) -> None:
+        """Refuse one more.
+
+        Args:
+            kind: Empty: never refused.
+
+        Raises:
+            ProblemError: there is no room (503).
+        """
+        if kind and self._working[kind] >= self._most:
+            detail = f"more than {self._most} requests at the same time"
+            raise unavailable("too-many-requests-at-once", detail, 1)
+
+    @contextmanager
+    def inside(self, kind: str) -> Iterator[None]:
+        """While a request is under way; raises what `check` raises."""
+        self.check(kind)
+        self._working[kind] += 1
+        try:
+            yield
+        finally:
+            self._working[kind] -= 1
+
+    def refusal(self, data: bytes) -> bytes | None:
+        """The answer to what came over an idle connection, if there is no room for it; None: let it be parsed.
+
+        Args:
+            data: Answered here only if it is one whole request to classify.
+        """
+        if self._working[API] < self._most or not _is_whole(data):
+            return None
+        began_s = time.perf_counter()
+        try:
+            self.check(API)
+        except ProblemError as problem:
+            answer = as_bytes(problem, b"keep-alive")
+        self._refused += 1
+        self._metrics.answered("POST", CLASSIFY, 503, time.perf_counter() - began_s)
+        if began_s - self._logged_s >= LOG_EVERY_S:
+            log(logging.WARNING, "requests_refused", count=self._refused)
+            self._refused, self._logged_s = 0, began_s
+        return answer
+
+
+def as_bytes(problem: ProblemError, connection: bytes) -> bytes:
+    """A problem as it goes over the wire."""
+    response = problem.response(request_id := uuid.uuid4().hex)
+    line = f"HTTP/1.1 {problem.status} {TITLES[problem.status]}\r\n".encode()
+    headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", connection)]
+    return line + b"".join(b"%s: %s\r\n" % header for header in headers) + b"\r\n" + bytes(response.body)
+
+
+def _is_whole(data: bytes) -> bool:
+    if not data.startswith(_BEGINS):
+        return False
+    head, blank, body = data.partition(b"\r\n\r\n")
+    length = _LENGTH.findall(head + b"\r\n")
+    return bool(blank) and len(length) == 1 and int(length[0]) == len(body) and not _UNUSUAL.search(head)

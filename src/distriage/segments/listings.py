@@ -1,0 +1,81 @@
+"""Entries of environment listings; the table is `listings.toml`. Pure.
+
+They state versions, and say nothing about the failure.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+MAX_VALUE_CHARS = 160  # a longer one tells something
+MAX_ENTRY_CHARS = 500
+_ENTRY = re.compile(r"[-*•\s|`#]*(?P<name>[A-Za-z][^:=：|\n]{0,100}?)[`*]*\s*(?:[:=：|]\s*|\.{3,}\s*)(?P<value>.*)$")
+_BRACKETS = re.compile(r"\s*\([^()]*\)|`|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
+_SHAPES = re.compile(
+    # nvidia-smi, its topology
+    r"\|.*(?:MiB|\bOff\b|\bDefault\b|Persistence-M|GPU-Util|Driver Version).*\|?$|\+[-=+]{3,}\+?$|\|[-=+ ]{3,}\|$"
+    r"|GPU \d+: |(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|X\s+= Self|(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
+    r"|GPU\d+\s+CPU Affinity|GPU [\d,]+ Compute Capability: |NUMA node\d+ CPU\(s\):|NIC\d+: "
+    # ds_report
+    r"|[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
+    # pip, uv and conda
+    r"|(?:[-*•] )?[A-Za-z][\w.-]{1,60}==[\d.]+\S*$"
+    r"|[A-Za-z][\w.-]{0,60}\s+\d+(?:\.\d+){1,4}(?:[\w.+-]*\w)?(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
+    r"|[A-Za-z][\w.-]{1,60} @ (?:file|git\+https)://|-{3,} +-{3,}(?: +-{3,})*$"
+    # Lightning, cuDNN
+    r"|/\S*/libcudnn\S*(?: <--.{0,40})?$"
+    r"|[-*•\s]*(?:[A-Za-z][\w.-]{1,40}: v?\d+\.\d+\.\d+\S*|available: (?:True|False)|64bit|ELF|version: #?\d.{0,80})$",
+    re.I,
+)
+_FAILING = re.compile(
+    r"error|fail|not supported|not found\b(?!\.?$)|mismatch|incompatib|crash|cannot|too old"
+    r"|\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|frozen|deadlocks?|killed|segfaults?|timed out|out of memory)\b",
+    re.I,
+)
+_ASSIGNMENT = re.compile(
+    r"[-*•\s|`]*(?:model\s*="
+    r"|\w+\s*=(?!=)\s*(?:[\[({]|[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\.[A-Za-z_]|(?!\d+\.\d).*[,(\[{]$))",
+    re.I,
+)
+
+
+@cache
+def _table() -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
+    rows: Mapping[str, Sequence[str]] = tomllib.loads(
+        files(__package__).joinpath("listings.toml").read_text(encoding="utf-8")
+    )
+    return frozenset(rows["names"]), tuple(rows["beginnings_of_names"]), tuple(rows["lines"])
+
+
+def is_listed(line: str) -> bool:
+    """Whether a stripped line is an entry of an environment listing.
+
+    A line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`) is none, nor is an assignment in
+    code (`model = deepspeed.initialize(model)`).
+    """
+    names, beginnings, lines = _table()
+    if line.startswith(lines):
+        return True
+    if len(line) > MAX_ENTRY_CHARS:
+        return False
+    if _SHAPES.match(line):
+        return True
+    entry = _ENTRY.match(line)
+    if entry is None or len(entry["value"]) > MAX_VALUE_CHARS:
+        return False
+    name = entry["name"].lower()
+    if name not in names:
+        name = _BRACKETS.sub("", _BRACKETS.sub("", name)).strip()
+        if name not in names and not name.startswith(beginnings):
+            return False
+    return not _FAILING.search(entry["value"]) and not _ASSIGNMENT.match(line)
+
+
+def is_entry(line: str) -> bool:
+    """Whether a line has the form of an entry, whatever its name, and reports no failure."""
+    entry = _ENTRY.match(line)
+    return entry is not None and not _FAILING.search(entry["value"]) and not _ASSIGNMENT.match(line)

@@ -1,0 +1,168 @@
+"""What a line of a log is: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`. Pure."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from distriage.base.texts import folded
+from distriage.segments.types import Line, Role, Segments
+
+_FRAME = re.compile(
+    r'\s*(?:File )?"?([^\s",]{1,300}\.(?:py|pyx|cpp|cc|cu|h|cuh|c))"?(?:, line |:)(\d+)(?![\d\]]|:\d|: (?:fatal )?error|: \w{1,60}Warning)(?:, in (\S{1,80}))?'
+)
+_NATIVE_FRAME = re.compile(r"\s*(?:frame )?#\d+:? ")
+_NAME = re.compile(r"([A-Za-z_][\w.]{0,200})(?=: |:?$)")
+_ENDING = re.compile(r"[A-Za-z_][\w.<>]{0,200}(?:: |:?$)")
+_ENDS = ("Error", "Exception", "Interrupt", "Failure", "Timeout", "Exit", "Abort", "Failed")
+_QUOTED = re.compile(
+    r"(?<![\w.])(?:[A-Za-z_]\w{0,60}\.){0,8}(?=[A-Z])\w{0,80}(?:Error|Exception)(?:: |\((?!\)|f?[\"']?\{|$))"
+)
+_PLAIN = re.compile(r"(?:^|[\s:])(?:fatal )?error: ")
+_SOURCE = re.compile(
+    r"\s*(?:raise|except|assert|return|if|elif|with|for|import|from|class|def)\b|.*\braise(?: |_from\()[A-Za-z_][\w.]{0,80}\("
+)
+_FATAL = re.compile(
+    r"\b(?:errors?|failed|failure|fatal|abort(?:ed|ing)?|killed|refused|unreachable|timed?[ -]?out|timeout|deadlock"
+    r"|hang(?:s|ing)?|stuck|overflow|nan|inf|mismatch|unsupported"
+    r"|not (?:supported|found|implemented|available|built|compiled)|invalid|denied|cannot|can't|could not|unable to"
+    r"|no such|exit(?:ed)? (?:code|status)|non-zero|unexpected|missing|crash(?:ed|es)?|exception|broken pipe"
+    r"|reset by peer|in use|leak|oom)\b"
+    r"|卡住|报错|失败|错误|无法|超时|不支持|显存|溢出|崩溃"
+)
+
+_ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
+_ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
+
+Parts = tuple[bool, tuple[str, ...]]  # at the beginning of the line?; the words, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
+
+    errors: Sequence[str]
+    cascade: Sequence[Parts]
+    teardown: Sequence[Parts]
+    wrappers: Sequence[Parts]
+    notices: Sequence[Parts]
+
+    def of(self, text: str) -> Vocabulary:
+        """Those whose words a text has."""
+        words = folded(text)
+
+        def seen(rows: Sequence[Parts]) -> list[Parts]:
+            return [row for row in rows if row[1][0] in text]
+
+        return Vocabulary(
+            [error for error in self.errors if error in words],
+            seen(self.cascade),
+            seen(self.teardown),
+            seen(self.wrappers),
+            seen(self.notices),
+        )
+
+    def role(self, line: str) -> Role:
+        """The role of a line of a log that is no frame."""
+        if stands_in(self.notices, line):
+            return Role.NOTICE
+        if stands_in(self.teardown, line) or stands_in(self.wrappers, line):
+            return Role.TEARDOWN
+        if stands_in(self.cascade, line):
+            return Role.CASCADE
+        return Role.INITIATING if self.is_error(line) else Role.NONE
+
+    def is_error(self, line: str) -> bool:
+        """Whether a line of a log is an error: it begins with an exception's name, quotes one, or says a phrase of errors."""
+        if names_exception(line):
+            return True
+        if _SOURCE.match(line):
+            return False
+        words = folded(line)
+        return quotes_exception(line) or any(_is_word(error, words) for error in self.errors)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """All entries of `roles.toml`."""
+    rows = tomllib.loads(files(__package__).joinpath("roles.toml").read_text(encoding="utf-8"))
+    return Vocabulary(
+        rows["errors"],
+        *([_parts(entry) for entry in rows[name]] for name in ("cascade", "teardown", "wrappers", "notices")),
+    )
+
+
+def _parts(entry: str) -> Parts:
+    return entry.startswith("^"), tuple(entry.removeprefix("^").split(" … "))
+
+
+def stands_in(rows: Iterable[Parts], line: str) -> bool:
+    """Whether the words of an entry stand in a line, in their order."""
+    for at_start, parts in rows:
+        place = line.find(parts[0])
+        if place < 0 or (at_start and place):
+            continue
+        for part in parts[1:]:
+            place = line.find(part, place)
+            if place < 0:
+                break
+        else:
+            return True
+    return False
+
+
+def _is_word(phrase: str, words: str) -> bool:
+    place = words.find(phrase)
+    return place >= 0 and not (place and words[place - 1].isalnum() and phrase[0].isalnum())
+
+
+def names_exception(line: str) -> bool:
+    """Whether a line begins with the name of an exception, its message behind it or nothing."""
+    match = _NAME.match(line)
+    if match is None:
+        return False
+    name = match[1].rpartition(".")[2]
+    return name.endswith(_ENDS) and any(map(str.isupper, name[0]))
+
+
+def ends_traceback(line: str) -> bool:
+    """Whether a line can be the last of a traceback: an exception's name, its message behind it or nothing."""
+    return _ENDING.match(line) is not None
+
+
+def quotes_exception(line: str) -> bool:
+    """Whether a line names an exception with its message (`it ends with RuntimeError: ...`), or an error (`error: ...`)."""
+    if ("Error" in line or "Exception" in line) and _QUOTED.search(line):
+        return True
+    return _PLAIN.search(folded(line)) is not None
+
+
+def names_failure(line: str) -> bool:
+    """Whether a line holds a word for a failure, in English or Chinese."""
+    return _FATAL.search(folded(line)) is not None
+
+
+def frame_of(line: str) -> str | None:
+    """Of a frame in a traceback: the last three parts of its path, and the function; None: no frame."""
+    match = _FRAME.match(line)
+    if match is None:
+        return None
+    path = "/".join(match.group(1).split("/")[-3:])
+    return f"{path} {match.group(3) or ''}".strip()
+
+
+def is_native_frame(line: str) -> bool:
+    """Whether a line is a frame of a native stack (`frame #3: ...`)."""
+    return _NATIVE_FRAME.match(line) is not None
+
+
+def ends_of_processes(report: Segments) -> Iterator[Line]:
+    """The lines in which a launcher says how a process ended, but not of those that it ended itself."""
+    for segment in report.all:
+        for line in segment.lines:
+            if line.role is Role.TEARDOWN and _ENDED.search(line.text) and not _ENDED_BY_LAUNCHER.search(line.text):
+                yield line
