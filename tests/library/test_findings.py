@@ -152,6 +152,14 @@ def test_a_patch_of_the_framework_is_not_given_on_a_mistake_of_the_user(
     assert (fix.label, fix.outcome == "apply") == ("framework-patch", given)
 
 
+@pytest.mark.parametrize(("added", "given"), [("", False), ("Segmentation fault (core dumped)", True)])
+def test_a_crash_in_words_is_no_native_one(bundle: Bundle, added: str, given: bool) -> None:
+    crash = Prediction("shipped", {**hang(0.4).scores, "symptom": scores_of("symptom", native_crash=0.97)})
+    body = f"Training crashes at step 2 on two nodes with eight cards each, in our own image, every time.\n{added}"
+    said = Findings(bundle, read(IssueReport("It crashes", body)), crash).verdict().axes["symptom"]
+    assert (said.label, said.outcome == "apply") == ("native-crash", given)
+
+
 @pytest.mark.parametrize("title", ["Drop our patch once vLLM is bumped", "The released wheel contains malware"])
 def test_of_a_chore_and_a_notice_nothing_is_asked_and_nothing_told(bundle: Bundle, title: str) -> None:
     body = "It can be taken out again as soon as the new release is out, which is to be next week, they say."

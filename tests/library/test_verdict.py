@@ -140,7 +140,8 @@ def test_a_question_is_not_asked_back_and_has_no_symptom(keyword_classifier: Cla
 
 def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifier) -> None:
     assert verdict_of(keyword_classifier, IssueReport("slow", "It is slow.")).missing[0].fact == "error"
-    assert "error" not in {item.fact for item in verdict_of(keyword_classifier, make_report()).missing}
+    shown = IssueReport("slow", "It is slow.\n```\nValueError: 3\n```")
+    assert "error" not in {item.fact for item in verdict_of(keyword_classifier, shown).missing}
 
 
 def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) -> None:

@@ -49,7 +49,10 @@ def corrected(
         why = f"whatever is filed with {project.name} concerns several processes"
         done[DISTRIBUTED] = replace(several, outcome=Outcome.APPLY, reason=why)
     for axis, decision in decisions.items():
-        causes = taxonomy.axes[axis].label(decision.label).of_causes
+        label = taxonomy.axes[axis].label(decision.label)
+        if decision.outcome is Outcome.APPLY and label.shown_by and situation.seen.isdisjoint(label.shown_by):
+            done[axis] = replace(decision, outcome=Outcome.SUGGEST, reason="the report does not show it")
+        causes = label.of_causes
         if not causes or decision.outcome is not Outcome.APPLY or CAUSE not in prediction.scores:
             continue
         scores = prediction.scores[CAUSE]

@@ -16,7 +16,7 @@ from typing import Literal
 from distriage.base.texts import folded
 from distriage.base.validation import Strict
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import NCCL, PYTORCH, projects
+from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
 from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
 from distriage.facts.spoken import is_without_pip
 from distriage.segments import Kind, Segments
@@ -80,7 +80,7 @@ _ANSWER = re.compile(
 )
 _TITLE_CHARS = 256  # GitHub allows no more
 _TWO = re.compile(r"\w ?\+ ?\w|\bwith\b|\btogether\b|\bunder\b|\bcombin|\bx\b|\band\b")
-_LIBRARIES = ("site-packages", "dist-packages", "/lib/python", "<frozen", "torch/", "/opt/conda")
+_LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
 _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
 
 
@@ -148,7 +148,9 @@ def seen_in(
         "error": segments.first_error is not None,
         "needs-output": segments.first_error is None,
         "traceback": any_of(_TRACEBACK, shown) or first_at(_PYTEST, shown, places((".py:",), shown)) is not None,
-        "own-frame": bool(frame) and not any_of((*_LIBRARIES, *(f"{name}/" for name in known.names)), frame),
+        "own-frame": bool(frame)
+        and not any_of((*_LIBRARIES, *_folders(known)), frame)
+        and not (framework and f"{framework.lower()}/" in frame),
         "child-failed": "childfailederror" in shown and segments.first_error is None,
         "config": bool(segments.of(Kind.CONFIGURATION)) or any_of(("config", "yaml", ".json"), own),
         "toolkit-unknown": facts.cuda is None or facts.driver is None,
@@ -180,6 +182,17 @@ def _last_frame(segments: Segments) -> str:
             if found := _FRAME.search(folded(line.text)):
                 path = found[1]
     return path
+
+
+@cache
+def _folders(known: Projects) -> tuple[str, ...]:
+    """How the folders of projects are called in paths."""
+    called = {
+        name.replace(" ", "_").replace("-", "_")
+        for project in known.all.values()
+        for name in (*project.names, *project.at_home, *(one.rpartition("/")[2] for one in project.repositories))
+    }
+    return tuple(f"{name}/" for name in sorted(called) if len(name) > 2)
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Final
 from distriage.base.texts import folded
 from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
-from distriage.segments.roles import names_exception, names_failure
+from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 
 # A reporter who says how to mend the code.
 _MENDS = (
@@ -65,8 +65,8 @@ _MECHANISMS = (
 _CHORE = re.compile(
     r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
     r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
-    r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d|prepare"
-    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
+    r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d"
+    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
 )
 _FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
 _SECURITY = (
@@ -110,13 +110,13 @@ def explains(segments: Segments) -> bool:
 
 def tells_no_failure(segments: Segments) -> bool:
     """Whether a report is a chore, a notice about security, or a picture without a word."""
-    if segments.first_error is not None or names_exception(segments.title):
+    if segments.first_error is not None or vocabulary().is_error(segments.title):
         return False
     prose = _prose(segments)
     own, title = folded(prose), folded(segments.title)
     if any_of(_SECURITY, own) and not segments.of(Kind.TRACEBACK):
         return True
-    if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or names_exception(own)):
+    if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or quotes_exception(own)):
         return True
     body = "\n".join(segment.text for segment in segments.all if segment.kind is not Kind.TITLE)
     return _PICTURE.search(body) is not None and len(_PICTURE.sub("", body).split()) <= _BARE_WORDS
