@@ -206,7 +206,7 @@ class Config(_Section):
     path: Path = Field(default=Path(), exclude=True)
 
     def record(self) -> dict[str, Any]:
-        """The settings for a run's record: paths relative to the configuration's folder, so that they name no user's."""
+        """The settings for a run's record: paths relative to the configuration's folder, to name no user."""
         folder = self.path.resolve().parent
         return _change_paths(self.model_dump(mode="json"), lambda path: os.path.relpath(path, folder))
 

@@ -1,4 +1,4 @@
-"""Records -> their lines of the answer: one function for this process, workers and clusters, so that all give the same."""
+"""Records -> lines of the answer: one function for this process, workers and clusters, so that all agree."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ class Label(DataModel):
         asks_for: Facts that decide its next step, the most decisive first.
         means: Consequences for questions and checks.
         aliases: Names in trackers, found as whole words.
+        of_causes: Causes, or families of them, that it presupposes; not given if others are likelier.
+        shown_by: Needs of `facts/needs.toml`, one of which a report must show for it to be given; empty: no need.
         study: Its categories in the study that `study tosem` compares with.
         since: The taxonomy version that added it, if not the first.
         retired: The taxonomy version that retired it; None while it is in use.
@@ -48,6 +50,8 @@ class Label(DataModel):
     means: frozenset[Meaning] = Field(default=frozenset(), strict=False)
     aliases: tuple[str, ...] = Field(default=(), strict=False)
     study: tuple[str, ...] = Field(default=(), strict=False)
+    of_causes: tuple[str, ...] = Field(default=(), strict=False)
+    shown_by: tuple[str, ...] = Field(default=(), strict=False)
     since: str | None = None
     retired: str | None = None
 

