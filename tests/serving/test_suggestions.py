@@ -15,6 +15,9 @@ from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage_serving.backfill.run import Backfill, BackfillOptions
 from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.queue.decisions import Decisions, IssueDecision
+from distriage_serving.queue.history import NOBODY
+from distriage_serving.queue.login.sessions import Session
 from distriage_serving.store import Store, reconcile_job
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
@@ -169,6 +172,25 @@ def test_a_decision_elsewhere_approves_or_dismisses_on_github(
     assert [one["state"] for one in suggesting.suggestions[ISSUE]] == [state]
     assert suggesting.labels(ISSUE) == labels
     assert bot.reviews() == [("command", label, "maintainer", "hang")]
+    bot.issue("edited")
+    assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
+@pytest.mark.parametrize(("label", "state"), [("hang", "approved"), (None, "dismissed")])
+def test_a_decision_in_the_queue_approves_or_dismisses_on_github(
+    suggesting: GitHub, bot: Bot, label: str | None, state: str
+) -> None:
+    bot.issue("opened")
+    stored = bot.store.latest_verdict("owner/repo", 1)
+    assert stored is not None
+    bot.clock.now += 1
+    session = Session("mia", ("owner/repo",))
+    decision = IssueDecision(stored, NOBODY, {"symptom": label})
+    assert Decisions(bot.store, session).decide([decision]) == []
+    bot.settle()
+    assert [one["state"] for one in suggesting.suggestions[ISSUE]] == [state]
+    assert suggesting.labels(ISSUE) == ([HANG] if label else [])
+    assert bot.reviews() == [("queue", label, "mia", "hang")]
     bot.issue("edited")
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
 
