@@ -11,7 +11,7 @@ from distriage.past.issue import PastIssue
 from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.judging.judge import look
 from distriage_serving.judging.keeping import keep_issue
-from distriage_serving.queue.report.past import nearest
+from distriage_serving.queue.past.view import nearest
 
 from support.queue_server import csrf, log_in, queue, visitor
 
@@ -50,7 +50,7 @@ def test_the_page_names_past_issues_and_one_click_marks_a_duplicate(
         page = client.get("/queue/owner/repo/9/past")
         assert page.text.startswith("<!doctype html>") and "Duplicate of #1</button>" in page.text
         client.post("/queue/owner/repo/9/act", data={"csrf": csrf(page), "what": "duplicate", "of": "1"})
-        assert "Marked as a duplicate of #1" in client.get("/queue").text
+        assert "To be closed as a duplicate of #1" in client.get("/queue").text
         assert client.get("/queue/no/such/9/past").status_code == 404
         assert "None is near" in client.get("/queue/owner/other/9/past").text
 

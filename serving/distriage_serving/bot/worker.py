@@ -69,7 +69,7 @@ class Timing:
 class Worker:
     """One thread's worth of work; any number may share a store.
 
-    Args of the constructor:
+    Args:
         stop: Set: finish what is under way and return.
         second_reads: Only asks the second reader, or does all but that; None: does both.
     """

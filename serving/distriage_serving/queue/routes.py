@@ -34,7 +34,7 @@ from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.login.sessions import Sessions
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
-from distriage_serving.queue.report import past_routes
+from distriage_serving.queue.past import routes as past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row
 from distriage_serving.queue.visit import Visit

@@ -19,7 +19,7 @@ from distriage_serving.web.rooms import rooms
 class Visit:
     """One request of a person who is logged in. It reads the database: make it in a thread.
 
-    Args of the constructor:
+    Args:
         fields: Of the form that was sent; None: none was.
     """
 

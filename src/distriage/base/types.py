@@ -45,11 +45,12 @@ class Outcome(StrEnum):
 
 
 class Silence(StrEnum):
-    """Why an axis gets no label, whatever its probability: the report is of another field, may be, or says little."""
+    """Why an axis gets no label, whatever its probability: another field, perhaps one, too little said, no failure."""
 
     FOREIGN = "foreign"
     PERHAPS_FOREIGN = "perhaps-foreign"
     THIN = "thin"
+    NO_FAILURE = "no-failure"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from distriage.facts.projects import PYTORCH, Projects, Tracker, What, projects
 from distriage.facts.scanning import Passage, Source, any_of, matches_at, places
 from distriage.facts.versions import GAP, NAME_AFTER, NAME_BEFORE, NOTE, VERSION, Versions, joined, versions_at
 
-_IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?\d)"  # before a name as in `rayproject/ray:2.9.0`
+_IMAGE = r"(?<=/)(?=[\w-]{1,30}:v?(?!\d\d\.\d\d)\d)"  # `rayproject/ray:2.9.0`, not one that is numbered by month
 _NO_LONGER_NAME = r"(?!-(?!\d))"  # as `vllm-flash-attn`; but `deepspeed-0.16.2.tar.gz`
 _OUTSIDE_A_PATH = re.compile(rf"(?<![./\\])|{_IMAGE}")
 # "We use DDP to accelerate training; it should accelerate it" names one framework.

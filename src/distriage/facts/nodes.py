@@ -32,9 +32,9 @@ _KIND = (
 )
 # Not those of "aarch-64 server", "4090 server", "localhost:8000 server", "04:20:27 server.py:228]", "05,323 Node[0]".
 _NODES = re.compile(
-    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d){FIGURES})(?<!{GPU_NUMBER})"
+    rf"(?P<v>[1-9](?<![A-Za-z0-9_.,:*]\d)(?<![A-Za-z]-\d)(?<!\d/\d)(?<![A-Za-z]\d-\d){FIGURES})(?<!{GPU_NUMBER})"
     rf"(?:-|[x×]? (?=[A-Za-z\d]){_KIND})"
-    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs?|Sparks?)\b(?!\[|\.\w|=|\(s\))"
+    r"(?i:nodes?|machines?|servers?(?! error)|hosts?|VMs|Sparks?)\b(?!\[|\.\w|=|\(s\))"
 )
 # Two machines that are compared with each other are not the nodes of one job.
 _IN_WORDS = re.compile(rf"(?i:{WORD}){_KIND}(?i:nodes?|machines?|servers?|hosts?|VMs|Sparks?){AFTER}")
@@ -70,7 +70,10 @@ _SEVERAL_NODES = re.compile(
     r"|multi[- ]?node|machines\b|[多几跨]机|[多几跨]个?节点"
 )
 _SINGLE = ("single ", "single-", "one ", "one-", "单机", "--standalone")
-_SINGLE_NODE = re.compile(r"(?<!than )\b(?:single|one)[ -](?:node|machine|server|host)\b|单机|--standalone\b")
+_SINGLE_NODE = re.compile(
+    r"(?<!than )\b(?:single|one)[ -](?:node|machine|server|host)\b(?!\s(?:ha[sd]|is|was|gets|fails|dies|hangs|the)\b)"
+    r"|单机|--standalone\b"
+)
 _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 

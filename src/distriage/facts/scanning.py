@@ -71,7 +71,6 @@ def before_on_line(text: str, place: int) -> str | None:
 _MOST_LINE_CHARS = 2000
 # What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
 # an answer behind it, somebody may have written over it.
-_RULE = re.compile(r"\A[\s|:-]{0,20}---[\s|:-]*\Z")  # of a table: its head does not label the next row
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = re.compile(
     r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
@@ -123,7 +122,7 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
                 written.append(f"# {segment.heading}")
                 lines.append(Source(segment.kind, segment.lines[0].number))
             heading = segment.heading
-            written += [_RULE.sub(";", line.text[:_MOST_LINE_CHARS]) for line in segment.lines]
+            written += [_closed(line.text[:_MOST_LINE_CHARS]) for line in segment.lines]
             lines += [Source(segment.kind, line.number) for line in segment.lines]
     begins = [0]
     for line in written:
@@ -132,3 +131,8 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
     if any_of(_EXAMPLE_WORDS, text):
         text = _EXAMPLE.sub(lambda example: " " * len(example[0]), text)
     return Passage(text, folded(text), begins[:-1] or [0], lines or [Source(Kind.PROSE, 0)])
+
+
+def _closed(line: str) -> str:
+    """A line; the row of a table with a mark behind it, since a cell of its head is no label of the next row."""
+    return f"{line};" if line.startswith("|") and line.endswith("|") else line

@@ -43,7 +43,7 @@ _remembered: Final = Remembered(MAX_REMEMBERED)  # by the threads of a worker, w
 class Client:
     """A client of the API, for one piece of work.
 
-    Args of the constructor:
+    Args:
         token: Sent as bearer token; empty or None: unauthenticated, 60 requests an hour.
         api: Base URL of the REST API; default: `api_address`.
         max_wait_s: How long all requests together may wait for rate limits and between attempts.

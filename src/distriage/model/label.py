@@ -33,6 +33,8 @@ class Label(DataModel):
         asks_for: Facts that decide its next step, the most decisive first.
         means: What follows from it for questions and checks.
         aliases: What trackers call it, found as whole words.
+        of_causes: Causes, or families of them, that it presupposes; where others are likelier it is not given.
+        shown_by: Needs of `facts/needs.toml`, one of which a report must show, else it is not given; empty: no need.
         study: Its categories in the study that `study tosem` compares with.
         since: The taxonomy version that added it; None: the first.
         retired: The taxonomy version that retired it; None while it is in use.
@@ -48,6 +50,8 @@ class Label(DataModel):
     means: frozenset[Meaning] = Field(default=frozenset(), strict=False)
     aliases: tuple[str, ...] = Field(default=(), strict=False)
     study: tuple[str, ...] = Field(default=(), strict=False)
+    of_causes: tuple[str, ...] = Field(default=(), strict=False)
+    shown_by: tuple[str, ...] = Field(default=(), strict=False)
     since: str | None = None
     retired: str | None = None
 

@@ -117,7 +117,7 @@ class Axis(DataModel):
 
 # What says how an axis and a label are shown and used; a model may be older than such a field.
 _USE = ("colour", "filter", "weights", "needs_detail")
-_KNOWN = ("asks_for", "means", "aliases", "study")
+_KNOWN = ("asks_for", "means", "aliases", "study", "of_causes", "shown_by")
 
 
 class Taxonomy(DataModel):

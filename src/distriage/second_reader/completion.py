@@ -85,16 +85,17 @@ def complete(
     situation = settled(situation, axes, taxonomy)
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
+    # How often the right cause is among those that both readers rank was not measured.
+    rivals = verdict.differential
+    if CAUSE in answered or another_kind:
+        rivals = differential(axes, ranked, taxonomy, situation, None)
     return verdict.model_copy(
         update={
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
             "similar": [] if another_kind and verdict.similar else verdict.similar,
-            "checks": checks_of(axes, taxonomy, situation) or ([] if another_kind else verdict.checks),
-            # How often the right cause is among those that both readers rank was not measured.
-            "differential": differential(axes, ranked, taxonomy, situation, None)
-            if CAUSE in answered or another_kind
-            else verdict.differential,
+            "checks": checks_of(axes, taxonomy, situation, rivals) or ([] if another_kind else verdict.checks),
+            "differential": rivals,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
         }
     )

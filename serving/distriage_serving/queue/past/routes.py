@@ -16,7 +16,7 @@ from distriage.past.index import PastIndex, PastQuery
 from distriage.past.packed import unpack
 from distriage_serving.queue.listing import issue_href
 from distriage_serving.queue.pages import PageRoute, show
-from distriage_serving.queue.report.past import PastView, nearest
+from distriage_serving.queue.past.view import PastView, nearest
 from distriage_serving.queue.visit import Visit
 from distriage_serving.store import Issue, report_digest
 
