@@ -1,7 +1,7 @@
-"""A report, read once: what the model reads and the facts that it states. Pure.
+"""A report, read once: the model's input and the stated facts. Pure.
 
-Whatever answers about a report (scores, verdict, evidence lines, similar issues) takes this value, so that a report is
-checked, cleaned and searched for facts a single time.
+Every answer about a report (scores, verdict, evidence lines, similar issues) takes this value, so a report is checked,
+cleaned and searched for facts once.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # without slots, for cached properties
 class ReadReport:
-    """A report that was read; `read` makes it.
+    """A report read by `read`.
 
     Attributes:
         report: As filed.
         segments: Its parts, line by line.
-        input: What the model reads of it.
-        facts: What it states of its environment.
+        input: For the model.
+        facts: Stated facts about its environment.
     """
 
     report: IssueReport
@@ -59,7 +59,7 @@ class ReadReport:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Whether it says too little for anybody to know a cause."""
+        """Whether it says too little to tell a cause."""
         if self.segments.is_unfilled_form:
             return True
         content: set[str] = set()
@@ -87,7 +87,7 @@ class ReadReport:
 
     @cached_property
     def situation(self) -> Situation:
-        """On what its job ran."""
+        """Where the job ran: platform, devices, processes."""
         body = self.report.body
         situation = situation_of(self.facts, self.segments, self.report.title, body, self.input.text)
         return replace(situation, explained=explains(self.segments))

@@ -50,11 +50,11 @@ def complete(
 
     Args:
         prediction: The scores behind `verdict`.
-        shares: Axis -> what the second reader answered.
+        shares: Axis -> the second reader's answer.
         reader: The endpoint's model name.
-        calibration: None: its labels are suggestions only.
-        required: How sure a label must be; default: as the verdict's mode says.
-        situation: On what the job ran.
+        calibration: Without one, its labels are only suggestions.
+        required: How sure a label must be; default: according to the verdict's mode.
+        situation: Where the job ran.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 
@@ -63,7 +63,7 @@ def complete(
 
     axes: dict[str, AxisVerdict] = {}
     answered = []
-    for axis, said in verdict.axes.items():  # what an axis requires comes before it
+    for axis, said in verdict.axes.items():  # required axes come first
         fusion = calibration.axes.get(axis) if calibration is not None else None
         given = shares.get(axis)
         measured = fusion is not None and bool(fusion.thresholds)
