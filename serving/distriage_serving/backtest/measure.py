@@ -211,7 +211,7 @@ def _curve(axis: str, labelled: Sequence[Replayed]) -> tuple[CurvePoint, ...]:
 
 
 def by_period(replayed: Sequence[Replayed]) -> list[tuple[str, list[Replayed]]]:
-    """Issues by the month, quarter or year of filing, the finest that makes at most `MAX_PERIODS` (years may be more)."""
+    """Issues by month, quarter or year of filing, the finest that makes at most `MAX_PERIODS` (years may be more)."""
     result: dict[str, list[Replayed]] = {}
     for name in (_month, _quarter, _year):
         result = {}

@@ -1,4 +1,4 @@
-"""The model inside the server: started in the background, fed through two lanes. Reports are read in their processes."""
+"""The model inside the server: started in the background, fed through two lanes. Other processes read reports."""
 
 from __future__ import annotations
 
