@@ -14,7 +14,7 @@ from importlib.resources import files
 MAX_VALUE_CHARS = 160  # a longer one tells something
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
-_SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")
+_SEPARATOR = re.compile(r"[:=：|]|\.{3,}")
 _BRACKETS = re.compile(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
 _SHAPES = re.compile(
     # nvidia-smi, its topology
@@ -84,8 +84,8 @@ def _entry(line: str) -> tuple[str, str] | None:
     found = _SEPARATOR.search(line, 0, MAX_NAME_CHARS)
     if found is None:
         return None
-    name = line[: found.start()].replace("`", "").strip(_AROUND_NAMES)
-    return (name.lower(), line[found.end() :]) if name[:1].isalpha() else None
+    name = line[: found.start()].rstrip().replace("`", "").strip(_AROUND_NAMES)
+    return (name.lower(), line[found.end() :].lstrip()) if name[:1].isalpha() else None
 
 
 def is_entry(line: str) -> bool:

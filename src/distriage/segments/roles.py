@@ -68,7 +68,7 @@ class Vocabulary:
 
     def of(self, text: str) -> Vocabulary:
         """Those whose words a text has."""
-        words = set(_WORDS.findall(folded(text)))
+        words = set(_WORDS.findall(" ".join(set(folded(text).split()))))  # a log says the same often
 
         def seen(rows: Sequence[Entry]) -> list[Entry]:
             return [row for row in rows if row.words <= words]
