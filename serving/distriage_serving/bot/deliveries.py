@@ -1,7 +1,7 @@
-"""A delivery of GitHub -> what is to be done about it. Pure.
+"""A delivery of GitHub -> its effects. Pure.
 
-https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: what is not there, or not
-of its type, makes a delivery that asks for nothing.
+https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: with missing or malformed
+parts, a delivery has no effect.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """What became of an issue, whoever caused it.
+    """An issue's new state, caused by anyone.
 
     Attributes:
         updated_at: The issue's, Unix time in seconds.
-        reason: GitHub's for closing it; empty where unknown.
+        reason: GitHub's for closing it, or empty.
     """
 
     issue: IssueReference
@@ -148,7 +148,7 @@ def _id(value: object) -> int | None:
 
 
 def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
-    """Decide what a delivery asks for."""
+    """The effect of a delivery."""
     if installation_of(payload) is None:
         return Ignored("no installation: the hook belongs to no App")
     action, repository = _action(payload), repository_of(payload)

@@ -17,11 +17,11 @@ from distriage_serving.store import Store, triage_job
 
 @dataclass(frozen=True, slots=True)
 class CurrentConfig:
-    """The configuration to go by.
+    """The configuration to use.
 
     Attributes:
-        config: While the file is broken, the last one that was not, else the default one.
-        error: What is wrong with the file; None: nothing.
+        config: While the file is broken, the last good one, else the default one.
+        error: The file's fault, if any.
     """
 
     config: RepositoryConfig
@@ -45,7 +45,7 @@ def current_config(
         return CurrentConfig(_last_good(last), error=str(error))
     values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
-        known = store.get_repository(repository, lock=True)  # whoever found it broken meanwhile has held issues since
+        known = store.get_repository(repository, lock=True)  # another reader may have held issues meanwhile
         store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
             for issue in store.held_issues(repository):
@@ -70,13 +70,13 @@ def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
 
 
 def followed(client: Client, store: Store, repository: str) -> str | None:
-    """Take what is stored of a repository to the name that it has now.
+    """Move stored data of a renamed repository to its new name.
 
     Returns:
-        That name, as GitHub writes it; None: it is the one that it had, or it is gone.
+        That name, as GitHub writes it; None if unchanged or gone.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     try:
         name = client.json(f"/repos/{repository}").get("full_name")

@@ -58,9 +58,7 @@ class Workers:
             self._threads[-1].start()
 
     def close(self) -> None:
-        """Let what is under way be finished; what takes longer than the time to shut down is taken over by another
-        worker later.
-        """
+        """Let work under way finish; another worker later takes over work that exceeds the shutdown time."""
         self.stop.set()
         ends_at = time.monotonic() + self._settings.shutdown_timeout_s
         for thread in self._threads:

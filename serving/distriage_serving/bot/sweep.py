@@ -28,13 +28,13 @@ _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be ref
 
 
 def look_around(store: Store, app: App) -> Done:
-    """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is."""
+    """Do all that no event asks for: forget old data, ask for lost deliveries, compare repositories that are due."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
     jobs = tuple(due(store, SWEEP_EVERY_S))
     try:
         asked = sweep(app.client(), store.clock())
-    except GitHubError as error:  # the comparison finds what was lost, so it must not wait for the deliveries
+    except GitHubError as error:  # the comparison finds lost events, so it must not wait for the deliveries
         log(logging.WARNING, "deliveries_not_swept", error)
         return Done(str(error), jobs=jobs)
     return Done(f"deliveries asked for again: {asked}" if asked else None, jobs=jobs)

@@ -102,7 +102,7 @@ def merge_configs(
 
 
 def dump_config(config: RepositoryConfig) -> dict[str, object]:
-    """What a configuration sets, as JSON values; `RepositoryConfig.model_validate` reads them."""
+    """A configuration as JSON values, which `RepositoryConfig.model_validate` reads."""
     return config.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 

@@ -1,10 +1,9 @@
 """YAML -> plain data with the line of each value. Pure.
 
 A safe and small part of YAML: one document of mappings, lists and scalars with plain string keys. A scalar is true,
-false, null or text, never a number or a date, so that a colour `000000`, a label `1e3` and a mapping key `true` stay
-what the maintainer wrote. Anchors, aliases and tags are
-refused: an alias can make a few lines as large as memory. Reads events, one after the other, so that nesting cannot
-exhaust the stack.
+false, null or text, never a number or a date, so a colour `000000`, a label `1e3` and a mapping key `true` stay as
+written. Anchors, aliases and tags are refused: an alias can make a few lines as large as memory. Reads events in turn,
+so nesting cannot exhaust the stack.
 """
 
 from __future__ import annotations

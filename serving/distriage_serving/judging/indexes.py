@@ -22,7 +22,7 @@ from distriage.past.words import Features, Floats
 from distriage_serving.logs import log
 from distriage_serving.store import PastRow, Store
 
-ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed
+ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has changed
 
 
 @dataclass(slots=True)
@@ -40,14 +40,14 @@ class _Made:
 
 
 class PastIndexes:
-    """The indexes of repositories: of the issues in the store, which the bot keeps up to date, or else of the folder's
-    file `OWNER--REPO.npz` in lower case. Each is made when it is first needed, and follows what changed.
+    """The indexes of repositories: of the issues in the store, kept up to date by the bot, or else of the folder's file
+    `OWNER--REPO.npz` in lower case. Each is made on first use, and follows changes.
 
     Any thread may use it.
 
-    Args of the constructor:
-        folder: None: there are no files.
-        store: None: there is none.
+    Args:
+        folder: Of the files, if any.
+        store: If any.
     """
 
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
@@ -67,10 +67,10 @@ class PastIndexes:
         return file is not None and file.is_file()
 
     def index(self, repository: str, model: str, *, only_files: bool = False) -> PastIndex | None:
-        """The index of a repository; None: it has none that can be read, or one of another model.
+        """The index of a repository; None if it is missing, unreadable or of another model.
 
         Args:
-            only_files: Not of the store, which holds the issues of every repository that the bot works for.
+            only_files: Skip the store, which holds the issues of every repository that the bot works for.
         """
         with self._lock:
             of_repository = self._locks.setdefault(repository.lower(), threading.Lock())
@@ -79,7 +79,7 @@ class PastIndexes:
             return kept or self._from_file(repository, model)
 
     def duplicates(self, query: PastQuery, model: str) -> list[LikelyDuplicate] | None:
-        """The past issues that are likely the same as an issue; None: those of its repository are not known."""
+        """The past issues that are likely the same as an issue; None if its repository has no index."""
         index = self.index(PastIssue(query.id, "").place, model)
         return None if index is None else likely_duplicates(index, query)
 

@@ -28,7 +28,7 @@ class Look:
     Attributes:
         verdict: Decided as the repository's configuration asks; its `mode` is the repository's.
         past: For a look-up among past issues.
-        question: For a second reader; None: nothing is in doubt, or no axes were given.
+        question: For a second reader; None without doubt or without axes.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class Judge(Protocol):
 
     Attributes:
         bundle: Of its model.
-        past: The past issues that it knows; None: it knows none.
+        past: The past issues to search, if any.
     """
 
     @property

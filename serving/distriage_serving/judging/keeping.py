@@ -43,14 +43,13 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None
 def keep_all(
     store: Store, classifier: Classifier, repository: str, issues: Iterable[ListedIssue]
 ) -> Iterator[tuple[int, int]]:
-    """Keep all issues of a repository; what was read before is not read again, and what is no more is dropped at the
-    end.
+    """Keep all issues of a repository: read new and changed ones, and drop missing ones at the end.
 
     Args:
         issues: All of them, open and closed.
 
     Yields:
-        After each chunk, how many issues were in it, and how many of them were read.
+        After each chunk, the number of its issues, and how many of them were read.
     """
     model = classifier.bundle.manifest.name
     store.begin_past(repository, model)

@@ -43,11 +43,11 @@ class ClosedError(Exception):
 class Lane:
     """Any thread may use it. Its processes start when they are first needed.
 
-    Args of the constructor:
+    Args:
         load: Makes the classifier, in a process; can be pickled.
-        capacity: Most pieces of work that wait.
+        capacity: Most waiting pieces of work.
         deadline_s: CPU time that one piece may take.
-        observe: Told of each piece: seconds in the queue, seconds of work.
+        observe: Called for each piece: seconds in the queue, seconds of work.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Pieces of work in the queue, those that nobody waits for any more left out."""
+        """Pieces of work in the queue, without abandoned ones."""
         return len(self._waiting)
 
     def start(self) -> Bundle:
@@ -144,7 +144,7 @@ class Lane:
             self._observe(started_s - queued_s, seconds)
 
     def close(self) -> None:
-        """Take nothing more, finish what is queued, end the processes."""
+        """Refuse new work, finish queued work, end the processes."""
         with self._lock:
             self._closed = True
         self._threads.shutdown()

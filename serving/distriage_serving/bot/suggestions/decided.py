@@ -1,8 +1,7 @@
-"""Suggestions on GitHub and what people made of them: what is stored, brought in step. Network and database I/O.
+"""People's decisions on suggestions: brings stored suggestions in step with GitHub. Network and database I/O.
 
-GitHub tells nobody of a decision: a label's own event shows an approval, and nothing shows a dismissal but the list of
-an issue's suggestions. It is asked for where the store has pending ones, and for nothing else; beside that once for a
-repository, to learn whether it takes any.
+GitHub announces no decision: a label's own event shows an approval, and only the list of an issue's suggestions shows a
+dismissal. It is fetched for issues with pending suggestions, and once per repository to learn whether it takes any.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ class Polled:
 
 
 def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[Suggested, ...] | None:
-    """Whether a repository takes suggestions, asked by an issue that is to get some, unless it is known.
+    """Whether a repository takes suggestions, asked with an issue that is to get some, unless known.
 
     Returns:
-        What is there already on this issue, made by others; None: it takes none.
+        Other people's suggestions on this issue; None if the repository takes none.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     reference = issue.state.issue
     row = store.get_repository(reference.repository)
@@ -61,14 +60,14 @@ def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[S
 def poll(
     client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str] | None, *, is_app: bool
 ) -> Polled:
-    """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
+    """Bring an issue's pending suggestions in step with GitHub, and keep people's decisions as reviews.
 
     Args:
-        label_ids: GitHub's id -> name of the repository's labels; None: not read.
-        is_app: Nobody but Distriage acts by the account that suggests.
+        label_ids: GitHub's id -> name of the repository's labels, if read.
+        is_app: Only Distriage acts by the account that suggests.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     rows = store.suggestions(reference)
     if all(row.state not in _OPEN for row in rows) or is_off(store, reference.repository):
@@ -99,7 +98,7 @@ def _latest(
 
 
 def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -> str | None:
-    """Login of the person who decided; None: nobody has, or we did, as a person asked for elsewhere."""
+    """Login of the person who decided; None if undecided, or if we did so for a decision made elsewhere."""
     if one.state not in {"approved", "dismissed"} or one.resolved_by is None:
         return None
     if is_app and one.resolved_by == one.by:
