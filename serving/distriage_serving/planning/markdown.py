@@ -1,9 +1,9 @@
-"""Text of others inside our Markdown, shown as text. Pure.
+"""Foreign text inside our Markdown, shown as plain text. Pure.
 
-A code span is the one place where GitHub makes no mention, issue reference, commit link, auto-link, emoji or HTML of
-what stands in it (https://github.github.com/gfm/#code-spans). Three characters could end it or the table around it;
-they are swapped for look-alikes, since GFM has no escape for a backtick in a code span and reads a backslash before a
-pipe in two ways (https://github.github.com/gfm/#example-200).
+Only in a code span does GitHub make no mention, issue reference, commit link, auto-link, emoji or HTML of its content
+(https://github.github.com/gfm/#code-spans). Three characters could end it or the table around it; they are swapped for
+look-alikes, since GFM has no escape for a backtick in a code span and reads a backslash before a pipe in two ways
+(https://github.github.com/gfm/#example-200).
 """
 
 from __future__ import annotations

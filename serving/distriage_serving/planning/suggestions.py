@@ -24,10 +24,10 @@ PENDING = "it is suggested already"
 
 @dataclass(slots=True)
 class Suggestions:
-    """What people are asked, while a plan is being made.
+    """Questions to people, collected while a plan is made.
 
     Attributes:
-        leave: Notes what is not done, and why.
+        leave: Notes omitted changes and the reason.
     """
 
     state: IssueState
@@ -97,7 +97,7 @@ class Suggestions:
                 self.dismiss.append(pending)
 
     def plan_field(self, axis: AxisNames, said: AxisVerdict) -> Reasoned | None:
-        """The value to put into the issue field of an axis now; None: none."""
+        """The value to put into the issue field of an axis now, if any."""
         decided = self.state.decided.get(axis.id)
         sure = said.outcome is Outcome.APPLY or decided is not None
         label = axis.labels.get(decided or said.label) if sure or self.perhaps(axis, said) else None

@@ -1,4 +1,4 @@
-"""What people decided of an issue, in words. Pure."""
+"""People's decisions on an issue, in words. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOBODY: Final = "0.0"  # decided anything so far
 
 
 def decided_so_far(reviews: Sequence[Review]) -> str:
-    """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
+    """A digest of people's decisions on an issue: each decision and each undo changes it.
 
     PostgreSQL may show a review after one with a higher id, so the highest id alone does not tell.
 
     Args:
-        reviews: All of the issue, undone ones too.
+        reviews: All of the issue, including undone ones.
     """
     changes = len(reviews) + sum(row.undone_at is not None for row in reviews)
     return f"{max((row.id for row in reviews), default=0)}.{changes}"
@@ -68,7 +68,7 @@ def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> l
 
 
 def view_suggestions(rows: Sequence[SuggestionRow], now: float) -> list[tuple[str, str]]:
-    """What was suggested on GitHub, and what became of it; what GitHub ended is left out."""
+    """Suggestions on GitHub and their fate, without those that GitHub ended."""
     became = {"pending": "waits for a person there", "approved": "approved", "dismissed": "dismissed"}
     found = []
     for row in rows:
@@ -91,11 +91,11 @@ def _words(review: Review, taxonomy: Taxonomy) -> str:
 
 
 def meanwhile(reviews: Sequence[Review], seen_id: int, taxonomy: Taxonomy, who: str) -> str:
-    """What was decided, or taken back, last, as a sentence for a person whose page is older.
+    """The last decision or undo, as a sentence for a person whose page is older.
 
     Args:
-        reviews: All of the issue, undone ones too. Since the page was made, there is one more, or one more is undone;
-            none: the page named a decision that nobody made.
+        reviews: All of the issue, including undone ones. Since the page was made, one was added or undone; empty: the
+            page named a decision that nobody made.
         seen_id: The newest review on the page.
         who: That person.
     """

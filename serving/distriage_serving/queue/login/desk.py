@@ -1,4 +1,4 @@
-"""What the queue holds beside the parts of the application: one typed object under `app.state`."""
+"""The queue's own parts, beside those of the application: one typed object under `app.state`."""
 
 from __future__ import annotations
 

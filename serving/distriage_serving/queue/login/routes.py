@@ -35,7 +35,7 @@ def session_of(request: Request) -> Session:
     """The session of a person who is logged in. Reads the database.
 
     Raises:
-        LoginNeededError: nobody is.
+        LoginNeededError: not logged in.
     """
     session = desk(request).sessions.read(request)
     if not session.who:

@@ -1,4 +1,4 @@
-"""What the pages show of a report. Pure."""
+"""A report as the pages show it. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def view_report(
     """A report with its evidence marked.
 
     Args:
-        explained: The verdict with its evidence; None: it is not known yet.
+        explained: The verdict with its evidence, once known.
         pictures: Load them.
     """
     said = explained.axes if explained is not None else {}
