@@ -39,7 +39,7 @@ BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
 TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
 
 SIMILAR_ISSUES = 5  # in a verdict
-VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`
+VECTORS = ("vector", "penultimate")  # outputs apart from the axes: see `Prediction`
 
 
 def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
@@ -68,7 +68,7 @@ def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int
 
 def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
     """The tokens of a text that are kept. Where its beginning alone has more of them, the rest is not looked at."""
-    # No word reaches across white space, so that what follows it cannot change the tokens before it.
+    # No word reaches across white space, so later text cannot change the tokens before it.
     end = max(text.rfind(" ", 0, BEGINNING_CHARS), text.rfind("\n", 0, BEGINNING_CHARS))
     if len(text) > BEGINNING_CHARS and end > 0 and (beginning := tokenizer.encode(text[:end])).overflowing:
         return beginning.ids
@@ -96,16 +96,16 @@ class Classifier:
 
         Args:
             model: A bundle's directory, a shipped model's name, or None for the default.
-            threads: Threads a report; None: one per core, which answers soonest. For throughput, give each of several
-                processes one thread.
+            threads: Threads per report; by default one per core, which answers soonest. For throughput, run several
+                processes with one thread each.
             own: A folder that `distriage learn` wrote with this model.
-            graph: The model's graph, where its loading has begun, with its number of threads.
+            graph: The model's graph, if already loading, with its number of threads.
 
         Raises:
-            BundleError: the bundle or the folder is missing or fails verification.
+            BundleError: the bundle or the folder is missing or damaged.
         """
         path = find_bundle(model)
-        graph = graph or LoadingGraph(path / GRAPH, threads)  # loads beside all that follows
+        graph = graph or LoadingGraph(path / GRAPH, threads)  # loads while the rest is read
         self.bundle = Bundle(path, graph=False)
         vocabulary = path / "tokenizer.json"
         try:
@@ -114,7 +114,7 @@ class Classifier:
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        self.bundle.verify_graph(graph.sha256)  # a damaged graph is called damaged, whatever else it could not do
+        self.bundle.verify_graph(graph.sha256)  # damage comes first, before any other fault
         self._session = graph.session()
         self._check_outputs(graph.file)
         self._outputs = [*self.bundle.manifest.axes, *VECTORS]
@@ -142,7 +142,7 @@ class Classifier:
         """The index of known issues, read at first use.
 
         Raises:
-            BundleError: the bundle has none, or it is damaged.
+            BundleError: the index is missing or damaged.
         """
         return Similar(self.bundle)
 
@@ -169,7 +169,7 @@ class Classifier:
         return self.examine(report, explain=explain, similar=similar).verdict(mode)
 
     def examine(self, report: IssueReport | ReadReport, *, explain: bool = False, similar: bool = False) -> Findings:
-        """What a verdict in any mode is made of; see `classify`."""
+        """The findings behind a verdict in any mode; see `classify`."""
         return self.examine_all([report], explain=explain, similar=similar)[0]
 
     def examine_all(
@@ -219,7 +219,7 @@ class Classifier:
         return prediction
 
     def predict_inputs(self, inputs: Sequence[ModelInput]) -> list[Prediction]:
-        """Scores of what the model reads of each report; see `predict`."""
+        """Scores of prepared reports; see `predict`."""
         found: list[Prediction] = []
         for start in range(0, len(inputs), TOGETHER):
             some = inputs[start : start + TOGETHER]

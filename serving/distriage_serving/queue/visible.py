@@ -1,4 +1,4 @@
-"""Foreign text as HTML that shows its content: mark-up escaped, characters that hide or reorder text spelled out. Pure."""
+"""Foreign text as visible HTML: mark-up escaped, characters that hide or reorder text spelled out. Pure."""
 
 from __future__ import annotations
 

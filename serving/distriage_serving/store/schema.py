@@ -226,7 +226,7 @@ class VerdictAxis(Base):
     Attributes:
         labelled: The repository labels this axis.
         standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
-        decided: By a person, on this axis or the one that it requires. `update_status` keeps it and `standing`.
+        decided: By a person, on this axis or its required one. `update_status` keeps it and `standing`.
         requires_axis, requires_label: `Axis.requires`; empty for an axis that always applies.
     """
 

@@ -17,8 +17,8 @@ from distriage.model.bundle import AxisCalibration
 from distriage.model.taxonomy import Axis, Taxonomy
 
 PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
-# Thresholds hold on average over the labels above them; a label just above a low one is by its own probability likelier
-# wrong than right, and nobody can trust it.
+# Thresholds hold on average over the labels above them; a label just above a low one is likelier wrong than right by
+# its own probability, and deserves no trust.
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
 SUGGESTED_FROM = 0.5  # where a probability is wanted
@@ -61,7 +61,7 @@ def decide(
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
         if too_thin and (silence is Silence.FOREIGN or (silence is None and axis.needs_detail)):
-            silence = Silence.THIN  # of which field it is nobody can know either
+            silence = Silence.THIN  # too little to tell its field, too
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
         decisions[axis.id] = _decide_axis(
@@ -71,7 +71,7 @@ def decide(
 
 
 def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode | float) -> Silence | None:
-    """Why an axis gets no label of a report that is, or may be, of another field; None: it may get one."""
+    """Why an axis gets no label, if the report is or may be of another field."""
     if axis in taxonomy.roots:
         return None
     if not prediction.in_domain:
@@ -80,7 +80,7 @@ def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: 
 
 
 def reaches(probability: float, wanted: float) -> bool:
-    """Whether a probability is what somebody configured, as people see it: with four digits."""
+    """Whether a probability reaches a configured one, at four digits, as people see it."""
     return round(probability, 4) >= wanted
 
 
@@ -92,12 +92,12 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
 def outcome_of(
     probability: float, thresholds: Mapping[str, float | None], wanted: Mode | float, never: str
 ) -> tuple[Outcome, str]:
-    """What the probability of a label is enough for, and why.
+    """The outcome that the probability of a label allows, and why.
 
     Args:
-        thresholds: Precision target -> the least probability that meets it; None or absent: none does.
+        thresholds: Precision target -> the lowest probability that meets it; None or absent: none does.
         wanted: How sure the label must be: a mode, or a probability.
-        never: Says that no probability meets the target.
+        never: Message for a target that no probability meets.
     """
     if wanted is Mode.BEST:
         return Outcome.APPLY, "the likeliest label"
@@ -116,10 +116,10 @@ def outcome_of(
 
 
 def measured_precision(probability: float, thresholds: Mapping[str, float | None]) -> float | None:
-    """The share of labels from this probability on that were right on held-out reports, at least; None: not measured.
+    """The lower bound of the share of labels from this probability on that were right on held-out reports, if measured.
 
     Args:
-        thresholds: As `outcome_of` has them; the modes' floors hold too.
+        thresholds: As for `outcome_of`; the modes' floors hold too.
     """
     met = [0.0]
     for target, least in thresholds.items():

@@ -166,7 +166,7 @@ def _answer_many(
     resume: bool,
     workers: int | None,
 ) -> None:
-    """In order, a line each, to a file or standard output."""
+    """Write the answers in order, one per line, to a file or standard output."""
     if engine is Engine.LOCAL and workers != 1:
         from distriage.engine.workers import begin
 

@@ -45,7 +45,7 @@ _BEFORE = r"(?:\b|(?<=\d[xX×*])|(?<=[^\x00-\x7f]))"
 _BEHIND = rf"(?:s?{AFTER}|(?=[xX]\d))"
 _GPU = re.compile(rf"{_BEFORE}(?P<v>{GPU_NAME}{_MEMORY}){_BEHIND}")
 _LESSER = re.compile(rf"{_BEFORE}(?P<v>{_LESSER_NAME}{_MEMORY}){_BEHIND}")
-# A bare number is a step, a line or a page, unless a count or a word beside it says that it is a card.
+# A bare number is a step, a line or a page, unless a count or a word beside it makes it a card.
 CARD_NUMBER = re.compile(r"[1-5](?<!\d.)0[5-9]0")
 _CARD_BEFORE = re.compile(
     r"(?:(?<![\w.])\d{1,3}\s?[x×*]\s?|\b(?:nvidia|geforce|tesla|gpus?(?:\sis)?)\W{1,3}|[张块卡颗]\s?"
@@ -87,16 +87,13 @@ def gpu_places(words: str) -> list[int]:
 
 
 def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:
-    """The accelerator of a listing, else the one that is named first, with the MIG slice if a text speaks of one.
+    """The accelerator of a listing, else the first one named, with the MIG slice if a text mentions one; and its place.
 
-    It is written as its maker does; one of a listing that is not known, as it stands there. The value of an option, as
-    in `--partition=h100`, counts only where no other is named.
+    It is spelled as its maker does; an unknown one of a listing, as written. The value of an option, as in
+    `--partition=h100`, counts only for lack of another name.
 
     Args:
         named: The `gpu_places` of the text.
-
-    Returns:
-        With its place.
     """
     text, words = passage.text, passage.words
     found = _listed(text, words) or _first_named(text, named)

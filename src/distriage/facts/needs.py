@@ -1,7 +1,7 @@
-"""What is seen in a report: what checks and questions need before they make sense. Pure, but for the list of words.
+"""Needs of checks and questions that a report meets. Pure except for reading the list of words.
 
-A need is a name; a check that declares it stays silent where the report does not show it. `needs.toml` has those that
-words show.
+A need is a name; a check that declares it stays silent if the report does not show it. `needs.toml` has those shown by
+words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from distriage.segments import Kind, Segments
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
-_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
+_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, despite any denial
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (
     ("main", "master", "ci fail", "[ci"),
@@ -51,7 +51,7 @@ _NATIVE = (  # a program of C++; its frames, files and libraries stand in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
-_SIZES = (  # that must divide one another; a script's `batch` and `DataParallel` are none
+_SIZES = (  # that must divide one another; not a script's `batch`, nor `DataParallel`
     ("batch", "micro", "world", "divi", "parallel", "tp", "pp", "dp"),
     re.compile(
         r"batch[ _-]?size|batch config|micro[ _-]?batch|world[ _-]?size|divisib|divide"

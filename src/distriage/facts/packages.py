@@ -43,7 +43,7 @@ _CUDA_SERIES = re.compile(
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
-# What tells the toolkit, which builds, from the runtime that torch brings with it.
+# Words that tell the toolkit, which builds, from the runtime that torch brings with it.
 _TOOLKIT = re.compile(
     r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
     rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
@@ -53,7 +53,7 @@ _TOOLKIT = re.compile(
 )
 _TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
 _CUDA_OF_SMI = re.compile(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
-_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
+_NO_CUDA = "cuda runtime version: no cuda"  # from a torch built with CUDA on a machine without it
 _CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
 _ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
@@ -115,7 +115,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
-        # The driver's listing says what it could run; other words may be about another machine.
+        # The driver's listing states the newest possible one; other words may be about another machine.
         of_driver = at(_CUDA_OF_SMI, "driver version").in_use
         named = toolkit if repeated else joined((stated, toolkit))
         others = {

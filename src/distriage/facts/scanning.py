@@ -55,7 +55,7 @@ def stands_before(pattern: re.Pattern[str], text: str, place: int, ends: Iterabl
     """Whether a pattern matches shortly before a place, in the same sentence.
 
     Args:
-        ends: What ends a sentence, beside a line break.
+        ends: Ends of a sentence, apart from a line break.
     """
     begin = max(0, place - _SENTENCE_CHARS)
     end = max(text.rfind(mark, begin, place) for mark in ("\n", *ends))
@@ -63,14 +63,14 @@ def stands_before(pattern: re.Pattern[str], text: str, place: int, ends: Iterabl
 
 
 def before_on_line(text: str, place: int) -> str | None:
-    """What stands before a place on its line, without the marks of a list; None: too much for the line of a form."""
+    """The text before a place on its line, without the marks of a list; None if too long for the line of a form."""
     line = text.rfind("\n", max(0, place - _MARKS_CHARS - 1), place) + 1
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
 
 
 _MOST_LINE_CHARS = 2000
-# What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
-# an answer behind it, somebody may have written over it.
+# A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
+# behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = re.compile(
     r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
@@ -107,7 +107,7 @@ class Passage:
     lines: Sequence[Source]
 
     def source(self, place: int) -> Source:
-        """Of what stands at a place."""
+        """The source of the text at a place."""
         return self.lines[max(0, bisect_right(self.begins, place) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""On what a report's job ran, as far as advice depends on it: device or system, training or inference. Pure."""
+"""Where a report's job ran, as far as advice depends on it: device or system, training or inference. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distriage.segments import Segments
 
 
 class Platform(StrEnum):
-    """What decides which commands there are: a family of devices, or a system that has few of them."""
+    """Decides which commands exist: a family of devices, or a system with few of them."""
 
     NVIDIA = "nvidia"
     ROCM = "rocm"
@@ -80,25 +80,25 @@ _LIBRARY_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))
 _LIBRARY_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
 _CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
-# An environment of Python, which bears a library's name whatever runs in it: before a prompt, or as AWS names them.
+# A Python environment named like a library, which says nothing about the job: before a prompt, or as AWS names them.
 _PYTHON_ENVIRONMENT = r"\([\w.-]{1,40}\)\s{0,2}(?=[\w.-]{1,40}@|[$#%]\s)|(?:tensorflow2?|pytorch|mxnet)_p\d{2,3}"
 _NO_NAMES = re.compile(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """On what a job ran.
+    """Where a job ran.
 
     Attributes:
-        library: With which it computes, as the framework or the reporter tells; None: it is not told.
-        serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
+        library: That it computes with, according to the framework or the reporter.
+        serving: It serves a model rather than training one; before `at`, as far as the framework tells.
         stated: Facts that the report states under another name (CANN's version as `cuda`, the library's as `torch`), or
-            states not to be there.
+            says are absent.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
-        explained: The reporter says how it comes about, as `explains` tells.
-        seen: What checks and questions may need, as `seen_in` says.
-        subjects: What the reporter speaks of, as `subjects_of` and `install_subjects` say; `nvidia`: a card of it.
+        explained: The reporter explains the cause, according to `explains`.
+        seen: Needs of checks and questions that are met, from `seen_in`.
+        subjects: The reporter's subjects, from `subjects_of` and `install_subjects`; `nvidia`: one of its cards.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -117,11 +117,11 @@ class Situation:
         return self.library == PYTORCH
 
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
-        """The situation with what is sure enough to act on.
+        """The situation, completed with labels that are sure enough to act on.
 
         Args:
-            means: What the labels of the report mean, as `Label.means` says; suggestions will do.
-            several: Whether several processes have to do with it; None: it is not sure.
+            means: Meanings of the report's labels (`Label.means`); suggestions will do.
+            several: Whether several processes are involved; None if unsure.
         """
         serving = "serving" in means or (self.serving and "training" not in means)
         seen = {*self.seen, "serving" if serving else "training"}
@@ -138,7 +138,7 @@ ORDINARY: Final = Situation()
 
 
 def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: str, own: str) -> Situation:
-    """What a report's facts and words say. Never raises; linear in the input.
+    """The situation by a report's facts and words. Never raises; linear in the input.
 
     A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
 
@@ -152,7 +152,7 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     subjects = {*subjects_of(own, words), *install_subjects(own)}
     no_device = facts.on_cpu
     if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
-        subjects |= {"device", "cuda"}  # whatever CUDA is called there
+        subjects |= {"device", "cuda"}  # under any name for CUDA
     elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
         subjects -= {"device", "cuda", "nccl"}  # denied

@@ -195,9 +195,9 @@ class Client:
         return IssueReport(title=title, body=body, id=str(reference))
 
     def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
-        """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
+        """Send a POST, PATCH or DELETE and return the answer's JSON; None if empty.
 
-        Redirects are not followed: a moved object is not the one that the caller examined.
+        Redirects are not followed: the caller examined the object at its old place.
 
         Args:
             repeatable: Sending it twice has the same effect as once. Otherwise the caller must look into a lost answer.

@@ -223,7 +223,7 @@ def make_index(
 
     Args:
         features: Of each, from `all_features`.
-        vectors: Of each; all empty if the model gives none.
+        vectors: Of each; all empty if the model lacks them.
     """
     frequency = np.zeros(BUCKETS, np.int64)
     for buckets, _ in features:

@@ -1,4 +1,4 @@
-"""What a report is filed for: to tell a failure, to explain one, or neither. Pure."""
+"""The purpose of a report: to describe a failure, to explain one, or neither. Pure."""
 
 from __future__ import annotations
 

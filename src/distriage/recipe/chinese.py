@@ -1,5 +1,5 @@
-"""Chinese words, in English. The encoder's vocabulary holds few Chinese characters, and of its training
-records one in thirty is Chinese; what the glossary brings: training/LOG.md.
+"""Chinese words, in English. The encoder's vocabulary holds few Chinese characters, and one in thirty of its training
+records is Chinese; the glossary's gain: training/LOG.md.
 """
 
 from __future__ import annotations

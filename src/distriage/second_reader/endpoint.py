@@ -103,7 +103,7 @@ class Unanswered:
 
 
 class Budget(Protocol):
-    """What may still be spent today, shared by all readers."""
+    """Today's remaining budget, shared by all readers."""
 
     def take(self, tokens: int) -> bool:
         """Reserve a request of that many tokens; False if today's rest is smaller."""

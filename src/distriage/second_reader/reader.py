@@ -85,7 +85,7 @@ class SecondReader:
         """The first verdict, completed with the answer.
 
         Args:
-            answer: Axis -> shares; or why there are none.
+            answer: Axis -> shares; or why there is no answer.
             required: As for `completion.complete`.
         """
         if isinstance(answer, str):

@@ -90,7 +90,7 @@ class Reader:
 
         Args:
             first: The number of its first line.
-            word: Behind its fence; None: it stands outside of fences.
+            word: After its fence; None outside of fences.
         """
         self._found, self._open, self._box = [], {}, 0
         bare = bare_lines(lines)
@@ -125,7 +125,7 @@ class Reader:
         self._end(fenced=word is not None)
 
     def _kind_of(self, word: str, lines: Sequence[str]) -> Kind:
-        """What a fenced block holds, as its word says or most of its lines look."""
+        """The content of a fenced block, by its word or by most of its lines."""
         word = word.split()[0] if word.split() else ""
         if word in _SETTINGS:
             return Kind.CONFIGURATION
@@ -189,7 +189,7 @@ class Reader:
         return role
 
     def _takes(self, line: str, number: int, process: str) -> bool:
-        """Whether a line is of a traceback: of the one that its process writes, or the first of one."""
+        """Whether a line belongs to the traceback that its process writes, or begins one."""
         trace = self._open.get(process)
         if trace is not None:
             if self._goes_on(trace, line, number, process):
@@ -266,7 +266,7 @@ class Reader:
             self._found.append((kind, self._heading, [line]))
 
     def _end(self, *, fenced: bool) -> None:
-        """Keep what the block has: lines between two of a listing are of it, too."""
+        """Keep the block's lines; those between two of a listing belong to it, too."""
         found = self._found
         for i in range(1, len(found) - 1):
             kind, heading, lines = found[i]

@@ -1,4 +1,5 @@
-"""What a line of a log is: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`. Pure."""
+"""The role of a log line: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`.
+Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Entry(NamedTuple):
     """An entry of `roles.toml`.
 
     Attributes:
-        parts: What stands in a line, in this order.
+        parts: Parts of a line, in this order.
         at_start: The first part begins the line.
         words: Of all parts, in lower case.
     """
@@ -155,7 +156,7 @@ def names_failure(line: str) -> bool:
 
 
 def frame_of(line: str) -> str | None:
-    """Of a frame in a traceback: the last three parts of its path, and the function; None: no frame."""
+    """The last three parts of a traceback frame's path, and the function; None for other lines."""
     match = _FRAME.match(line)
     if match is None:
         return None

@@ -20,9 +20,9 @@ class Check(Strict):
     """A check that a maintainer may do or ask for.
 
     Attributes:
-        needs: What must be seen in the report, else the check stays unsaid; names of `distriage.facts.needs`.
+        needs: Needs that the report must show; names of `distriage.facts.needs`.
         say: One sentence.
-        generic: It fits any report, and is said only where nothing better is.
+        generic: It fits any report, and is said only for lack of a better one.
     """
 
     needs: tuple[str, ...]
@@ -31,15 +31,15 @@ class Check(Strict):
 
 
 class Playbook(Strict):
-    """What an expert knows about one label; Markdown, one paragraph or item a string.
+    """An expert's knowledge of one label; Markdown, one paragraph or item per string.
 
     Attributes:
-        looks: What it looks like in a log.
+        looks: Its signs in a log.
         confirm: Steps that confirm it, most of them commands.
-        unlike: What tells it apart from its neighbours.
-        fixes: What usually mends it.
-        ask: What to ask the reporter.
-        checks: The check to do first, by what the report shows: the most particular one first.
+        unlike: How it differs from its neighbours.
+        fixes: Its usual remedies.
+        ask: Questions to the reporter.
+        checks: The check to do first, by the report's content: the most particular one first.
         sources: Pages that the commands were checked against; may be empty.
     """
 
