@@ -1,7 +1,7 @@
 """Finds missed events: a repository's open issues in the store against those on GitHub. Network and database I/O.
 
-Webhooks get lost, come late and out of order, and some changes send none. One list of the open issues, a hundred a request,
-finds issues edited, reopened or opened unseen; issues that are open only in the store were closed, deleted or
+Webhooks get lost, come late and out of order, and some changes send none. One list of the open issues, a hundred a
+request, finds issues edited, reopened or opened unseen; issues that are open only in the store were closed, deleted or
 transferred, and are fetched one by one. So are issues with pending suggestions: those that changed, and one of the
 others each hour, since a dismissal changes nothing.
 """
