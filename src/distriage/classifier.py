@@ -36,7 +36,7 @@ Array = NDArray[np.float32]
 _Given = Mapping[str, NDArray[np.int64] | Array]
 
 BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
-TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
+TOGETHER = 16  # inputs encoded before the first of them is run; bounds memory for many thousands
 
 SIMILAR_ISSUES = 5  # in a verdict
 VECTORS = ("vector", "penultimate")  # outputs apart from the axes: see `Prediction`
@@ -80,8 +80,8 @@ class Classifier:
 
     Attributes:
         bundle: The verified bundle.
-        gate: Its domain gate, where it has one.
-        own: A repository's own labels, which every verdict names then; a server puts a shelf of several here.
+        gate: Its domain gate, if any.
+        own: A repository's own labels, named in every verdict; a server puts a shelf of several here.
     """
 
     def __init__(
@@ -160,10 +160,10 @@ class Classifier:
             report: The report; `distriage.classify` takes a title and a body.
             mode: How sure a label must be to be applied.
             explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
-            similar: Also name the known issues that are most similar.
+            similar: Also name the most similar known issues.
 
         Raises:
-            InputError: the report is empty or too large, or is no `IssueReport`; or `mode` is no `Mode`.
+            InputError: the report is empty or too large, or not an `IssueReport`; or `mode` is not a `Mode`.
             BundleError: `similar` is asked of a model without an index.
         """
         return self.examine(report, explain=explain, similar=similar).verdict(mode)
@@ -175,14 +175,14 @@ class Classifier:
     def examine_all(
         self, reports: Sequence[IssueReport | ReadReport], *, explain: bool = False, similar: bool = False
     ) -> list[Findings]:
-        """`examine` some reports, each step for all before the next: a step that follows itself finds its code and data
-        in the processor's caches, which saves 3 % of the time.
+        """`examine` several reports, each step for all before the next: a step that follows itself finds its code and
+        data in the processor's caches, which saves 3 % of the time.
 
         Returns:
             Findings of each report, in order.
 
         Raises:
-            InputError: a report is empty or too large, or is no `IssueReport`.
+            InputError: a report is empty or too large, or not an `IssueReport`.
             BundleError: `similar` is asked of a model without an index.
         """
         known = [_as_read(report) for report in reports]
@@ -205,10 +205,10 @@ class Classifier:
         return index.nearest(report, prediction, count) if prediction.in_domain else []
 
     def predict(self, report: IssueReport | ReadReport) -> Prediction:
-        """Scores of one report, without an opinion; see `classify` for a verdict.
+        """Scores of one report, before any decision; see `classify` for a verdict.
 
         Raises:
-            InputError: the report is empty or too large, or is no `IssueReport`.
+            InputError: the report is empty or too large, or not an `IssueReport`.
         """
         if isinstance(report, ReadReport):
             (prediction,) = self.predict_inputs([report.input])

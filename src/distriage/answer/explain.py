@@ -19,8 +19,8 @@ from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 Predict = Callable[[Sequence[ModelInput]], list[Prediction]]  # the model
 
 MIN_WEIGHT = 0.2  # nats; less is noise
-_LOOKED_FOR = 12  # characters of a line by which it is found in the report
-_TRIED = 20  # places of the report where they stand
+_LOOKED_FOR = 12  # characters of a line used to find it in the report
+_TRIED = 20  # occurrences tried
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 

@@ -66,8 +66,8 @@ class Findings:
         """Decide.
 
         Args:
-            mode: How sure a label must be; InputError: it is no `Mode`.
-            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+            mode: How sure a label must be; InputError for anything but a `Mode`.
+            own_modes: Axis -> its own mode or wanted probability.
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         read, project = self.read, self.read.project
@@ -165,7 +165,7 @@ class Findings:
         if quotes_exception(read.input.title):
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
-        if hangs:  # of which the line "it hangs" says nothing
+        if hangs:  # the line "it hangs" does not count
             return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed

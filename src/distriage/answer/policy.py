@@ -1,9 +1,9 @@
 """Scores -> decisions. Pure.
 
-A label is applied only where its probability reaches the threshold at which labels were right as often as the mode asks
-for on held-out reports, and never below the mode's floor. Below, the label becomes a suggestion or an abstention, and
-its family is named where the probability mass spreads over siblings. A report from outside the model's domain gets no
-label but its kind, and one that says next to nothing gets no cause and no fix.
+A label is applied only if its probability reaches the threshold at which labels were right as often as the mode asks
+for on held-out reports, and never below the mode's floor. Below, it becomes a suggestion or an abstention, and its
+family is named if the probability spreads over siblings. A report from outside the model's domain gets only its kind,
+and one that says next to nothing gets no cause and no fix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
 # its own probability, and deserves no trust.
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
-SUGGESTED_FROM = 0.5  # where a probability is wanted
+SUGGESTED_FROM = 0.5  # if a probability is configured
 WHY_SILENT: Mapping[Silence, str] = {
     Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels",
     Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels",
@@ -165,7 +165,7 @@ def _decide_axis(
 def _is_sure(
     families: Mapping[str, float], family: str | None, calibration: AxisCalibration, mode: Mode | float
 ) -> bool:
-    """Whether a family may be named where its label may not."""
+    """Whether a family may be named although its label may not."""
     if family is None:
         return False
     target, floor = (PRECISION[mode], FLOOR[mode]) if isinstance(mode, Mode) else (PRECISION[Mode.BALANCED], mode)
@@ -181,11 +181,11 @@ class _Decided(Protocol):
 
 
 def given_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
-    """Axis -> its label, where that is given."""
+    """Axis -> its label, if given."""
     return {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
 
 
 def likely_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
-    """Axis -> its label, where that is at least a suggestion."""
+    """Axis -> its label, if given or suggested."""
     enough = {Outcome.APPLY, Outcome.SUGGEST}
     return {axis: said.label for axis, said in axes.items() if said.outcome in enough}

@@ -139,7 +139,7 @@ def _shows_command(segments: Segments, *, serving: bool) -> bool:
 
 
 def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:
-    """The question for the error: that of the process which failed first, as far as the report tells."""
+    """The question for the error: that of the process that failed first, if the report tells."""
     if segments.culprit is not None:
         return f"What does the log of rank {segments.culprit} say? The launcher names it as the first to fail."
     if any(line.role is Role.CASCADE for segment in segments.all for line in segment.lines):
@@ -155,7 +155,7 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
 def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> tuple[str, bool]:
     """The fact that tells which version failed, and whether the report states it.
 
-    It is that of the library in the library's own tracker, and where nothing but the library is known.
+    It is the library's in the library's own tracker, and if only the library is known.
     """
     framework, library = facts.framework, situation.library
     project = projects().all.get(framework or "")
@@ -165,7 +165,7 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     alone = framework is None and library is not None
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
-    if version == "framework_version" and project is None:  # who states others' versions mostly states this one
+    if version == "framework_version" and project is None:  # a reporter who states others' versions states this one
         known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 

@@ -222,7 +222,7 @@ def _facts(verdict: Verdict) -> str:
 
 
 def _place(source: FactSource | None) -> str:
-    """For people, where a fact is stated."""
+    """The place of a fact, for people."""
     if source is None:
         return ""
     return " (title)" if source.line == 0 else f" (line {source.line}, {source.segment})"

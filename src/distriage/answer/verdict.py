@@ -134,7 +134,7 @@ class FactSource(_Model):
 
 
 class VersionPair(_Model):
-    """Two releases of which the reporter says that one works and the other fails."""
+    """Two releases, one said to work and one to fail."""
 
     fact: str = Field(description="A name of `environment`, such as `torch` or `framework_version`.")
     works: str

@@ -89,7 +89,7 @@ class AxisScores:
 
 
 def _no_vector() -> NDArray[np.float32]:
-    import numpy as np  # what only reads reports does without it
+    import numpy as np  # not needed just to read reports
 
     return np.zeros(0, np.float32)
 

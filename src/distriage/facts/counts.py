@@ -125,7 +125,7 @@ _DEVICE_LIST = re.compile(
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# Words of a report whose processes run on GPUs; "CUDA version" stands in Horovod's form.
+# Words of a report whose processes run on GPUs; "CUDA version" is in Horovod's form.
 _OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
 _TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
 _PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"

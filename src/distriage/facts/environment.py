@@ -1,4 +1,4 @@
-"""The facts of a report's environment, each with where it is stated. Pure.
+"""The facts of a report's environment, each with its place. Pure.
 
 A fact is only stated, never inferred: a version beside the name of the package, a count beside the device.
 """
@@ -184,7 +184,7 @@ def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
 def _framework_and_torch(
     segments: Segments, own: Passage, stated: Passage, output: Passage, identifier: str
 ) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
-    """The framework with where it is named, and every version of it and of torch that the report names."""
+    """The framework with its place, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
     framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
@@ -207,7 +207,7 @@ def _is_own(listing: Segment) -> bool:
 
 
 def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> dict[str, Versions]:
-    """Of the frameworks that the product stands on, else of those that the reporter names."""
+    """Versions of the frameworks under the product, else of those that the reporter names."""
     project = projects().all.get(product or "")
     others = (project.on if project else dict.fromkeys(frameworks_in(own))) if product else ()
     found = {
@@ -228,7 +228,7 @@ def _counted(
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if listed := listed_gpus(text):  # of which a job may use some only
+    if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:

@@ -207,7 +207,7 @@ def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
 
 
 def _begins_section(words: str, line: int) -> bool:
-    """Whether nothing but a heading, or the title, stands above the line that begins at a place."""
+    """Whether the line that begins at a place follows a heading or the title directly."""
     above = words.rfind("\n", 0, max(0, line - 1)) + 1
     return above == 0 or words.startswith("#", above) or not words[above:line].strip()
 

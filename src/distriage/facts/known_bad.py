@@ -64,7 +64,7 @@ class Combination(Strict):
         return self.when.model_dump(exclude_none=True)
 
     def holds(self, facts: EnvironmentFacts) -> bool:
-        """Whether the versions of a report that states these facts are in this combination.
+        """Whether the versions in these facts are in this combination.
 
         If it names several releases, the failing one may be the other one.
         """

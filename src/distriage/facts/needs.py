@@ -21,7 +21,7 @@ from distriage.facts.scanning import any_of, first_at, matches_at, places, stand
 from distriage.facts.spoken import is_without_pip
 from distriage.segments import Kind, Segments
 
-# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, of which the beginning alone says too little.
+# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
@@ -43,7 +43,7 @@ _MAIN_IN_FORM = (
     ),
 )
 _UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
-_NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
+_NATIVE = (  # a program of C++; its frames, files and libraries occur in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
     re.compile(
         r"c\+\+(?<![\w+]c\+\+)(?![\w+]| ?(?:exception|stack|compiler|extension|version))"
@@ -78,7 +78,7 @@ _ANSWER = re.compile(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
-_TITLE_CHARS = 256  # GitHub allows no more
+_TITLE_CHARS = 256  # GitHub's maximum
 _TWO = re.compile(r"\w ?\+ ?\w|\bwith\b|\btogether\b|\bunder\b|\bcombin|\bx\b|\band\b")
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
 _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
@@ -173,7 +173,7 @@ def seen_in(
 
 
 def _last_frame(segments: Segments) -> str:
-    """The path of the last frame above the first error, folded; empty: no traceback shows one."""
+    """The path of the last frame above the first error, folded; empty without a traceback."""
     path = ""
     for segment in segments.of(Kind.TRACEBACK, Kind.LOG):
         for line in segment.lines:

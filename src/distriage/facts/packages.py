@@ -22,7 +22,7 @@ from distriage.facts.versions import (
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
     rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
-    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
+    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
@@ -83,10 +83,10 @@ def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
 def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:
     """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
 
-    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is that of torch where it is another one.
+    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is torch's if different.
 
     Args:
-        labelled: As of `versions_at`.
+        labelled: As for `versions_at`.
     """
 
     def at(pattern: re.Pattern[str], *starts: str) -> Versions:

@@ -1,5 +1,5 @@
-"""The projects whose reports we read, as `frameworks.toml` lists them, and which of them a tracker is of. Pure, but for
-the list.
+"""The projects whose reports we read, from `frameworks.toml`, and the project of a tracker. Pure except for reading the
+list.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Projects:
         return project is not None and project.what is what
 
     def is_native(self, name: str | None) -> bool:
-        """Whether a project is no Python, itself."""
+        """Whether a project itself is not written in Python."""
         return self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
 
     def tracker_of(self, identifier: str) -> Tracker:

@@ -1,6 +1,6 @@
-"""Some segments of a report as one text of which each place is known, and how it is searched. Pure.
+"""Some segments of a report as one text whose places are known, and searches in it. Pure.
 
-Words are searched for first, and a pattern tried only where one stands: many times as fast on a long log.
+A pattern is tried only after one of its words is found: many times as fast on a long log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def any_of(words: Iterable[str], text: str) -> bool:
 
 
 def places(words: Iterable[str], text: str) -> list[int]:
-    """Where one of the words stands in a text, in order."""
+    """The places of words in a text, in order."""
     there = [word for word in words if word in text]  # faster than to find it, and most words are not there
     if not there:
         return []
@@ -95,10 +95,10 @@ class Passage:
     """The lines of some segments.
 
     Attributes:
-        text: The lines, joined; an example of a form's is blank.
+        text: The lines, joined; a form's examples are blanked out.
         words: The same, folded.
-        begins: Where each line begins.
-        lines: Where each line stands in the report.
+        begins: Start of each line in the text.
+        lines: Place of each line in the report.
     """
 
     text: str
@@ -112,7 +112,7 @@ class Passage:
 
 
 def passage(segments: Segments, *kinds: Kind) -> Passage:
-    """The lines of segments of some kinds, each with the heading that it stands under."""
+    """The lines of segments of some kinds, each with its heading."""
     written: list[str] = []
     lines: list[Source] = []
     heading = ""
@@ -134,5 +134,5 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
 
 
 def _closed(line: str) -> str:
-    """A line; the row of a table with a mark behind it, since a cell of its head is no label of the next row."""
+    """A line; a table's row gets a mark at its end, since a head's cell must not label the next row."""
     return f"{line};" if line.startswith("|") and line.endswith("|") else line

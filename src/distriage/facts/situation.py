@@ -32,7 +32,7 @@ class Platform(StrEnum):
     CPU = "cpu"  # processes that compute without a device
 
 
-_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # what one process has not seen
+_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # invisible to one process
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
@@ -140,7 +140,7 @@ ORDINARY: Final = Situation()
 def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: str, own: str) -> Situation:
     """The situation by a report's facts and words. Never raises; linear in the input.
 
-    A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
+    A name in the text counts only if no fact mentions NVIDIA: reports compare devices.
 
     Args:
         own: The reporter's own words, without the form's and without listings of the environment.
@@ -183,7 +183,7 @@ def _is_server(framework: str | None) -> bool:
 
 
 def _names_server(framework: str | None, words: str) -> bool:
-    """Whether a report is about a server of models, or names one where its framework is not known."""
+    """Whether a report is about a server of models, or names one and no known framework."""
     servers = (spelling for spelling, name in projects().names.items() if _is_server(name))
     return _is_server(framework) or (framework not in projects().all and any_of(servers, words))
 
@@ -213,12 +213,12 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
 
 
 def _library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tuple[str | None, bool]:
-    """The library, None where neither the framework nor the reporter tells; and whether its version is stated.
+    """The library, None if neither the framework nor the reporter tells; and whether its version is stated.
 
     Args:
         title: Folded; it comes before the rest.
         words: Title and body, folded.
-        own: The reporter's own words, folded: a listing of packages names libraries that no job uses.
+        own: The reporter's own words, folded: a listing of packages names unused libraries.
     """
     name = projects().library_of(facts.framework)
     if name is None:
@@ -239,7 +239,7 @@ def _states_version(library: str, words: str) -> bool:
 
 
 def _named(text: str) -> str | None:
-    """The library that a text names; PyTorch before others, since who speaks of it computes with it."""
+    """The library that a text names; PyTorch before others, since a reporter who mentions it computes with it."""
     return next((name for name, pattern in _mentions(projects()) if pattern.search(text)), None)
 
 

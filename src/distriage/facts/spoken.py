@@ -119,7 +119,7 @@ def names_cpu_only(own: str, words: str) -> bool:
 
 
 def says_no_device(words: str) -> bool:
-    """Whether a folded text says that there is no GPU."""
+    """Whether a folded text denies a GPU."""
     return _stands(*_NO_DEVICE, words)
 
 

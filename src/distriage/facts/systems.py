@@ -10,11 +10,11 @@ _NAMED = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
-    # "sliding windows" are no system
+    # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
-    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is no release of Ubuntu
+    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )

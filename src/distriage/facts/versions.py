@@ -58,7 +58,7 @@ _UPGRADED_BEFORE = re.compile(
     re.I,
 )
 _UPGRADED_BEFORE_CHARS = 30  # at most
-# "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use. It is if one may "upgrade from" it.
+# "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use; but it is if one may "upgrade from" it.
 _LEFT_BEFORE = re.compile(r"\b\w{2,12}(?:ed|ing|ion)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I)
 _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
@@ -70,11 +70,11 @@ _LABEL = re.compile(r"[:=/]|-\d|\bv\d|version", re.I)
 
 
 class Comparison(NamedTuple):
-    """Two releases of which the reporter says that one works and the other fails: a regression, or one that is mended.
+    """Two releases, one said to work and one to fail: a regression, or a fixed fault.
 
     Attributes:
         fact: The name of the fact, such as `torch` or `framework_version`.
-        works: The version that works, as written; `works_at`: where that is said.
+        works, works_at: The working version, as written, and its place.
     """
 
     fact: str
@@ -176,13 +176,13 @@ def versions_at(
 
 
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
-    """Whether a version follows the colon of a line of its own, or stands in a listing of `torch.utils.collect_env`."""
+    """Whether a version follows the colon of a line of its own, or is in a listing of `torch.utils.collect_env`."""
     before = before_on_line(text, match.start())
     return before in {"[pip3]", "[conda]"} or (before == "" and ":" in match[0])
 
 
 def _is_in_use(match: re.Match[str]) -> bool:
-    """Not of "the last release that works", nor of an upgrade "torch to 2.4.0" that is meant and did not take place."""
+    """Not of "the last release that works", nor of an intended upgrade "torch to 2.4.0" that did not happen."""
     start = match.start()
     if _LAST_GOOD_BEFORE.search(match.string, max(0, start - _LAST_GOOD_BEFORE_CHARS), start):
         return False

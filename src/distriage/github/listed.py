@@ -70,7 +70,7 @@ def is_bot(user: object) -> bool:
 
 
 def list_issues(client: Client, repository: str, **query: str) -> Iterator[ListedIssue]:
-    """A repository's issues, without its pull requests, in the order that the query asks for.
+    """A repository's issues, without its pull requests, in the query's order.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

@@ -1,11 +1,12 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
 models/<name>/bundle.json      labels, calibration, sizes and checksums of the other files, provenance
-              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
+              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, one output
+              per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
               tokenizer.json   Hugging Face tokenizers
-              taxonomy.toml    the axes and labels that the outputs stand for
+              taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
               metrics.json, README.md
               index.npz        known issues, for `similar.py`; may be missing
@@ -144,7 +145,7 @@ class Bundle:
         """Compare the graph's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; OSError where it cannot be read.
+            sha256: Gives its digest, hex; may raise OSError.
 
         Raises:
             BundleError: it is missing, truncated or swapped.

@@ -135,7 +135,7 @@ def _kept(report: Segments) -> list[_Read]:
 
 
 def _own_words(line: tuple[int, Kind, Line], text: str) -> str:
-    """A line without Markdown around it, where it is prose."""
+    """A line; if prose, without Markdown around it."""
     return text.strip().lstrip(_MARKS).rstrip("*: ") if line[1] in _PROSE else text
 
 

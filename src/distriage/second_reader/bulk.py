@@ -120,10 +120,10 @@ def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
 def verdicts(
     path: str, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
 ) -> Iterator[Verdict | FailedRecord]:
-    """The verdicts of all reports in order, completed where the answers hold one.
+    """The verdicts of all reports in order, completed by the answers.
 
     Args:
-        answers: See `read_answers`.
+        answers: From `read_answers`.
 
     Raises:
         InputError: the file cannot be read.

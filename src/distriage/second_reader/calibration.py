@@ -72,7 +72,7 @@ class ReaderCalibration(Strict):
 
 
 def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
-    """Read what `distriage second-reader calibrate` wrote.
+    """Read a calibration by `distriage second-reader calibrate`.
 
     Raises:
         ConfigError: the file cannot be read, or was made for another reader or bundle.

@@ -91,7 +91,7 @@ def _is_address(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """There is no answer.
+    """A failure to answer.
 
     Attributes:
         why: One line of our own, without anything that the endpoint sent.

@@ -102,11 +102,11 @@ class SecondReader:
         )
 
     def ask(self, question: Question, taxonomy: Taxonomy) -> dict[str, Shares] | Unanswered:
-        """Put a question, and once more, in another order of the codes, what could lead to a label; axis -> shares.
+        """Ask, and ask again with the codes reordered if that could lead to a label; axis -> shares.
 
-        The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
-        fails, or leaves an axis out, changes nothing where the calibration was fitted on single answers; on two, one
-        alone would promise too much, and there is no answer.
+        The mean of both answers counts, so a choice by order alone becomes a doubt. If the second request fails or
+        leaves an axis out, the first answer counts for a calibration on single answers; for one on two, there is no
+        answer, since one alone would promise too much.
         """
         first = self._endpoint.ask(question.request(taxonomy))
         if isinstance(first, Unanswered):
@@ -183,10 +183,10 @@ def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: Mode, model: str) -> None:
-    """Print what would be sent for one report as JSON.
+    """Print the request for one report as JSON.
 
     Args:
-        model: The model's name at the endpoint; empty: not known, and left out.
+        model: The model's name at the endpoint; left out if empty.
 
     Raises:
         InputError: the report cannot be read.

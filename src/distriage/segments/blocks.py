@@ -1,4 +1,4 @@
-"""The lines of a block, sorted: what each is, and which role it has. Pure."""
+"""The lines of a block, sorted: the kind and role of each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage.segments.prefixes import bare_lines, without_logger
 from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in, vocabulary
 from distriage.segments.types import Kind, Line, Role
 
-_LOOKED_AT = 20  # lines of a block tell its kind
+_LOOKED_AT = 20  # number of lines that decide a block's kind
 _MOST_BETWEEN = 2  # lines between two of a listing are of it, too
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
 _LOG_LINE = re.compile(
@@ -75,7 +75,7 @@ class Reader:
         self._forms, self._text = forms, text
         self._heading = ""
         self._in_field = False
-        self._pending: list[tuple[str, Line]] = []  # headings that nothing stands below so far
+        self._pending: list[tuple[str, Line]] = []  # headings without a line below yet
         self._warned = False
         self._box = 0  # rules of torchrun's box that are still to come
         self._found: list[tuple[Kind, str, list[Line]]] = []  # of the block that is being read

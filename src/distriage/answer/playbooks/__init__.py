@@ -73,7 +73,7 @@ def commands_of(check: str) -> set[str]:
 
 
 def _first(checks: Iterable[Check], situation: Situation, *, generic: bool) -> str | None:
-    """The first check of which all is seen, with its commands as the platform calls them."""
+    """The first check whose needs are met, with its commands in the platform's terms."""
     if situation.explained:
         return None
     fit = (check.say for check in checks if check.generic is generic and situation.seen.issuperset(check.needs))

@@ -1,4 +1,4 @@
-"""The playbooks' data: models, and tables that are parsed when they are asked for. Pure, but for the packaged data."""
+"""The playbooks' data: models, and tables parsed on first use. Pure except for the packaged data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
 
 @cache
 def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Names of commands on a platform: as the checks call them -> as they are called there; and a pattern of all."""
+    """Names of commands on a platform, by their names in the checks; and a pattern of all."""
     data = resources.files(__package__).joinpath("elsewhere.toml").read_text(encoding="utf-8")
     words: Mapping[str, str] = tomllib.loads(data).get(platform, {})
     longest_first = sorted(words, key=len, reverse=True)
