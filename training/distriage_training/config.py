@@ -133,7 +133,7 @@ class SparseConfig(_Section):
     Attributes:
         inverse_regularization: scikit-learn's C.
         max_iterations: Of the solver.
-        tolerance: Of the solver: it stops where no part of the gradient of the mean loss is larger.
+        tolerance: Of the solver: it stops once no part of the gradient of the mean loss is larger.
     """
 
     inverse_regularization: float = Field(default=10, gt=0)

@@ -47,8 +47,8 @@ def backtest(
     """Write the page.
 
     Raises:
-        ConfigError, InputError: configuration, mapping or cache are not valid, or the page cannot be written.
-        GitHubError: GitHub cannot be reached or refuses.
+        ConfigError, InputError: invalid configuration, mapping or cache, or the page cannot be written.
+        GitHubError: GitHub is out of reach or refuses.
     """
     taxonomy = classifier.bundle.taxonomy
     config = (

@@ -82,7 +82,7 @@ def find_commands(comment: str) -> list[str]:
 
 
 def _lines(paragraph: Token) -> list[str]:
-    """The lines of a paragraph as they are read; one that begins with anything but plain text is left empty."""
+    """The lines of a paragraph; one that begins with anything but plain text is empty."""
     lines: list[list[Token]] = [[]]
     for token in paragraph.children or ():
         if token.type in {"softbreak", "hardbreak"}:

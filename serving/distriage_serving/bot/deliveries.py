@@ -38,8 +38,8 @@ class Triage:
     """Look at an issue.
 
     Attributes:
-        debounced: Not at once: a further event puts it off.
-        if_known: Only an issue that the bot knows: the event is no reason to begin with an old one.
+        debounced: Not at once: a further event postpones it.
+        if_known: Only an issue that the bot knows: the event is no reason to start with an old one.
     """
 
     issue: IssueReference
@@ -101,7 +101,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A repository is no more."""
+    """A repository was deleted."""
 
     repository: str
 
@@ -202,7 +202,7 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
     if Marker.read(str(comment.get("body") or "")) is not None:  # `distriage backfill` writes in a person's name
         return Ignored("the comment is ours")
     lines = _lines(comment.get("body"))
-    if action == "edited":  # what stood there before was carried out before
+    if action == "edited":  # commands there before were carried out before
         before = _table(_table(payload, "changes"), "body").get("from")
         lines = list((Counter(lines) - Counter(_lines(before))).elements())
     if not lines:

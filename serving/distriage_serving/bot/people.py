@@ -127,10 +127,10 @@ def _is_template(event: LabelEvent, issue: ReadIssue) -> bool:
 
 
 def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names: Names) -> bool:
-    """Whether a label was taken off that a standing decision was against already: it says more than the act.
+    """Whether a removed label was already decided against, so that the standing decision says more than the removal.
 
     Args:
-        was: The label that was taken off.
+        was: The removed label.
         reviews: Those of the issue that stand, by time.
     """
     before = [review for review in reviews if review.axis == seen.axis and review.at <= seen.at]

@@ -99,7 +99,7 @@ def _reconcile(
 def _approved(
     client: Client, store: Store, repository: str, pending: Mapping[int, float], changed_at: Mapping[int, float]
 ) -> list[int]:
-    """Ask what became of pending suggestions; the issues on which one was approved, which have a new label by it.
+    """Check pending suggestions; return the issues on which one was approved, so that they have a new label.
 
     Args:
         pending: Number -> when GitHub was last asked, the longest ago first.
@@ -116,7 +116,7 @@ def _approved(
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
-    """Note what became of an issue that is open in the store and not in GitHub's list."""
+    """Note the state of an issue that is open in the store and not in GitHub's list."""
     try:
         is_open, updated_at = read_stage(client, issue)
     except TransferredError:
@@ -127,10 +127,10 @@ def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
 
 
 def bring_in_step(client: Client, store: Store, job: Job) -> Done:
-    """Close an issue on GitHub as a person asked for in the queue, or open it again if that was taken back.
+    """Close an issue on GitHub as a person asked in the queue, or reopen it if that was undone.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses; if for good, the worker notes it of the acts.
+        GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
     acts = [act for act in store.acts(issue) if act.what != SNOOZE]

@@ -1,4 +1,4 @@
-"""A repository's configuration as it is on GitHub now, and its name. Network and database I/O."""
+"""A repository's present configuration on GitHub, and its name. Network and database I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CurrentConfig:
 def current_config(
     client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None
 ) -> CurrentConfig:
-    """Read the configuration, note whether it is broken, and after its repair go on with the issues that waited.
+    """Read the configuration, note whether it is broken, and once repaired release the waiting issues.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -54,13 +54,13 @@ def current_config(
 
 
 def last_config(store: Store, repository: str) -> RepositoryConfig:
-    """The configuration as it was read last."""
+    """The last configuration read."""
     known = store.get_repository(repository)
     return _last_good(known.config if known is not None else None)
 
 
 def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None) -> Done:
-    """Read the configuration after a change of it.
+    """Read a changed configuration.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -106,7 +106,7 @@ def take_stock(client: Client, store: Store, installation_id: int) -> Done:
 
 
 def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> bool:
-    """Whether an issue that GitHub does not show was deleted; else its repository is out of sight, perhaps for a while.
+    """Whether an issue that GitHub does not show was deleted; else its repository is hidden, perhaps for a while.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -119,7 +119,7 @@ def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> b
 
 
 def _last_good(stored: object) -> RepositoryConfig:
-    """A configuration as it was stored; the default one if a later version no longer knows it."""
+    """A stored configuration; the default one if a later version no longer accepts it."""
     try:
         return RepositoryConfig.model_validate(stored) if stored is not None else RepositoryConfig()
     except ValueError:

@@ -44,8 +44,8 @@ class Workers:
         self.stop = threading.Event()
 
     def start(self, judge: Judge, number: int) -> None:
-        """Begin to work, in this number of threads, and one more that waits for the second reader, where there is
-        one: labels by the first reader never wait for it.
+        """Start this number of worker threads, and one more for the second reader, if any: labels by the first reader
+        never wait for it.
         """
         timing = Timing(debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
         does: list[bool | None] = [None] * number

@@ -1,7 +1,7 @@
-"""One issue: read it, note what people said, judge it, plan, carry the plan out. Network and database I/O.
+"""One issue: read it, note people's decisions, judge it, plan, carry the plan out. Network and database I/O.
 
-What is to be done follows from GitHub and the store as they are now, never from the event that led here. So doing it
-twice is the same as once, and a worker that died in the middle is made up for by the next.
+All work follows from the current state of GitHub and the store, never from the event that led here. So doing it twice
+is the same as once, and the next worker makes up for one that died midway.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def triage(
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
     found = kept.note(store, plan, done, state, issue.label_ids) or found
-    held = {one.value for one in done.suggested}  # by GitHub, where nothing is set without a person
+    held = {one.value for one in done.suggested}  # by GitHub, which requires a person's approval
     refused = {one for one in {*plan.changes} - {*done.changes} if one.name not in held} if not plan.dry_run else set()
     if not plan.dry_run:
         # The second reader may still change a rewritten report's labels; type and comment say nothing of those.
@@ -177,7 +177,7 @@ def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssu
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:
-    """Ask the second reader about an issue as it is stored, keep the answer, and let the triage go on with it.
+    """Ask the second reader about a stored issue, keep the answer, and let the triage continue with it.
 
     Writes nothing on GitHub, so it can be done twice, or take long.
 

@@ -168,7 +168,7 @@ class Worker:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
-            else:  # only a person can mend it; once it is mended, it can be replayed
+            else:  # only a person can fix it and then replay it
                 self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
@@ -229,7 +229,7 @@ class Worker:
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
-        """Keeps the lease while the work goes on; the event says that it was lost."""
+        """Keeps the lease during the work; the event signals its loss."""
         lost, over = threading.Event(), threading.Event()
 
         def beat() -> None:

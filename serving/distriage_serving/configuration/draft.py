@@ -1,4 +1,4 @@
-"""A repository's labels -> a first `.github/distriage.yml`: which of our labels each of them may stand for. Pure."""
+"""A repository's labels -> a first `.github/distriage.yml`: the likely meaning of each of them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.configuration.model import MAX_NAME_CHARS
 
 LEAST_ISSUES: Final = 10  # with a label, before the model's answers on them count
-LEAST_SHARE: Final = 0.6  # of them, of which the model says the same
+LEAST_SHARE: Final = 0.6  # of these, with the same answer of the model
 LEAST_LIFT: Final = 2.0  # as often as of all issues
 MAX_UNUSED: Final = 60
 
@@ -45,7 +45,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One of their labels may stand for one of ours; `why` is the evidence, a line."""
+    """A possible meaning of one of their labels; `why` is the evidence, one line."""
 
     label: TheirLabel
     axis: str
@@ -152,7 +152,7 @@ def _is_name(name: str) -> bool:
 
 
 def _line(text: str) -> str:
-    """Somebody's words on one short line, so that no comment ends before its time."""
+    """Foreign text on one short line, which cannot end a comment early."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:120]
 
 

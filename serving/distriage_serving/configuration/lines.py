@@ -33,7 +33,7 @@ _PLAIN: Mapping[str, bool | None] = {
     "~": None,
     "": None,
 }
-_SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text may stand there
+_SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text
 _SWITCHES: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # in YAML 1.1, not in 1.2
 
 
@@ -58,11 +58,11 @@ class YamlLineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Data and where it stands.
+    """Data and its lines.
 
     Attributes:
         lines: Path of keys and indices -> line, counted from 1, of the key (of the item in a list).
-        doubtful: Path -> why a value that is read so is hardly meant so.
+        doubtful: Path -> why the value is probably not meant as read.
     """
 
     value: Value
@@ -181,7 +181,7 @@ def _key(event: yaml.Event, holder: _Open, line: int) -> str:
 
 
 def _place(holder: _Open | None, value: Value, root: list[Value]) -> Path:
-    """Put a value where it belongs and return its path."""
+    """Add a value to its holder and return its path."""
     if holder is None:
         root.append(value)
         return ()

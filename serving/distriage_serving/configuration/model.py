@@ -1,4 +1,4 @@
-"""A repository's configuration, `.github/distriage.yml`, as it is written. Pure. See docs/configuration.md.
+"""A repository's configuration, `.github/distriage.yml`, as written. Pure. See docs/configuration.md.
 
 `names.Names` resolves it against a taxonomy.
 """
@@ -68,7 +68,7 @@ def _threshold(value: object) -> float | None:
 
 
 def _visible(text: str) -> str:
-    """A text that GitHub shows as it is written here."""
+    """A text that GitHub shows unchanged."""
     for char in text:
         if unicodedata.category(char) in _HIDDEN and char not in _JOINERS:
             name = unicodedata.name(char, "a control character").lower()

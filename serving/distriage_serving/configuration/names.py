@@ -220,10 +220,10 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
 
 
 def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
-    """Labels that the repository has under other names: what we create has a description that no other label has.
+    """Labels that were renamed in the repository, recognized by the unique descriptions of those we create.
 
-    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing. A name that the
-    configuration gives is obeyed: the label under another name may be one that an earlier configuration named.
+    Only a caller with a memory knows GitHub's ids; the Action has none. A configured name is obeyed: the label under
+    another name may come from an earlier configuration.
     """
     known = {name.casefold() for name in there}
     names = {label.name.casefold() for label in ours}

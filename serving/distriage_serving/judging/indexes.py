@@ -27,11 +27,11 @@ ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has chan
 
 @dataclass(slots=True)
 class _Made:
-    """An index as it was made from the store.
+    """An index made from the store.
 
     Attributes:
         revision: Of the store.
-        changed: Issues that changed since it was made anew.
+        changed: Issues changed since it was rebuilt.
     """
 
     index: PastIndex
@@ -100,14 +100,14 @@ class PastIndexes:
             made, rows = None, _rows(store, repository, 0)
         again = store.past_repository(repository)
         if again is None or again.begun_at_revision != known.begun_at_revision:
-            return None  # another model has begun anew meanwhile
+            return None  # another model has started over meanwhile
         if made is None:
             new = _Made(make_index(*_parts(rows), model), known.revision)
         else:
             gone = [f"{repository}#{row.number}" for row in rows if row.fingerprint is None]
             index = updated(made.index, gone, *_parts(rows)) if rows else made.index
             new = _Made(index, known.revision, made.changed + len(rows))
-        self._made[repository] = new  # what changed while it was read is read once more
+        self._made[repository] = new  # changes during the reading are read again
         return new.index
 
     # ---------------------------------------------------------------- files

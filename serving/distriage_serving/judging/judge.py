@@ -92,15 +92,15 @@ def look(
 
     Args:
         filed_at: Unix time in seconds; 0: now.
-        axes: Those that a second reader may be asked about; none: there is no second reader.
-        explain, similar: See `Classifier.classify`. Suggestions name the line that speaks for them.
+        axes: Those that a second reader may be asked about, if there is one.
+        explain, similar: As for `Classifier.classify`. Suggestions name the line that speaks for them.
 
     Raises:
         InputError: the report cannot be classified.
     """
     explain = explain or config.suggestions != "off"
     if axes:
-        from distriage.second_reader.reader import examine, question  # only where there is a second reader
+        from distriage.second_reader.reader import examine, question  # only with a second reader
 
         findings = examine(classifier, report, explain=explain, similar=similar)
     else:

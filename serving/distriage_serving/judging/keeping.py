@@ -1,6 +1,4 @@
-"""Keeps the past issues of a repository in the store: all of them once, then each as it changes.
-Runs the model; database I/O.
-"""
+"""Keeps the past issues of a repository in the store: all of them once, then each change. Runs the model; database I/O."""
 
 from __future__ import annotations
 
@@ -22,10 +20,10 @@ CHUNK: Final = 1000  # issues that are read, and then stored, together
 
 
 def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None:
-    """Keep an issue as it is now, where the past issues of its repository are kept, by the same model.
+    """Keep an issue's current state, if its repository's past issues are kept by the same model.
 
     Args:
-        query: Of the issue, as the model read it.
+        query: The model's reading of the issue.
     """
     known = store.past_repository(issue.repository)
     if known is None or known.model != model:

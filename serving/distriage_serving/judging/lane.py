@@ -25,10 +25,10 @@ _SMOOTHING: Final = 0.2  # weight of the newest report in the mean time of one
 
 
 class QueueFullError(Exception):
-    """There is no room for the work.
+    """The queue is full.
 
     Attributes:
-        retry_after_s: Whole seconds in which the queue will have emptied at the present pace, at least 1.
+        retry_after_s: Whole seconds until the queue is empty at the present pace, at least 1.
     """
 
     def __init__(self, retry_after_s: int) -> None:
@@ -95,14 +95,14 @@ class Lane:
         """Queue `work(model, *each)`, all or none.
 
         Args:
-            work: A function of a module, since it travels by name; the first parameter is the classifier.
+            work: A module-level function, as it is sent by name; the first parameter is the classifier.
 
         Returns:
-            One future each, in order; cancelling one that has not been started takes it out of the queue. Raises what
-            `ModelProcess.run` raises.
+            One future each, in order; cancelling one that has not been started takes it out of the queue. Raises the
+            errors of `ModelProcess.run`.
 
         Raises:
-            QueueFullError: there is no room.
+            QueueFullError: the queue is full.
             ClosedError: the lane is closed.
         """
         with self._lock:

@@ -16,7 +16,7 @@ from distriage.answer.verdict import KnownProblem, LikelyDuplicate
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 _LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})
 MAX_CHARS = 160
-# GitHub notes on an issue where it is linked from, unless the link leads through this host of its own
+# GitHub notes links to an issue on it, unless the link leads through this host of its own
 # (https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls).
 _GITHUB = "https://github.com"
 _WITHOUT_BACKLINK = "https://redirect.github.com"
@@ -50,7 +50,7 @@ def known_problems(found: Iterable[KnownProblem]) -> str:
 
 
 def duplicates(found: Iterable[LikelyDuplicate]) -> str:
-    """A list of past issues, whose links leave no trace on them; elsewhere than on github.com there is no link."""
+    """A list of past issues, with links that leave no trace on them; without links except on github.com."""
     return "\n".join(f"- {_linked(item)} {code(item.title)}{_state(item)}" for item in found)
 
 

@@ -1,4 +1,4 @@
-"""The hidden first line of a comment of ours, by which it is found again. Pure."""
+"""The hidden first line of a comment of ours, used to find it again. Pure."""
 
 from __future__ import annotations
 

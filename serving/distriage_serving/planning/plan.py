@@ -4,7 +4,7 @@ Labels are added. A label is taken off only if Distriage set it, and
 
 - a person decided otherwise by a command or in the queue, or took such a decision back;
 - the report was rewritten, only Distriage ever labelled the axis, and the label no longer holds;
-- it is `needs-triage`, and the need is over; where others use the same account, only if its description is ours.
+- it is `needs-triage`, and the need is over; if others use the same account, only if its description is ours.
 
 A label that somebody else took off is not set again. An axis with a label from anyone gets no other, except the label
 itself beside its own family that Distriage set before. An issue type is set if the issue lacks one and nobody else ever
@@ -258,10 +258,10 @@ class _Planner:
     def _add(
         self, label: RepositoryLabel, why: Reasoned | None = None, *, sure: bool = True, again: bool = False
     ) -> bool:
-        """Add a label, unless something is against it; False: something is, or people are asked.
+        """Add a label unless there is an objection. False if there is one, or if people are asked.
 
         Args:
-            why: Of a label of an axis.
+            why: For a label of an axis.
         """
         name = label.name.casefold()
         if label.off is not None:

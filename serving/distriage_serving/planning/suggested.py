@@ -61,8 +61,8 @@ class Reasoned:
     """A change with its reason.
 
     Attributes:
-        value, target_id: See `Suggested`.
-        axis, label: That it follows from; empty: it follows from past issues, or is an own label.
+        value, target_id: As in `Suggested`.
+        axis, label: Basis of the change; empty for past issues and own labels.
     """
 
     action: Action

@@ -13,10 +13,10 @@ from distriage_serving.planning.suggested import Action, IssueField, Reasoned, S
 
 @dataclass(frozen=True, slots=True)
 class OwnComment:
-    """The comment that Distriage wrote earlier.
+    """Distriage's earlier comment.
 
     Attributes:
-        digest: Of its text, as the hidden marker says.
+        digest: Of its text, from the hidden marker.
         edited: Somebody else changed the text.
     """
 

@@ -18,13 +18,13 @@ RETRY_AFTER_S = 30
 
 
 def read_other(fields: Fields, number: int) -> int:
-    """The number that a form names.
+    """The number in a form.
 
     Args:
         number: Of the issue itself.
 
     Raises:
-        ProblemError: it is no number, or the issue's own (400).
+        ProblemError: not a number, or the issue's own (400).
     """
     text = fields.get("of", [""])[0]
     other = read_number(text.strip())

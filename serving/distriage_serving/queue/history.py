@@ -35,7 +35,7 @@ def decided_so_far(reviews: Sequence[Review]) -> str:
 
 
 def standing_of(reviews: Sequence[Review]) -> dict[str, Review]:
-    """Axis -> the decision that stands.
+    """Axis -> the standing decision.
 
     Args:
         reviews: Of one issue, by time.
@@ -56,7 +56,7 @@ class Decided:
 
 
 def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> list[Decided]:
-    """The newest decision first; what one person said at one time is one decision."""
+    """The newest decision first; a person's reviews of one moment are one decision."""
     groups: dict[tuple[float, str, str, bool], list[str]] = {}
     for item in reviews:
         key = (item.at, item.who, item.how, item.undone_at is not None)

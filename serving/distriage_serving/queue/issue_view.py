@@ -204,14 +204,14 @@ class CauseView:
 
 @dataclass(frozen=True, slots=True)
 class DifferentialView:
-    """The likeliest causes; `right_among` is empty where it was not measured."""
+    """The likeliest causes; `right_among` is empty if not measured."""
 
     causes: Sequence[CauseView]
     right_among: str
 
 
 def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> DifferentialView | None:
-    """The differential diagnosis of a verdict, where it has one and the taxonomy still has the axis."""
+    """The differential diagnosis of a verdict, if present and the taxonomy still has the axis."""
     found = verdict.differential if verdict is not None else None
     if found is None or CAUSE not in taxonomy.axes:
         return None

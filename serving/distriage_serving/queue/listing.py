@@ -76,7 +76,7 @@ def read_number(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters as they stand in the address; a key is absent where nothing is chosen."""
+    """The filters in the address; keys without a choice are absent."""
 
     chosen: Mapping[str, str]
 
@@ -193,7 +193,7 @@ def list_href(query: str = "", more: Mapping[str, str | int] = MappingProxyType(
 
 
 def display_name(taxonomy: Taxonomy, axis: str, label: str) -> str:
-    """A label for people; its id where the taxonomy knows it no more."""
+    """A label for people; its id if the taxonomy no longer knows it."""
     return next((known.name for known in taxonomy.axes[axis].labels if known.id == label), label)
 
 

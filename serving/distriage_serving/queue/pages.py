@@ -103,7 +103,7 @@ def go_to(path: str) -> Response:
 
 
 def lead(request: Request, path: str) -> Response:
-    """Send the browser on with GET, also where a script of ours asked for a part of a page."""
+    """Send the browser on with GET, even if our script asked for part of a page."""
     if "hx-request" in request.headers:
         return Response(status_code=204, headers={**HEADERS, "HX-Redirect": path})
     return go_to(path)
@@ -136,13 +136,12 @@ class StaleError(ProblemError):
 
 
 class LoginNeededError(Exception):
-    """Nobody is logged in."""
+    """The request has no session."""
 
 
 class PageRoute(APIRoute):
-    """A route for people: who is not logged in is sent to the login, and an error is a page where the browser asks for
-    one.
-    """
+    """A route for people: without a session it leads to the login, and an error is a page if the browser asks for
+    one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler with these two added."""
@@ -165,10 +164,10 @@ class PageRoute(APIRoute):
 
 
 def page_of(request: Request, query: str) -> str:
-    """The address of the page that a form stands on: its issue's, or the list's.
+    """The address of a form's page: its issue's, or the list's.
 
     Args:
-        query: Of the filters that the form was sent with.
+        query: Of the form's filters.
     """
     path = request.path_params
     owner, name, number = path.get("owner"), path.get("name"), path.get("number")

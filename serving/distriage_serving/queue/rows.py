@@ -1,4 +1,4 @@
-"""The rows of the list: of each issue the axes that the list is filtered by, each with the label that stands. Pure."""
+"""The rows of the list: for each issue the axes of the filters, with their standing labels. Pure."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def make_row(
     """One issue of the list.
 
     Args:
-        reviews: All of the issue, by time, undone ones too.
+        reviews: All of the issue, by time, including undone ones.
         repository: Its name as GitHub writes it.
         query: Of the filters.
-        refused: Why GitHub refused the last act; empty: it did not.
+        refused: Why GitHub refused the last act, or empty.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)

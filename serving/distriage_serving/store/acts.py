@@ -196,7 +196,7 @@ class SuggestionRows(Database):
                 session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
 
     def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
-        """Note what became of a suggestion.
+        """Note the outcome of a suggestion.
 
         Args:
             values: Of the columns of `SuggestionRow`.

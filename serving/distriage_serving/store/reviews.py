@@ -54,7 +54,7 @@ def review_of(
 
 
 def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
-    """The label of an axis and its probability; an own label is said where it is applied."""
+    """The label of an axis and its probability; an own label only if it is applied."""
     if (name := own_label(axis)) is not None:
         own = next((own for own in verdict.own or () if own.label == name), None)
         return (name if own is not None and own.applied else None), (own.probability if own is not None else None)

@@ -151,7 +151,7 @@ class Reader:
         return self._found[-1][2][-1].number == number - 1 and not self._words.is_error(stripped)
 
     def _is_command(self, stripped: str, number: int, *, fenced: bool) -> bool:
-        """Whether a line starts a program, or goes on with the line above, which a backslash ends."""
+        """Whether a line starts a program, or continues the line above, which ends in a backslash."""
         if self._found and self._found[-1][0] is Kind.COMMAND:
             above = self._found[-1][2][-1]
             if above.number == number - 1 and above.text.endswith("\\"):

@@ -18,7 +18,7 @@ _CLOSING = (")", "）", "]")
 _TICKED = re.compile(r"(?:[-*+] )?\[[ xX✓✔]?\] ")
 # "OS: [e.g. Ubuntu 20.04]", "<fill in>": not filled in.
 _PLACEHOLDER = re.compile(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\])\W{0,3}$", re.I)
-_KEY = 4  # letters by which a beginning is looked up
+_KEY = 4  # letters that index a beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Forms:
     """The forms of a tracker.
 
     Attributes:
-        headings: Of fields, as `words_of` gives them.
-        beginnings: The first letters of an instruction -> the beginnings of instructions that have them.
+        headings: Of fields, from `words_of`.
+        beginnings: The first letters of an instruction -> beginnings of instructions.
         empty: Answers that say nothing.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-MAX_VALUE_CHARS = 160  # a longer one tells something
+MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
 _SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")

@@ -59,7 +59,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
+    """The entries of `roles.toml`; `of` keeps those that can occur in a text, so that each line is compared with
+    few."""
 
     errors: Sequence[Entry]
     cascade: Sequence[Entry]
@@ -77,7 +78,7 @@ class Vocabulary:
         return Vocabulary(*map(seen, (self.errors, self.cascade, self.teardown, self.wrappers, self.notices)))
 
     def role(self, line: str) -> Role:
-        """The role of a line of a log that is no frame."""
+        """The role of a line of a log, other than a frame."""
         if stands_in(self.notices, line):
             return Role.NOTICE
         if stands_in(self.teardown, line) or stands_in(self.wrappers, line):
@@ -110,7 +111,7 @@ def _entry(text: str) -> Entry:
 
 
 def stands_in(rows: Iterable[Entry], line: str) -> bool:
-    """Whether the words of an entry stand in a line, in their order."""
+    """Whether the words of an entry occur in a line, in their order."""
     for parts, at_start, _ in rows:
         place = line.find(parts[0])
         if place < 0 or (at_start and place):

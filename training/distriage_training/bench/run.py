@@ -108,10 +108,10 @@ def installed(module: str) -> bool:
 
 
 def check_sections(wanted: Collection[str] | None, known: Collection[str]) -> frozenset[str]:
-    """The sections that were asked for; empty: all.
+    """The sections asked for; all if empty.
 
     Raises:
-        InputError: one of them is not known.
+        InputError: an unknown section.
     """
     if unknown := set(wanted or ()) - set(known):
         raise InputError(f"--only {min(unknown)}: expected one of {', '.join(known)}")

@@ -54,7 +54,7 @@ def hydrate(
         The result; `gone` includes ids found gone by earlier calls.
 
     Raises:
-        GitHubError: no network, or access refused; what was fetched so far is kept.
+        GitHubError: no network, or access refused; fetched texts are kept.
         CorpusError: the annotations are not valid.
     """
     annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)

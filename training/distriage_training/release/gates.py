@@ -116,7 +116,7 @@ def write_model(
     tokenizer: Tokenizer,
     reports: Reports,
 ) -> Passed:
-    """Write the ONNX file that ships: int8 where it loses little, else fp32.
+    """Write the shipped ONNX file: int8 if it loses little, else fp32.
 
     Args:
         mixed: Logits of the torch model on validation.

@@ -1,4 +1,4 @@
-"""Make a study: read the source, learn the model's errors where it predicted the labels, write the pages."""
+"""Make a study: read the source, learn the errors of a model that predicted its labels, write the pages."""
 
 from __future__ import annotations
 

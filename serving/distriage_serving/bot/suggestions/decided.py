@@ -26,10 +26,10 @@ _FIRST: Final = {"add_label": 0, "set_type": 1, "add_field": 2}
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """An issue's suggestions as they are now.
+    """An issue's current suggestions.
 
     Attributes:
-        decided: Those that a person decided about since they were last asked for.
+        decided: Those decided by a person since the last check.
     """
 
     rows: Sequence[SuggestionRow]
@@ -77,7 +77,7 @@ def poll(
         switch_off(store, reference.repository)
         return Polled(rows)
     found = [(row, _latest(row, listed, label_ids or {})) for row in rows if row.state in _OPEN]
-    if label_ids is None:  # by which a label is listed
+    if label_ids is None:  # needed to list a label
         found = [(row, one) for row, one in found if one is not None or row.target_id is not None]
     people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
     with store.transaction():
@@ -107,7 +107,7 @@ def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -
 
 
 def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
-    if one is None:  # it never arrived, or is no more
+    if one is None:  # it never arrived, or is gone
         return {"state": "ended"}
     decided = {"decided_at": one.at, "resolved_by": one.resolved_by} if one.state != "pending" else {}
     return {"state": one.state, "github_id": one.id, "event_id": one.event_id, "who": who, **decided}
@@ -116,7 +116,7 @@ def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
 def _reviews(
     store: Store, reference: IssueReference, decided: Iterable[SuggestionRow], rows: Sequence[SuggestionRow]
 ) -> list[Review]:
-    """Reviews of axes; where an axis has a label, a type and a field, the label's counts."""
+    """Reviews of axes; if an axis has a label, a type and a field, the label's counts."""
     stored = store.latest_verdict(reference.repository, reference.number)
     found = []
     for row in decided:

@@ -12,7 +12,7 @@ from distriage_serving.planning.suggested import Reasoned, Suggested
 from distriage_serving.planning.types import IssueState, Plan
 from distriage_serving.store import Store, SuggestionRow
 
-ASK_AGAIN_S: Final = 86400.0  # whether a repository takes suggestions by now
+ASK_AGAIN_S: Final = 86400.0  # until asking again whether a repository takes suggestions
 
 
 def is_off(store: Store, repository: str) -> bool:

@@ -13,7 +13,7 @@ from distriage_serving.queue.login.sessions import Sessions
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Who is logged in, who failed to, and the GitHub App, where there is one."""
+    """Sessions, failed logins, and the GitHub App, if any."""
 
     sessions: Sessions
     attempts: Attempts

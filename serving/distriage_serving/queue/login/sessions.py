@@ -199,7 +199,7 @@ def check_form(fields: Fields, token: str) -> None:
     """Refuse a form that was not sent from one of our own pages.
 
     Raises:
-        ProblemError: it has not the token of the session, or of the login (403).
+        ProblemError: it lacks the token of the session, or of the login (403).
     """
     given = fields.get("csrf", [""])[0]
     if not token or not hmac.compare_digest(given.encode(), token.encode()):

@@ -105,10 +105,10 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
 
     Args:
         marked: Line of the body, from 0 -> names of the axes whose verdict it carried.
-        pictures: Load them; else each is a link to where it is.
+        pictures: Load them; else each is a link.
 
     Returns:
-        The HTML, and how many pictures it shows or links to.
+        The HTML, and the number of pictures or links to them.
     """
     tokens = _MARKDOWN.parse(fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
     if _expanded(tokens) > MAX_EXPANDED:
@@ -136,7 +136,7 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
 
 
 def _expanded(tokens: Sequence[Token]) -> int:
-    """Characters of all addresses and titles, as often as they are used."""
+    """Characters of all addresses and titles, counting each use."""
     parts = (part for token in tokens for part in [token, *(token.children or ())])
     return sum(len(str(value)) for part in parts for value in part.attrs.values())
 

@@ -25,7 +25,7 @@ class Frameworks:
             self._counts[repository_of(annotation.id)][annotation.framework] += 1
 
     def of(self, identifier: str) -> str:
-        """The framework of a thread; `other` where no record is of its repository."""
+        """The framework of a thread; `other` without a record of its repository."""
         found = self._counts.get(repository_of(identifier))
         return found.most_common(1)[0][0] if found else "other"
 
