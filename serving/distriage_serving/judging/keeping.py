@@ -1,4 +1,4 @@
-"""Keeps the past issues of a repository in the store: all of them once, then each change. Runs the model; database I/O."""
+"""Keeps the past issues of a repository in the store: all once, then each change. Runs the model; database I/O."""
 
 from __future__ import annotations
 

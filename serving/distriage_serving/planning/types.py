@@ -188,7 +188,7 @@ class Plan:
         suggestions: Changes that a person is asked to approve.
         approve, dismiss: Our pending suggestions that a person decided on elsewhere, or that no longer hold.
         comment: The one comment, or None.
-        comment_after: The comment after a part of the plan.
+        comment_after: The comment if only part of the plan was carried out.
         left_out: Omitted changes, with the reason.
         ignored: Why the issue is left alone, if so.
         dry_run: Carry nothing out.

@@ -124,7 +124,7 @@ class DailyBudget:
         self._spent = (0, 0)
 
     def take(self, tokens: int) -> bool:
-        """Reserve, in memory."""
+        """Reserve a request, in this process."""
         with self._lock:
             day = int(self._clock() // DAY_S)
             if day != self._day:
