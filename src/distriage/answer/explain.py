@@ -27,8 +27,8 @@ MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass thr
 def explain(predict: Predict, known: ReadReport, top: int = 3) -> dict[str, list[EvidenceLine]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
 
-    A line's weight is the fall of the label's log-odds, in nats, without it. It ends in an ellipsis if the model read
-    only part of it.
+    A line's weight is the fall of the label's log-odds, in nats, without it. An ellipsis marks text that the
+    model did not read.
 
     Returns:
         Axis -> at most `top` lines that speak for its label, the heaviest first, none below `MIN_WEIGHT`; empty for a
