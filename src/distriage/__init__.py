@@ -70,7 +70,6 @@ def classify(
         mode: How sure a label must be: `best` (always the likeliest), `balanced` (right in about 80 % of the cases) or
             `precise` (90 %).
         explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
-        similar: Also name the most similar known issues.
 
     Returns:
         The verdict. `verdict.axes["symptom"].outcome` says whether to act on `verdict.axes["symptom"].label`;

@@ -79,7 +79,6 @@ class Classifier:
     """The model of one bundle, ready to classify many reports. Safe to share between threads.
 
     Attributes:
-        bundle: The verified bundle.
         gate: Its domain gate, if any.
         own: A repository's own labels, named in every verdict; a server puts a shelf of several here.
     """
@@ -160,7 +159,6 @@ class Classifier:
             report: The report; `distriage.classify` takes a title and a body.
             mode: How sure a label must be to be applied.
             explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
-            similar: Also name the most similar known issues.
 
         Raises:
             InputError: the report is empty or too large, or not an `IssueReport`; or `mode` is not a `Mode`.

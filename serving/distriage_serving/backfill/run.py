@@ -112,7 +112,6 @@ class Backfill:
 
     Attributes:
         console: For the progress bar and one line per changed issue.
-        report: Filled in during the run.
     """
 
     client: Client

@@ -23,11 +23,7 @@ MAX_LABELS = 40  # of the repository's, those without a meaning here
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """Content of the page.
-
-    Attributes:
-        results: Of each axis to show.
-    """
+    """Content of the page."""
 
     repository: str
     manifest: Manifest

@@ -30,8 +30,6 @@ class BacktestOptions:
         extra: `NAME=AXIS:LABEL`, see `mapping.make_mapping`.
         config: A configuration to use instead of the repository's own.
         limit: How many of the newest issues; all if None.
-        cache: The history's file.
-        output: The page's file.
     """
 
     extra: Sequence[str]

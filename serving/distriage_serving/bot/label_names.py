@@ -64,9 +64,6 @@ class LabelNames:
 
         A label that was deleted and made anew is another one: that the old one went is forgotten, unless a person had
         taken it off before.
-
-        Args:
-            reviews: Of the issue.
         """
         if not self.former:
             return issue

@@ -32,7 +32,6 @@ class Observed:
         sure: The name means one label of one axis and nothing else.
         at: Unix time in seconds. GitHub's are whole; fractions separate one person's changes of one axis within a
             second, as one person has one review of an axis at one time.
-        undone: It was reversed later.
     """
 
     axis: str
@@ -130,7 +129,6 @@ def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names
     """Whether a removed label was already decided against, so that the standing decision says more than the removal.
 
     Args:
-        was: The removed label.
         reviews: Those of the issue that stand, by time.
     """
     before = [review for review in reviews if review.axis == seen.axis and review.at <= seen.at]

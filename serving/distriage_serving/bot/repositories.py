@@ -21,7 +21,6 @@ class CurrentConfig:
 
     Attributes:
         config: While the file is broken, the last good one, else the default one.
-        error: The file's fault, if any.
     """
 
     config: RepositoryConfig

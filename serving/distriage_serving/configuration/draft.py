@@ -31,7 +31,6 @@ class Observed:
     """The model's answers on past issues.
 
     Attributes:
-        issues: Their number.
         overall: (axis, label) -> issues of which it is the likeliest answer.
         by_label: Case-folded name of their label -> the same among the issues that have it.
         carried: Case-folded name -> issues that have it.

@@ -25,7 +25,6 @@ class RepositoryLabel:
         listed: The configuration has a line for it.
         given: The configuration sets its name or prefix.
         off: Why it is never set, if so.
-        issue_type: The issue type that goes with it, if any.
         option: Its option in the axis's issue field.
     """
 
@@ -44,9 +43,6 @@ class AxisNames:
     """The labels of one axis in a repository.
 
     Attributes:
-        title: The axis's name for people.
-        enabled: The axis is labelled here.
-        labels: Label id -> label.
         families: Family id -> label; `with_families` says whether they are set.
         family_of: Label id -> family id.
         folded: All names with a meaning on the axis, case-folded, even if never set.
@@ -128,11 +124,7 @@ class Names:
 
 
 def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, str] | None = None) -> Names:
-    """Work out all names once.
-
-    Args:
-        there: See `Names`.
-    """
+    """Work out all names once."""
     axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
     own = config.needs_triage
     needs_triage = RepositoryLabel(

@@ -71,11 +71,7 @@ class RepositoryConfigError(ConfigError):
 
 
 def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[ValuePath, str]]:
-    """What does not fit the form of a configuration.
-
-    Args:
-        value: The document as read.
-    """
+    """What does not fit the form of a configuration."""
     for item in error.errors(include_url=False):
         loc = item["loc"]
         name = ".".join(map(str, loc))

@@ -80,7 +80,6 @@ class App:
     """A GitHub App. Safe to use from several threads.
 
     Args:
-        app_id: Its App ID or client ID.
         api: Base URL; default as for `Client`.
         clock: Unix time in seconds.
     """

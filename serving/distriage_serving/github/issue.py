@@ -26,7 +26,6 @@ class LabelEvent:
         added: Set; else taken off.
         who: Login; `ghost` of a deleted account.
         at: Unix time in seconds.
-        id: GitHub's.
         approved: A person set it by approving our suggestion.
     """
 
@@ -220,7 +219,6 @@ class Timeline:
     Attributes:
         label_events: Oldest first.
         comment: Our own comment of the wanted kind.
-        comment_deleted: Any comment was deleted.
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.

@@ -44,10 +44,6 @@ class PastIndexes:
     `OWNER--REPO.npz` in lower case. Each is made on first use, and follows changes.
 
     Any thread may use it.
-
-    Args:
-        folder: Of the files, if any.
-        store: If any.
     """
 
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:

@@ -40,7 +40,6 @@ class Judge(Protocol):
     """Looks at reports, in this process or in another.
 
     Attributes:
-        bundle: Of its model.
         past: The past issues to search, if any.
     """
 

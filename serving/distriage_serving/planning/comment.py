@@ -23,9 +23,6 @@ _NO_MORE: Final = "What stood here no longer holds."
 def plan_comment(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> PlannedComment | LeftOut | None:
     """Decide on the comment.
 
-    Args:
-        plan: The other changes.
-
     Returns:
         None if there is nothing to say.
     """

@@ -41,11 +41,7 @@ class Intent:
 
 
 def intent_of(said: AxisVerdict, title: str) -> Intent:
-    """Of a change that follows from an axis.
-
-    Args:
-        title: The axis's name for people.
-    """
+    """Of a change that follows from an axis."""
     right = (
         f"labels this sure were right in {said.precision:.0%} of held-out reports"
         if said.precision is not None

@@ -33,11 +33,7 @@ _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
 def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
-    """Decide what to do about an issue.
-
-    Args:
-        verdict: About the report; see `judging.judge`.
-    """
+    """Decide what to do about an issue."""
     ignored = why_ignored(state, names.config.ignore)
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)

@@ -37,11 +37,7 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class IssueField:
-    """A single-select issue field of an organization.
-
-    Attributes:
-        options: Names.
-    """
+    """A single-select issue field of an organization."""
 
     id: int
     name: str

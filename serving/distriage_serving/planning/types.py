@@ -30,18 +30,14 @@ class IssueState:
     """An issue as it is now. Names of labels are compared without case, as GitHub does.
 
     Attributes:
-        author_is_bot: A bot or an App wrote the report.
         sender_is_bot: A bot or an App caused the present event.
-        labels: Names of the labels on the issue.
         labels_by_us: Those of them that Distriage's own account set.
         shared_account: Others use that account too, so they may have set them.
         removed: Names that a person or another bot took off the issue at any time.
-        repository_labels: Names of all labels of the repository.
         touched: Names that anybody but Distriage ever put on the issue or took off.
         rewritten: The report has changed since Distriage labelled it; None: the Action cannot know.
         comment_deleted: Some comment on the issue was deleted.
         converted: It was converted to a discussion; GitHub leaves it closed.
-        issue_type: Its issue type, if any.
         type_touched: Anybody but Distriage ever set, changed or took off an issue type.
         decided: Axis -> label decided on by command or in the queue; None: none of them. An own label has an axis to
             itself; see `distriage.answer.feedback.own_axis`.
@@ -108,7 +104,6 @@ class PlannedComment:
     Attributes:
         body: Markdown with the hidden marker at its beginning.
         replaces: Id of our own comment, if any.
-        kind: Which of our comments; see `Marker`.
     """
 
     body: str
@@ -177,21 +172,16 @@ class Plan:
     """Changes to one issue.
 
     Attributes:
-        labels: Names to add.
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
         instead: Names to take off -> the new label; if GitHub refuses that one, the old one stays.
-        issue_type: To set, if any.
-        fields: To set.
         intents: Name of a label to add, or of the type -> the same with its reason.
         reasons: Send reasons and suggestions, which GitHub takes as far as is known.
         suggestions: Changes that a person is asked to approve.
         approve, dismiss: Our pending suggestions that a person decided on elsewhere, or that no longer hold.
-        comment: The one comment, or None.
         comment_after: The comment if only part of the plan was carried out.
         left_out: Omitted changes, with the reason.
         ignored: Why the issue is left alone, if so.
-        dry_run: Carry nothing out.
     """
 
     issue: IssueReference

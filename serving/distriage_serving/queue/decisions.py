@@ -54,7 +54,6 @@ class IssueDecision:
 
     Attributes:
         stored: The verdict that the person saw.
-        decided: As in `Target`.
         choices: Axis -> label; None: none of them.
     """
 
@@ -82,9 +81,6 @@ def read_choices(
     label has an axis to itself.
 
     A person who corrects one axis has not looked at all others: an untouched *perhaps* on those is left open.
-
-    Args:
-        standing: Axis -> earlier decision of a person.
 
     Raises:
         ProblemError: a label that its axis does not have (400).
@@ -128,11 +124,7 @@ def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> 
 
 
 def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> dict[str, str | None]:
-    """Choices made by accepting a row of the list: only the labels that the row shows and is sure of.
-
-    Args:
-        standing: Axis -> earlier decision of a person.
-    """
+    """Choices made by accepting a row of the list: only the labels that the row shows and is sure of."""
     verdict = stored.verdict.axes
     shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
     labels = {axis: shown_choice(verdict[axis], standing.get(axis)) for axis in shown}
@@ -140,11 +132,7 @@ def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, R
 
 
 def dismissed(stored: StoredVerdict, standing: Mapping[str, Review]) -> dict[str, str | None]:
-    """Choices made by dismissing: no label fits, on any axis that applies or has an earlier decision.
-
-    Args:
-        standing: Axis -> earlier decision of a person.
-    """
+    """Choices made by dismissing: no label fits, on any axis that applies or has an earlier decision."""
     axes = stored.verdict.axes.items()
     return {axis: None for axis, said in axes if said.outcome != "not-applicable" or axis in standing}
 

@@ -20,9 +20,6 @@ RETRY_AFTER_S = 30
 def read_other(fields: Fields, number: int) -> int:
     """The number in a form.
 
-    Args:
-        number: Of the issue itself.
-
     Raises:
         ProblemError: not a number, or the issue's own (400).
     """

@@ -97,7 +97,6 @@ def meanwhile(reviews: Sequence[Review], seen_id: int, taxonomy: Taxonomy, who: 
         reviews: All of the issue, including undone ones. Since the page was made, one was added or undone; empty: the
             page named a decision that nobody made.
         seen_id: The newest review on the page.
-        who: That person.
     """
     if not reviews:
         return "The issue was classified anew or changed meanwhile."

@@ -37,7 +37,6 @@ class AxisView:
     """One axis with its choices.
 
     Attributes:
-        said: The model's answer.
         outcome: The model's, or `decided`: a person chose the shown label.
         reviewed: Who decided it, and whether the model was right; or empty.
         shown: The present choice.
@@ -67,11 +66,7 @@ class AxisView:
 
 
 def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[AxisView]:
-    """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open.
-
-    Args:
-        standing: Axis -> earlier decision of a person.
-    """
+    """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open."""
     known = [(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items() if axis_id in taxonomy.axes]
     unsure = next(
         (axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing),

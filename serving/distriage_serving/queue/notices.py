@@ -20,7 +20,6 @@ class Notice:
 
     Attributes:
         text: Empty if nothing was done lately.
-        at: When.
         undoable: False for an undo, or nothing.
         earlier: When the last undoable act was done; None if `undoable`, or without one.
     """
@@ -37,11 +36,7 @@ class Notice:
 
 
 def notice(visit: Visit, query: QueryParams) -> Notice | None:
-    """The newest of the person's decisions, acts and undos, while it is new.
-
-    Args:
-        query: Of the page.
-    """
+    """The newest of the person's decisions, acts and undos, while it is new."""
     if NOTHING_UNDONE.items() <= dict(query).items():
         return Notice("Nothing to undo.", 0.0, undoable=False)
     done, undone = _done(visit), _undone(visit)

@@ -164,11 +164,7 @@ class PageRoute(APIRoute):
 
 
 def page_of(request: Request, query: str) -> str:
-    """The address of a form's page: its issue's, or the list's.
-
-    Args:
-        query: Of the form's filters.
-    """
+    """The address of a form's page: its issue's, or the list's."""
     path = request.path_params
     owner, name, number = path.get("owner"), path.get("name"), path.get("number")
     return issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)

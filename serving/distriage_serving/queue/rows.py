@@ -70,7 +70,6 @@ def make_row(
     Args:
         reviews: All of the issue, by time, including undone ones.
         repository: Its name as GitHub writes it.
-        query: Of the filters.
         refused: Why GitHub refused the last act, or empty.
     """
     verdict = stored.verdict.axes if stored is not None else {}
@@ -96,9 +95,6 @@ def make_row(
 def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:
     """The axes of a verdict that a row shows: those of the filters that apply; for a report that is not a bug, its
     kind.
-
-    Args:
-        standing: Axis -> decision of a person.
     """
     labels: dict[str, str | None] = {axis: said.label for axis, said in verdict.items()}
     labels |= {axis: review.label for axis, review in standing.items()}

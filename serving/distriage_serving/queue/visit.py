@@ -17,11 +17,7 @@ from distriage_serving.web.rooms import rooms
 
 
 class Visit:
-    """One request of a logged-in person. Reads the database: make it in a thread.
-
-    Args:
-        fields: Of the submitted form, if any.
-    """
+    """One request of a logged-in person. Reads the database: make it in a thread."""
 
     def __init__(self, request: Request, fields: Fields | None = None) -> None:
         self.session: Session = session_of(request)

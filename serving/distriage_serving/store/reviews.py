@@ -31,7 +31,6 @@ def review_of(
     """A review beside a verdict's label for the axis, or for the own label named by `axis`.
 
     Args:
-        by: `who`, `how` and `at`.
         said: The verdict, if there is one.
         predicted: The reviewed label, if not the verdict's; it has no probability then.
     """
@@ -103,7 +102,6 @@ class Reviews(Database):
         Args:
             repositories: Only of these; of all if None.
             issue: Only of this one.
-            undone: Include undone ones.
         """
         wanted = select(Review).where(Review.at >= since, of_this_issue(Review)).order_by(Review.at, Review.id)
         if repositories is not None:

@@ -57,7 +57,6 @@ class Verdicts(Database):
         """Store a verdict as the latest one of its issue.
 
         Args:
-            taxonomy: That of the verdict.
             labelled: The axes that the repository labels; all if None.
 
         Returns:
@@ -143,7 +142,6 @@ class Verdicts(Database):
         """Note the present outcome of a verdict's plan.
 
         Args:
-            labels, issue_type: Of the issue.
             refused: A sentence on each change that GitHub refused.
             complete: The labels are as planned.
         """

@@ -28,11 +28,7 @@ _UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expe
 
 
 class Door:
-    """Counts the requests of each kind that are under way.
-
-    Args:
-        most: Of one kind.
-    """
+    """Counts the requests of each kind that are under way."""
 
     def __init__(self, most: int, metrics: Metrics) -> None:
         self._most = most

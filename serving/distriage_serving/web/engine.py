@@ -37,7 +37,6 @@ class Engine:
     """Classifies reports for all requests.
 
     Attributes:
-        past: The past issues that the server knows.
         load_error: Why the model could not be loaded; None if it was, or is being.
     """
 

@@ -90,8 +90,6 @@ class ProblemError(Exception):
     """Ends a request with a problem.
 
     Attributes:
-        status: The HTTP status.
-        headers: Further headers of the answer.
         errors: The single faults of a request that is not valid.
     """
 

@@ -35,9 +35,7 @@ def differential(
     """The likeliest causes with their checks.
 
     Args:
-        axes: Decision of each axis.
         ranked: Causes with their probabilities, the likeliest first.
-        situation: Where the job ran.
         right_among: How often the right cause is among the three likeliest; measured on reports with enough detail.
 
     Returns:

@@ -19,17 +19,14 @@ class ReviewRecord(BaseModel):
 
     Attributes:
         id: `owner/repo#12`.
-        url: The issue's page.
         title, body: As last known.
         created: When the issue was filed, if known.
         axis: One of the model's, or `own:` and a label of the repository's own.
         label: The right label; None: only the model's label is known to be wrong.
         predicted_label, probability: The model's answer, if there was one.
         model: The bundle that gave it, or empty.
-        who: The person's login.
         how: In the queue, by a `/triage` command, or on GitHub: by setting or taking off a label, or by approving or
             dismissing a suggestion.
-        at: When.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)

@@ -45,10 +45,7 @@ def decide(
     Args:
         prediction: Scores of all axes of the taxonomy.
         calibration: Axis id -> thresholds of the bundle that made the prediction.
-        taxonomy: The bundle's taxonomy.
-        mode: The precision wanted.
         own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
-        thin: Whether the report says next to nothing.
         no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
 
     Returns:

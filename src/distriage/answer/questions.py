@@ -82,7 +82,6 @@ def missing_facts(
     """The facts to ask the reporter for: only those that decide the next step.
 
     Args:
-        facts: Stated by the report.
         has_error: Whether the report holds an error line; for a hang, an error or a dump of the stacks. It is asked for
             if the reporter mentions one, and for a hang.
         thin: Whether the report says next to nothing; then a description is asked for, too.

@@ -96,7 +96,6 @@ class Similar:
 
         Args:
             prediction: By the bundle's model, of the report.
-            k: How many at most.
 
         Returns:
             The most similar first; never the report's own issue.

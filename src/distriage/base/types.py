@@ -123,7 +123,6 @@ class Decision:
 
     Attributes:
         label: The likeliest label, even if it is not given.
-        probability: Its calibrated probability.
         family: The label's family, if the family is sure and the label is not; else None.
         family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
             families.

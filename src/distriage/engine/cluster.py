@@ -33,7 +33,6 @@ class Step(NamedTuple):
 
     Attributes:
         shards: Finished shards, including those of an earlier run.
-        of: Shards in all.
         answers: Of this run.
         errors: Those among them for unreadable records.
     """
@@ -157,7 +156,6 @@ def run(
     """Answer files on the cluster named by RAY_ADDRESS, or on a local one.
 
     Args:
-        output: A folder.
         workers: Actors; by default one per CPU of the cluster, less one for reading.
 
     Yields:

@@ -20,7 +20,6 @@ def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> 
 
     Args:
         options: Of this run, from `run_options`.
-        items: Its records.
 
     Returns:
         Words that follow "complete, but"; empty if nothing differs.

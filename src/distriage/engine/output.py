@@ -31,7 +31,6 @@ class Output:
     Attributes:
         count: Answers in the file, including those of an earlier run.
         errors: Errors among those of the earlier run.
-        part: The unfinished file.
     """
 
     def __init__(self, path: str, options: Mapping[str, Any], *, resume: bool) -> None:

@@ -58,7 +58,6 @@ def in_processes(
 
     Args:
         work: A module-level function, or a `partial` of one: it is sent to the workers, like items and results.
-        count: Processes.
         chunk: Items sent to a worker together.
 
     Raises:

@@ -79,7 +79,6 @@ def framework_of(
     Args:
         own: The reporter's words, without listings; the title first.
         short: Lists of a few versions that the reporter wrote.
-        output: Tools' output.
     """
     if tracker.product and tracker.product != PYTORCH:
         return tracker.product, None

@@ -48,7 +48,6 @@ class Combination(Strict):
         unless: Words in lower case; the report must hold none of them.
         problem: The failure; one sentence, Markdown.
         remedy: What to do about it; one sentence, Markdown.
-        source: The page that says so.
     """
 
     when: _Conditions

@@ -101,14 +101,7 @@ def seen_in(
     *,
     no_device: bool,
 ) -> frozenset[str]:
-    """The needs that a report meets. Never raises; linear in the report.
-
-    Args:
-        platform: As `Situation.platform`.
-        library: As `Situation.library`.
-        subjects: As `Situation.subjects`.
-        no_device: The report says that there is no device.
-    """
+    """The needs that a report meets. Never raises; linear in the report."""
     shown = folded("\n".join(segment.text for segment in segments.all if segment.kind is not Kind.LISTING))
     own = folded("\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM)))
     title = folded(segments.title)[:_TITLE_CHARS]

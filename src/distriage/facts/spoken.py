@@ -93,7 +93,6 @@ def subjects_of(own: str, words: str) -> frozenset[str]:
 
     Args:
         own: The reporter's own words, folded: without the form's and without listings.
-        words: Title and body, folded.
     """
     found = {subject for subject, (starts, pattern) in _SUBJECTS.items() if _stands(starts, pattern, own)}
     if _PERMALINK.search(words) or _names_branch(own):

@@ -51,7 +51,6 @@ class Client:
         before_write: Called before each request that changes something; may raise.
         renew: Called once, when GitHub refuses the token; returns another, or None.
         limits: Shared by all clients of the account; this client's own if None.
-        sleep: Waits seconds.
         now: Unix time in seconds.
 
     Raises:

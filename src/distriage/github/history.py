@@ -45,7 +45,6 @@ def read_history(
     """Fetch the issues that the file lacks.
 
     Args:
-        cache: Made if absent.
         limit: How many of the newest issues; all if None.
         progress: Called with the number of issues after each page.
 

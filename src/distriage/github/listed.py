@@ -17,7 +17,6 @@ class ListedIssue:
     Attributes:
         url: Its page, or empty.
         created_at, updated_at: Unix time in seconds; 0 if unknown.
-        labels: Names.
         is_open: False if unknown.
         issue_type: Its name; None if absent, or if an earlier Distriage fetched the issue.
         reason: Why it was closed (`completed`, `not_planned`, `duplicate`), or empty.

@@ -56,7 +56,6 @@ class AxisCalibration(Strict):
         temperature: Divides the logits before softmax (Guo et al., 2017).
         floor: Share of the uniform distribution in the probabilities, for axes on which annotators often doubt.
         thresholds: Precision target (`"0.90"`) -> label -> lowest probability that meets it; None: never met.
-        family_thresholds: The same for families.
         among_three: Share of the unsure held-out reports whose right label is among the three likeliest; raw and
             restated reports weigh the same. None if not measured.
     """
@@ -111,13 +110,7 @@ class Manifest(Strict):
 
 
 class Bundle:
-    """A verified bundle.
-
-    Attributes:
-        path: Its directory.
-        manifest: The content of `bundle.json`.
-        taxonomy: The bundle's own taxonomy.
-    """
+    """A verified bundle."""
 
     def __init__(self, path: Path, *, graph: bool = True) -> None:
         """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.

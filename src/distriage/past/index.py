@@ -95,9 +95,6 @@ class PastIndex:
     def find(self, query: PastQuery, k: int = 5) -> list[Match]:
         """The past issues that are nearest, the nearest first; never the report itself, and none that was filed after
         it.
-
-        Args:
-            k: How many at most.
         """
         if not self.issues:
             return []

@@ -90,7 +90,6 @@ def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[Pas
 
     Args:
         repository: Used if the item does not name its own.
-        place: Of the item, for messages.
 
     Raises:
         InputError: it has neither id nor number.

@@ -24,7 +24,6 @@ def updated(
 
     Args:
         index: Of one issue at least.
-        gone: Their ids.
         features, vectors: Of each of `issues`, by the index's model.
     """
     left_out = {*gone, *(issue.id for issue in issues)}

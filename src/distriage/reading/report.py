@@ -46,10 +46,7 @@ class ReadReport:
     """A report read by `read`.
 
     Attributes:
-        report: As filed.
         segments: Its parts, line by line.
-        input: For the model.
-        facts: Stated facts about its environment.
     """
 
     report: IssueReport

@@ -32,7 +32,6 @@ class RawRecord:
 
     Attributes:
         place: `FILE:NUMBER`, from 1; blank lines count.
-        content: A JSON object.
         position: Bytes of the file read so far, for progress.
     """
 
@@ -53,7 +52,6 @@ def read_one(name: str, read: Callable[[], IssueReport], *, tolerant: bool = Tru
     """Read a report that is not part of a batch.
 
     Args:
-        name: Of the report, for its error.
         tolerant: One of several reports: its error must not end the run.
 
     Raises:

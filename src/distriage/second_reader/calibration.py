@@ -59,8 +59,6 @@ class ReaderCalibration(Strict):
     """The calibration of one second reader beside one first reader.
 
     Attributes:
-        reader: The endpoint's model name.
-        model: The bundle's name.
         times: Number of answers to each question, by whose mean it was fitted.
     """
 

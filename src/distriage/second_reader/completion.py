@@ -50,11 +50,8 @@ def complete(
 
     Args:
         prediction: The scores behind `verdict`.
-        shares: Axis -> the second reader's answer.
-        reader: The endpoint's model name.
         calibration: Without one, its labels are only suggestions.
         required: How sure a label must be; default: according to the verdict's mode.
-        situation: Where the job ran.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 

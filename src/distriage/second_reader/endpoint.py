@@ -44,7 +44,6 @@ class EndpointSettings:
 
     Attributes:
         url: Base URL, with `/v1` if the server has it.
-        model: The model's name at the endpoint.
         key: Sent as a bearer token, unless empty.
         timeout_s: Of one request, from connecting to the last byte.
         requests_per_day, tokens_per_day: No limit if None.

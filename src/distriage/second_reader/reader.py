@@ -30,12 +30,7 @@ KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE
 
 
 class SecondReader:
-    """Asks an endpoint about the axes that the first reader is not sure of. Safe to share between threads.
-
-    Attributes:
-        axes: The axes that it may be asked about.
-        name: The model's name at the endpoint.
-    """
+    """Asks an endpoint about the axes that the first reader is not sure of. Safe to share between threads."""
 
     def __init__(
         self, endpoint: Endpoint, calibration: ReaderCalibration | None = None, axes: Sequence[str] = AXES
@@ -44,7 +39,6 @@ class SecondReader:
 
         Args:
             calibration: Without one, the second reader's labels are suggestions.
-            axes: The axes that it may be asked about.
         """
         self._endpoint = endpoint
         self._calibration = calibration
@@ -86,7 +80,6 @@ class SecondReader:
 
         Args:
             answer: Axis -> shares; or why there is no answer.
-            required: As for `completion.complete`.
         """
         if isinstance(answer, str):
             return keep_first(verdict, self.name, answer)

@@ -89,7 +89,6 @@ class Reader:
         """Sort a block.
 
         Args:
-            first: The number of its first line.
             word: After its fence; None outside of fences.
         """
         self._found, self._open, self._box = [], {}, 0

@@ -34,7 +34,6 @@ class Order:
         reports: A file of reports; the bundle's reference reports if None.
         count: Reports of `parts` and `http`.
         rounds: Passes over them, and runs of a process.
-        many: Reports of `many`.
         seconds: Length of each load of `http`.
     """
 

@@ -46,8 +46,6 @@ def hydrate(
     """Fetch the texts that the store lacks.
 
     Args:
-        split: Only this split.
-        limit: Fetch at most this many.
         sleep: Waits seconds.
 
     Returns:

@@ -94,7 +94,6 @@ class Reading:
     Attributes:
         labels: Axis -> label id, annotated axes only.
         source: The record's source or the name of a further reader, as in `training.label_weights`.
-        sure: Whether the reader was.
         odds: Axis -> the reader's own odds for that label, 0 to 1, if given.
         alternatives: Axis -> the label that gets the rest of the odds.
     """

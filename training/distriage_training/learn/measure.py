@@ -67,8 +67,6 @@ class Figures:
     Attributes:
         features: The features that the heads read.
         quality: Average precision by forward chaining, on the issues learned from.
-        issues: Later issues.
-        covered: Later issues that get at least one label.
         micro_f1: Over all labels, giving each that is likelier than not.
     """
 

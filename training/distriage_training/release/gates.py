@@ -59,7 +59,6 @@ class Reports:
     """Reports to make a graph from and to judge it by.
 
     Attributes:
-        golden: The reference reports.
         train: Sample for measuring activations.
     """
 

@@ -87,11 +87,7 @@ def read_figures(bundle: Bundle) -> BundleFigures:
 
 
 def model_card(manifest: Manifest, figures: BundleFigures, *, gated: bool) -> str:
-    """Write the card, with the recorded figures of the test split, else those of validation.
-
-    Args:
-        gated: Whether the bundle has a domain gate.
-    """
+    """Write the card, with the recorded figures of the test split, else those of validation."""
     provenance = manifest.provenance
     data = _data(provenance)
     gate = data.gate if gated else "- It has no domain gate: it labels reports of other software, too."

@@ -77,7 +77,6 @@ def compare(
     """Score both models on the same reports.
 
     Args:
-        config: Names the corpus.
         reviews: More reviews from `distriage reviews export`, beside those of the corpus's validation split.
 
     Raises:

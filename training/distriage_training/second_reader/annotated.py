@@ -67,7 +67,6 @@ def compared_axes(
     """Both readers' answers on one report, each annotated axis.
 
     Args:
-        labels: Axis -> annotated label.
         mode: Decides which labels are given; that of the questions if None.
     """
     shares = item.shares(answers, asking.reader)

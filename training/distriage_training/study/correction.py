@@ -61,7 +61,6 @@ def corrected_shares(
 
     Args:
         confusion: Validation reports by true and predicted label, in the order of `labels`.
-        counted: Label -> number of reports with it.
     """
     numbers = np.array([counted.get(label, 0) for label in labels], np.float64)
     if not numbers.sum():

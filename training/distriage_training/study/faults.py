@@ -44,7 +44,6 @@ class Source:
     """The material of a study.
 
     Attributes:
-        name: For the title.
         faults: All reports, of every kind.
         description: How they were chosen, one sentence.
         model: The bundle that predicted the labels; empty if none did.

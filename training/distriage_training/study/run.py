@@ -41,7 +41,6 @@ class Options:
         split: Of the corpus; all if None.
         limit: How many of a repository's newest issues.
         texts: The local store of raw texts, for the releases stated in corpus reports.
-        more: Make sections that follow ours.
     """
 
     model: str | None = None

@@ -43,7 +43,6 @@ class Session:
     Attributes:
         who: GitHub login, or `admin:NAME`; empty before the login.
         repositories: Visible to this person, in lower case; all if None.
-        csrf: Is in every form.
     """
 
     who: str = ""

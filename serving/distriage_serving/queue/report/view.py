@@ -18,7 +18,6 @@ class ReportView:
     """A report.
 
     Attributes:
-        title: As filed.
         title_marked: It carried a verdict.
         html: The body, safe.
         any_marked: A line of it, or the title, carried a verdict.
@@ -41,7 +40,6 @@ def view_report(
 
     Args:
         explained: The verdict with its evidence, once known.
-        pictures: Load them.
     """
     said = explained.axes if explained is not None else {}
     carried = {

@@ -22,7 +22,6 @@ def migrate(connection: Connection, place: str, *, upgrades: bool = True) -> Non
 
     Args:
         connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
-        place: The database, for messages.
         upgrades: If False, only make tables in an empty database.
 
     Raises:

@@ -59,7 +59,6 @@ class NewJob:
         key: Waiting jobs with one key are one job.
         kind: One of `bot/kinds.py`.
         issue: Its number, if the job concerns one.
-        argument: A JSON object, as the kind needs it.
     """
 
     key: str

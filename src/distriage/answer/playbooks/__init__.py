@@ -32,7 +32,6 @@ def checks_for(
     check that repeats a command is dropped.
 
     Args:
-        taxonomy: The one that the labels belong to.
         labels: Axis id -> label, only of axes where the label is sure enough to act on.
         situation: Where the job ran, and the content of the report.
         generic: Whether a check that fits any report may be used for lack of others.

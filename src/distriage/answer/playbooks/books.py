@@ -21,7 +21,6 @@ class Check(Strict):
 
     Attributes:
         needs: Needs that the report must show; names of `distriage.facts.needs`.
-        say: One sentence.
         generic: It fits any report, and is said only for lack of a better one.
     """
 

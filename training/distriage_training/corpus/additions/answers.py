@@ -63,10 +63,8 @@ def import_answers(
 
     Args:
         reports: A batch whose records have `id`, the thread: `owner/repo#12`.
-        answers: By `custom_id`, from `read_answers`.
         asking: Its mode decides which answers are sure enough for a label.
         corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
-        texts: The local text store.
         withheld: Digests of threads kept for a last test.
 
     Raises:

@@ -37,7 +37,6 @@ def store_records(
 
     Args:
         place: annotations.jsonl; records of origins that are not partial stay as they are, byte for byte.
-        texts: The local text store.
         fresh: `thread_key` -> record.
         stored: Id -> title and body.
         withdrawn: `thread_key` -> the partial origin of the record to remove.

@@ -122,7 +122,6 @@ def import_reviews(
 
     Args:
         corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
-        texts: The local text store.
         withheld: Digests of threads kept for a last test.
 
     Raises:
