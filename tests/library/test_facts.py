@@ -91,3 +91,16 @@ def test_every_chinese_number_is_read_whole_or_not_at_all() -> None:
     for said in map("".join, [*product(signs, repeat=2), *product(signs, repeat=3), *product(signs, repeat=4)]):
         facts = find_facts("", f"{said}卡")
         assert facts.gpu_count is None or 2 <= facts.gpu_count <= 99
+
+
+LISTINGS = sorted((DATA / "listings").glob("*.txt"))
+
+
+@pytest.mark.parametrize("listing", LISTINGS, ids=lambda file: file.stem)
+def test_a_listing_behind_a_report_changes_neither_the_product_nor_what_the_reporter_counts(listing: Path) -> None:
+    printed = listing.read_text(encoding="utf-8")
+    for report in rows("failures.jsonl"):
+        alone = find_facts(report["title"], report["body"])
+        listed = find_facts(report["title"], f"{report['body']}\n\n```\n{printed}\n```\n")
+        for fact in ("framework", "gpu_model", "gpu_count", "nodes", "cuda", "launcher"):
+            assert getattr(listed, fact) == getattr(alone, fact), (report["id"], fact)

@@ -13,7 +13,7 @@ from distriage.segments.types import Role
 
 
 def is_template_line(line: str) -> bool:
-    return known_forms().heading(line) is not None or known_forms().is_instruction(line)
+    return known_forms().read(line) is not None
 
 
 def is_notice(line: str) -> bool:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import codecs
+import gzip
 import io
 import json
 import sys
@@ -269,3 +271,14 @@ def test_an_empty_batch_gives_nothing(tmp_path: Path) -> None:
 def test_a_batch_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read: No such file or directory$"):
         list(read_batch(str(tmp_path / "none.jsonl")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_batch_is_read_as_powershell_writes_it(tmp_path: Path, encoding: str, compress: bool) -> None:
+    titles = ["It hangs", "\u6302\u8d77 \U0001f600\u2028", "x" * 70_000]
+    text = "".join(json.dumps({"title": title, "body": ""}, ensure_ascii=False) + "\r\n" for title in titles)
+    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
+    content = mark + text.encode(encoding)
+    file = write(tmp_path, gzip.compress(content) if compress else content, "a.jsonl.gz" if compress else "a.jsonl")
+    assert [found.title for found in read_batch(file) if isinstance(found, IssueReport)] == titles

@@ -229,5 +229,5 @@ def test_hostile_reports_take_linear_time(drawn: tuple[str, int]) -> None:
 def test_one_line_takes_linear_time(unit: str) -> None:
     """No line is cut before it is sorted."""
     line = unit * (CHARACTERS // len(unit))
-    assert in_time(is_listed, line) and in_time(known_forms().is_instruction, line)
+    assert in_time(is_listed, line) and in_time(known_forms().read, line)
     assert in_time(partial(split, ""), f"```\n{line}\n```")

@@ -175,6 +175,9 @@ def test_an_issue_that_github_does_not_close_comes_back_with_githubs_reason(
         assert double.issues[ISSUE]["state"] == "closed"
         page = person.get("/queue/owner/repo/1").text
         assert "Closed as" in page and "closed on GitHub" in page and "Not closed as" in page
+        person.post("/queue/undo", data={"csrf": sent["csrf"]})
+        work(site, double, keyword_classifier)
+        assert double.issues[ISSUE]["state"] == "open"  # what was refused before is not done now
 
 
 def test_where_the_reason_duplicate_is_unknown_it_is_closed_as_not_planned(

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,27 @@ def test_pinned_actions_run_on_node_24_and_have_one_pin_each() -> None:
 def test_the_action_saves_no_cache_since_its_runs_may_not() -> None:
     steps = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
     assert not any("cache" in step.get("uses", "") for step in steps)
+
+
+def install(tmp_path: Path, path: str, *, only_search: bool = False) -> str:
+    """What the Action's install step says where setup-python found nothing."""
+    steps = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    script: str = next(step for step in steps if step["name"] == "Install")["run"]
+    if only_search:
+        script = script.partition("environment=")[0] + 'echo "$found"'
+    environment = {"PYTHON": "", "PATH": path, "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "out")}
+    done = subprocess.run(
+        ["/bin/bash", "-e", "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_runner_that_setup_python_does_not_know_uses_the_python_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "python3").symlink_to(sys.executable)
+    (tmp_path / "python3.13").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")  # without venv
+    (tmp_path / "python3.13").chmod(0o755)
+    assert install(tmp_path, str(tmp_path), only_search=True) == "python3"
+    assert "needs Python 3.11 or newer with venv; setup-python has none" in install(tmp_path, str(tmp_path / "empty"))
 
 
 # ---------------------------------------------------------------- 7: GitHub Enterprise Server

@@ -37,8 +37,9 @@ def test_a_line_that_is_no_object(tmp_path: Path, line: str, message: str) -> No
     assert str(caught.value).startswith(f"{path}:{message}")
 
 
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n', encoding="utf-8-sig")
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n', encoding=encoding)
     assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1})]
 
 

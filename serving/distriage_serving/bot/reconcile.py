@@ -140,8 +140,8 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)
             store.note_act(act, carried_out=False)
             done.append("reopened")
-    standing = next((act for act in acts if act.undone_at is None), None)
-    if standing is not None and not standing.carried_out:
+    standing = next(iter(acts), None)  # one before it was done, undone or refused
+    if standing is not None and standing.undone_at is None and not standing.carried_out:
         updated_at, refused = close(client, issue, standing.what, standing.duplicate_of)
         with store.transaction():
             store.note_act(standing, carried_out=True)

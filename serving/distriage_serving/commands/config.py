@@ -102,12 +102,12 @@ def init(
     else:
         from distriage.github.address import token_of_environment
         from distriage.github.client import Client
+        from distriage_serving.github.labels import read_labels
 
         name = repository or ""
         check_repository(name)
         client = Client(token_of_environment(), max_wait_s=math.inf)
-        found = client.items(f"/repos/{name}/labels")
-        theirs = [TheirLabel(str(item.get("name")), str(item.get("description") or "")) for item in found]
+        theirs = [TheirLabel(*label) for label in read_labels(client, name)[0].items()]
     said = None
     if issues is not None:
         from distriage.classifier import Classifier

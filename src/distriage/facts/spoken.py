@@ -80,7 +80,7 @@ _NO_DEVICE = (
     ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
     re.compile(
         rf"(?:gpus?|cuda)(?: is)? available[ \t]?:{_NONE}|gpus?{_HEADING}{_NONE}"
-        rf"|(?<=[\n *-])available[ \t]?:{_NONE}"  # Lightning's listing
+        rf"|(?<=[\n *-])(?<![thx]pu )available[ \t]?:{_NONE}"  # Lightning's listing
         r"|gpus[\"']?[ \t]?[:=][ \t]?0(?![\w.,])|(?<!\d)0/0 gpus|registered devices: \[cpu"
         r"|(?<!\w)no (?:cuda[ -](?:capable )?devices?|gpus?(?! (?:memory|util|usage|error|kernel|p2p)))"
         r"|without (?:a |any )?gpus?\b|(?<!\w)cpu[- ]?only|tensorflow-cpu|cuda used to build pytorch: none"

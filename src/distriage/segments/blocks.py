@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from distriage.segments.forms import Forms
 from distriage.segments.listings import is_entry, is_listed
 from distriage.segments.prefixes import bare_lines, without_logger
-from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in
+from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in, vocabulary
 from distriage.segments.types import Kind, Line, Role
 
 _LOOKED_AT = 20  # lines of a block tell its kind
@@ -67,11 +68,11 @@ class Reader:
         in_form: A line of a form was seen.
     """
 
-    def __init__(self, forms: Forms, words: Vocabulary) -> None:
+    def __init__(self, forms: Forms, text: str) -> None:
         self.read_so_far: list[tuple[Kind, str, list[Line]]] = []
         self.answers: dict[str, list[str]] = {}
         self.in_form = False
-        self._forms, self._words = forms, words
+        self._forms, self._text = forms, text
         self._heading = ""
         self._in_field = False
         self._pending: list[tuple[str, Line]] = []  # headings that nothing stands below so far
@@ -79,6 +80,10 @@ class Reader:
         self._box = 0  # rules of torchrun's box that are still to come
         self._found: list[tuple[Kind, str, list[Line]]] = []  # of the block that is being read
         self._open: dict[str, _Traceback] = {}
+
+    @cached_property
+    def _words(self) -> Vocabulary:
+        return vocabulary().of(self._text)
 
     def read(self, lines: Sequence[str], first: int, word: str | None) -> None:
         """Sort a block.
@@ -232,15 +237,14 @@ class Reader:
     # ---------------------------------------------------------------- forms and prose
 
     def _is_of_form(self, stripped: str) -> bool:
-        heading = self._forms.heading(stripped)
-        if heading is not None:
-            self._heading, self._in_field, self.in_form = heading, True, True
+        heading = self._forms.read(stripped)
+        if heading is None:
+            return False
+        self.in_form = True
+        if heading:
+            self._heading, self._in_field = heading, True
             self.answers.setdefault(heading, [])
-            return True
-        if self._forms.is_instruction(stripped):
-            self.in_form = True
-            return True
-        return False
+        return True
 
     def _add_prose(self, stripped: str, number: int) -> None:
         if stripped[0] in "#*" and (found := _MARKDOWN_HEADING.match(stripped)):

@@ -14,9 +14,10 @@ from typing import Any
 MAX_LINE_CHARS = 300
 _FIRST_WORD = re.compile(r"(?:\d{1,2}[.)] )?([^\W_])")
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]{0,200}[)）\]]?$")
+_CLOSING = (")", "）", "]")
 _TICKED = re.compile(r"(?:[-*+] )?\[[ xX✓✔]?\] ")
 # "OS: [e.g. Ubuntu 20.04]", "<fill in>": nobody filled it in.
-_PLACEHOLDER = re.compile(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\]|<fill in>)\W{0,3}$", re.I)
+_PLACEHOLDER = re.compile(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\])\W{0,3}$", re.I)
 _KEY = 4  # letters by which a beginning is looked up
 
 
@@ -34,24 +35,22 @@ class Forms:
     beginnings: Mapping[str, tuple[str, ...]]
     empty: frozenset[str]
 
-    def heading(self, line: str) -> str | None:
-        """The heading of a field that a stripped line is, without mark-up; None: it is none."""
+    def read(self, line: str) -> str | None:
+        """Whether a stripped line is the form's: the heading of a field, without mark-up; "" for an instruction, a box to
+        tick or a placeholder; None: it is the reporter's.
+        """
         if len(line) > MAX_LINE_CHARS:
             return None
         words = words_of(line)
         folded = words.lower()
-        if folded in self.headings or _IN_BRACKETS.sub("", folded) in self.headings:
+        if folded in self.headings or (folded[-1:] in _CLOSING and _IN_BRACKETS.sub("", folded) in self.headings):
             return words
+        if "[" in line and (_TICKED.match(line) or _PLACEHOLDER.match(line)):
+            return ""
+        folded = folded.replace("`", "")
+        if folded in self.empty or folded.startswith(self.beginnings.get(folded[:_KEY], ()) or "\0"):
+            return ""
         return None
-
-    def is_instruction(self, line: str) -> bool:
-        """Whether a stripped line is the form's: an instruction, a box that is ticked or not, a placeholder."""
-        if len(line) > MAX_LINE_CHARS:
-            return False
-        if _TICKED.match(line) or _PLACEHOLDER.match(line):
-            return True
-        words = words_of(line).lower().replace("`", "")
-        return words in self.empty or words.startswith(self.beginnings.get(words[:_KEY], ()) or "\0")
 
 
 def words_of(line: str) -> str:

@@ -13,8 +13,9 @@ from importlib.resources import files
 
 MAX_VALUE_CHARS = 160  # a longer one tells something
 MAX_ENTRY_CHARS = 500
-_ENTRY = re.compile(r"[-*•\s|`#]*(?P<name>[A-Za-z][^:=：|\n]{0,100}?)[`*]*\s*(?:[:=：|]\s*|\.{3,}\s*)(?P<value>.*)$")
-_BRACKETS = re.compile(r"\s*\([^()]*\)|`|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
+MAX_NAME_CHARS = 100
+_SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")
+_BRACKETS = re.compile(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
 _SHAPES = re.compile(
     # nvidia-smi, its topology
     r"\|.*(?:MiB|\bOff\b|\bDefault\b|Persistence-M|GPU-Util|Driver Version).*\|?$|\+[-=+]{3,}\+?$|\|[-=+ ]{3,}\|$"
@@ -31,6 +32,8 @@ _SHAPES = re.compile(
     r"|[-*•\s]*(?:[A-Za-z][\w.-]{1,40}: v?\d+\.\d+\.\d+\S*|available: (?:True|False)|64bit|ELF|version: #?\d.{0,80})$",
     re.I,
 )
+_ENDS = (")", "?", "version", "versions", "info")
+_AROUND_NAMES = "-*•|# \t"
 _FAILING = re.compile(
     r"error|fail|not supported|not found\b(?!\.?$)|mismatch|incompatib|crash|cannot|too old"
     r"|\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|frozen|deadlocks?|killed|segfaults?|timed out|out of memory)\b",
@@ -64,18 +67,28 @@ def is_listed(line: str) -> bool:
         return False
     if _SHAPES.match(line):
         return True
-    entry = _ENTRY.match(line)
-    if entry is None or len(entry["value"]) > MAX_VALUE_CHARS:
+    entry = _entry(line)
+    if entry is None or len(entry[1]) > MAX_VALUE_CHARS:
         return False
-    name = entry["name"].lower()
+    name = entry[0]
     if name not in names:
-        name = _BRACKETS.sub("", _BRACKETS.sub("", name)).strip()
+        if name.endswith(_ENDS):
+            name = _BRACKETS.sub("", _BRACKETS.sub("", name)).strip()
         if name not in names and not name.startswith(beginnings):
             return False
-    return not _FAILING.search(entry["value"]) and not _ASSIGNMENT.match(line)
+    return not _FAILING.search(entry[1]) and not _ASSIGNMENT.match(line)
+
+
+def _entry(line: str) -> tuple[str, str] | None:
+    """The name of an entry, in lower case and without marks around it, and its value; None: the line has no such form."""
+    found = _SEPARATOR.search(line, 0, MAX_NAME_CHARS)
+    if found is None:
+        return None
+    name = line[: found.start()].replace("`", "").strip(_AROUND_NAMES)
+    return (name.lower(), line[found.end() :]) if name[:1].isalpha() else None
 
 
 def is_entry(line: str) -> bool:
     """Whether a line has the form of an entry, whatever its name, and reports no failure."""
-    entry = _ENTRY.match(line)
-    return entry is not None and not _FAILING.search(entry["value"]) and not _ASSIGNMENT.match(line)
+    entry = _entry(line)
+    return entry is not None and not _FAILING.search(entry[1]) and not _ASSIGNMENT.match(line)

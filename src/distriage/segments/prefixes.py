@@ -17,7 +17,6 @@ from typing import Any
 
 MAX_PREFIXES = 6  # of a line: kubectl's, the time, the rank's, the logger's
 _AGREE = 0.8  # of a block's lines have the prefix
-_LOOKED_AT = 8  # lines, whether the others need be
 _TRACEBACK_WORDS = "Traceback (most recent"
 _TRACEBACK = re.compile(r'\s*(?:\[[\w,.-]{1,40}\](?:<\w+>)?: ?)?(?:Traceback \(most recent| +File ")')
 _PROCESS = re.compile(
@@ -127,10 +126,8 @@ def _without_shared(lines: list[tuple[int, str, str]]) -> list[tuple[int, str, s
         return lines
     has_traceback = any(_TRACEBACK_WORDS in text for text in filled)
     for pattern in _patterns()[1]:
-        if not has_traceback and sum(pattern.match(text) is not None for text in filled[:_LOOKED_AT]) < _AGREE * min(
-            len(filled), _LOOKED_AT
-        ):
-            continue
+        if not has_traceback and not any(map(pattern.match, filled[:2])):
+            continue  # so that fewer lines agree
         matches = [pattern.match(text) for _, text, _ in lines]
         names = Counter(match[1] for match in matches if match)
         taken = {name for name, count in names.items() if count >= 3 and _PROCESS.match(name)}

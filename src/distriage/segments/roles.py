@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from distriage.base.texts import folded
 from distriage.segments.types import Line, Role, Segments
@@ -38,33 +39,41 @@ _FATAL = re.compile(
 _ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on signal|[a-z]Error: |[a-z]Exception: ")
 _ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
 
-Parts = tuple[bool, tuple[str, ...]]  # at the beginning of the line?; the words, in order
+_WORDS = re.compile(r"\w+")
+
+
+class Entry(NamedTuple):
+    """An entry of `roles.toml`.
+
+    Attributes:
+        parts: What stands in a line, in this order.
+        at_start: The first part begins the line.
+        words: Of all parts, in lower case.
+    """
+
+    parts: tuple[str, ...]
+    at_start: bool
+    words: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
 
-    errors: Sequence[str]
-    cascade: Sequence[Parts]
-    teardown: Sequence[Parts]
-    wrappers: Sequence[Parts]
-    notices: Sequence[Parts]
+    errors: Sequence[Entry]
+    cascade: Sequence[Entry]
+    teardown: Sequence[Entry]
+    wrappers: Sequence[Entry]
+    notices: Sequence[Entry]
 
     def of(self, text: str) -> Vocabulary:
         """Those whose words a text has."""
-        words = folded(text)
+        words = set(_WORDS.findall(folded(text)))
 
-        def seen(rows: Sequence[Parts]) -> list[Parts]:
-            return [row for row in rows if row[1][0] in text]
+        def seen(rows: Sequence[Entry]) -> list[Entry]:
+            return [row for row in rows if row.words <= words]
 
-        return Vocabulary(
-            [error for error in self.errors if error in words],
-            seen(self.cascade),
-            seen(self.teardown),
-            seen(self.wrappers),
-            seen(self.notices),
-        )
+        return Vocabulary(*map(seen, (self.errors, self.cascade, self.teardown, self.wrappers, self.notices)))
 
     def role(self, line: str) -> Role:
         """The role of a line of a log that is no frame."""
@@ -83,26 +92,25 @@ class Vocabulary:
         if _SOURCE.match(line):
             return False
         words = folded(line)
-        return quotes_exception(line) or any(_is_word(error, words) for error in self.errors)
+        return quotes_exception(line) or any(_is_word(error.parts[0], words) for error in self.errors)
 
 
 @cache
 def vocabulary() -> Vocabulary:
     """All entries of `roles.toml`."""
     rows = tomllib.loads(files(__package__).joinpath("roles.toml").read_text(encoding="utf-8"))
-    return Vocabulary(
-        rows["errors"],
-        *([_parts(entry) for entry in rows[name]] for name in ("cascade", "teardown", "wrappers", "notices")),
-    )
+    kinds = ("errors", "cascade", "teardown", "wrappers", "notices")
+    return Vocabulary(*([_entry(text) for text in rows[kind]] for kind in kinds))
 
 
-def _parts(entry: str) -> Parts:
-    return entry.startswith("^"), tuple(entry.removeprefix("^").split(" … "))
+def _entry(text: str) -> Entry:
+    parts = tuple(text.removeprefix("^").split(" … "))
+    return Entry(parts, text.startswith("^"), frozenset(_WORDS.findall(folded(text))))
 
 
-def stands_in(rows: Iterable[Parts], line: str) -> bool:
+def stands_in(rows: Iterable[Entry], line: str) -> bool:
     """Whether the words of an entry stand in a line, in their order."""
-    for at_start, parts in rows:
+    for parts, at_start, _ in rows:
         place = line.find(parts[0])
         if place < 0 or (at_start and place):
             continue

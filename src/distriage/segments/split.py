@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from distriage.base.texts import MAX_INPUT_CHARS, shortened
 from distriage.segments.blocks import Reader
 from distriage.segments.forms import Forms, known_forms
-from distriage.segments.roles import vocabulary
 from distriage.segments.types import Kind, Line, Role, Segment, Segments
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
@@ -38,7 +37,7 @@ def split(title: str, body: str, forms: Forms | None = None) -> Segments:
         Its parts, each line once. Never raises; of a long body the middle is left out, as `shortened` does.
     """
     text = _plain(shortened(body))
-    reader = Reader(forms or known_forms(), vocabulary().of(text))
+    reader = Reader(forms or known_forms(), text)
     for word, first, lines in _blocks(text.split("\n")):
         reader.read(lines, first, word)
     skipped = body.count("\n") - text.count("\n") if len(body) > MAX_INPUT_CHARS else 0

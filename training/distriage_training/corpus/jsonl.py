@@ -8,10 +8,19 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from distriage.base.disk import replaced
 from distriage.base.errors import CorpusError
+from distriage.base.texts import encoding_of
+
+
+def open_text(path: Path, newline: str | None = None) -> IO[str]:
+    """A text that a person may have written: UTF-8 or UTF-16, with a byte order mark or without, gzip allowed."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as stream:
+        encoding = encoding_of(stream.read(2))
+    return cast(IO[str], opener(path, "rt", encoding=encoding, newline=newline))
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -21,7 +30,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         CorpusError: the file is missing, or a line is not a JSON object; names file and line.
     """
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as stream:
+        with open_text(path) as stream:
             for number, line in enumerate(stream, 1):
                 if not line.strip():
                     continue
@@ -48,10 +57,10 @@ def mend_last_line(path: Path) -> None:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows.
+    """Write rows, all or nothing, by replacing the file. Returns the number of rows.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     count = 0
     # JSON can hold lone surrogates, UTF-8 cannot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from distriage.base.errors import ConfigError, CorpusError
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.config import Config, DataConfig
+from distriage_training.corpus.jsonl import open_text
 from distriage_training.corpus.records import Record
 
 MAX_CELL_CHARS = 1 << 27  # reports hold whole logs; Python's own bound is 131,072
@@ -60,17 +60,18 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV table with a header, gzip and a byte order mark allowed; what a short row lacks is empty.
+    """The rows of a CSV table with a header, gzip and a byte order mark allowed; missing cells of a short row are
+    empty.
 
     Args:
-        columns: That it must have.
+        columns: Required columns.
 
     Raises:
-        CorpusError: it cannot be read, or lacks a column.
+        CorpusError: unreadable table, or a missing column.
     """
     csv.field_size_limit(MAX_CELL_CHARS)
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        with open_text(path, newline="") as stream:
             reader = csv.DictReader(stream, restval="")
             found = reader.fieldnames or ()
             if missing := [column for column in columns if column not in found]:
