@@ -28,9 +28,9 @@ from distriage_serving.store import (
     StoredVerdict,
     UnavailableError,
     database,
-    in_use,
 )
 from distriage_serving.store.database import UPGRADE_WAIT_S
+from distriage_serving.store.migrations import in_use
 from distriage_serving.store.schema import Base
 
 from support import store_worker

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import sqlite3
 import threading
@@ -22,8 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
-from distriage_serving.logs import log
-from distriage_serving.store.in_use import APPLICATION, InUseError, Share, newest_revision
+from distriage_serving.store.migrations.in_use import APPLICATION, InUseError, Share, newest_revision
 from distriage_serving.store.schema import Base, SharedValue
 
 CONNECT_TIMEOUT_S: Final = 10
@@ -90,12 +88,11 @@ class Database:
         return store
 
     def _bring_up_to_date(self, place: str, *, upgrades: bool, until_s: float) -> None:
-        noted = False
         while True:
             try:
                 with self._engine.execution_options(**{_WRITES: True}).begin() as connection:
                     if not _is_current(connection):
-                        from distriage_serving.store.migrations import migrate  # alembic: a third of all imports
+                        from distriage_serving.store.migrations.apply import migrate  # alembic: a third of all imports
 
                         migrate(connection, place, self._share, upgrades=upgrades)
                     self._share.take()
@@ -103,9 +100,6 @@ class Database:
             except InUseError:
                 if time.monotonic() >= until_s:
                     raise
-            if not noted:
-                log(logging.WARNING, "waiting_for_another_version_to_end")
-                noted = True
             time.sleep(UPGRADE_POLL_S)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from distriage.base.errors import ConfigError
 
 APPLICATION: Final = "distriage"
-_VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
+_VERSIONS: Final = Path(__file__).parent / "versions"
 _OTHERS: Final = text(
     "SELECT count(DISTINCT (client_addr, application_name)) FROM pg_stat_activity WHERE datname = current_database() "
     "AND (application_name = :name OR application_name LIKE :name || ' %') AND application_name <> :own"
