@@ -129,8 +129,7 @@ class Reviews(Database):
     def last_decision(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
     ) -> list[Review]:
-        """A person's newest standing decision in the queue since then: the reviews of one moment; empty if there is
-        none.
+        """A person's newest standing decision in the queue since then: the reviews of one moment.
 
         Args:
             repositories: Only in these; in all if None.
