@@ -67,7 +67,7 @@ def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int
 
 
 def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The tokens of a text that are kept. Where its beginning alone has more of them, the rest is not looked at."""
+    """The kept tokens of a text. If its beginning alone has enough, the rest is not read."""
     # No word reaches across white space, so later text cannot change the tokens before it.
     end = max(text.rfind(" ", 0, BEGINNING_CHARS), text.rfind("\n", 0, BEGINNING_CHARS))
     if len(text) > BEGINNING_CHARS and end > 0 and (beginning := tokenizer.encode(text[:end])).overflowing:
@@ -198,7 +198,7 @@ class Classifier:
         ]
 
     def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[SimilarIssue]:
-        """The most similar ones; none for a report of another field, which the index holds nothing like."""
+        """The most similar issues; empty for a report of another field, which the index does not cover."""
         index = self.similar
         return index.nearest(report, prediction, count) if prediction.in_domain else []
 

@@ -223,7 +223,7 @@ def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> Repository
 
 
 def _in_words(changes: Collection[Change]) -> str:
-    """How many changes there are of each kind: in our own words only."""
+    """The number of changes of each kind, in our own words."""
     kinds = Counter(change.kind for change in changes)
     return ", ".join(f"{counted(kinds[kind], what)} {how}" for kind, (what, how) in _WORDS.items() if kinds[kind]) or (
         "nothing"

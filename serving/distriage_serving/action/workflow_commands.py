@@ -30,7 +30,7 @@ def escape_property(text: str) -> str:
 
 
 def warning(message: str) -> None:
-    """Show a warning at the run; it turns nothing red."""
+    """Show a warning at the run, without failing it."""
     _print(f"::warning title=Distriage::{escape_data(message)}")
 
 

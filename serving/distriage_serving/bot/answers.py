@@ -126,7 +126,7 @@ def _reviews(
 
 
 def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int]) -> list[int]:
-    """Ids of all reviews that one command, or one step in the queue, gave; but for those taken back before."""
+    """Ids of all reviews given by one command or one step in the queue, except those undone before."""
     standing = [
         review
         for review in store.reviews(issue=issue)
@@ -138,7 +138,7 @@ def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int
 
 
 def _react(client: Client, repository: str, comment: int, content: str) -> str | None:
-    """React; where GitHub refuses that, because the issue is locked or the comment gone, return why."""
+    """React; if GitHub refuses, because the issue is locked or the comment gone, return why."""
     try:
         client.write(
             "POST", f"/repos/{repository}/issues/comments/{comment}/reactions", {"content": content}, repeatable=True
@@ -154,7 +154,7 @@ def _refused(error: RefusedError) -> str:
 
 
 def _explain(client: Client, issue: IssueReference, text: str, *, only_edit: bool) -> str | None:
-    """Write our answer, or put it in place of an earlier one; where GitHub refuses that, return why."""
+    """Write our answer, or replace an earlier one; if GitHub refuses, return why."""
     marker = Marker.of(text, "answer")
     try:
         own = find_own_comment(client, issue, "answer")

@@ -271,7 +271,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
 
 
 def _noted(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
-    """What is about to be written in a person's name; `with_backfilled` reads it."""
+    """Changes about to be made in a person's name, for `with_backfilled`."""
     if account is None or plan.dry_run:
         return []
     writes = [*((label, True) for label in plan.labels), *((label, False) for label in plan.take_off)]

@@ -186,7 +186,7 @@ class Worker:
             self._try_again(job, without_message(error))
 
     def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
-        """End a job; an act that it did not carry out is given back to the queue."""
+        """End a job; the queue gets back acts that it did not carry out."""
         with self._store.transaction():
             self._store.finish(job, state, note)
             if state != "done":
@@ -268,7 +268,7 @@ class Worker:
 
 
 class PacedError(RateLimitError):
-    """One write too many for the moment, by our own count."""
+    """One write too many at present, by our own count."""
 
 
 @contextmanager

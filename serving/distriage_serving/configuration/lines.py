@@ -78,7 +78,7 @@ class Document:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or a list that is being read; `key` is the one whose value comes next."""
+    """A mapping or a list being read; `key` awaits its value."""
 
     path: Path
     value: list[Value] | dict[str, Value]

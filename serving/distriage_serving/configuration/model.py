@@ -59,7 +59,7 @@ def _comment(value: object) -> object:
 
 
 def _threshold(value: object) -> float | None:
-    """The number in a text: the YAML that is read here knows no numbers."""
+    """The number in a text, since this YAML has no numbers."""
     if value is None or (isinstance(value, float) and LEAST_THRESHOLD <= value <= 1):
         return value
     if isinstance(value, str) and _NUMBER.fullmatch(value) and LEAST_THRESHOLD <= float(value) <= 1:
@@ -226,7 +226,7 @@ class RepositoryConfig(_Keys):
     ignore: IgnoreConfig = Field(default=IgnoreConfig(), description="Issues to leave alone.")
 
     def axis(self, axis_id: str) -> AxisConfig | None:
-        """Settings of an axis that is to be labelled; None of one that is not."""
+        """Settings of a labelled axis, else None."""
         axis = self.axes.get(axis_id)
         return axis if axis is not None and axis.enabled else None
 

@@ -89,7 +89,7 @@ class Names:
         return (axis for axis in self.axes.values() if axis.enabled)
 
     def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
-        """Whether people gave the axis that this one requires another label than it needs."""
+        """Whether people gave this axis's required axis another label than needed."""
         chosen = {other: label for other, label in decided.items() if label is not None}
         return self.taxonomy.axes[axis].unmet(chosen) is not None
 

@@ -46,7 +46,7 @@ _TABLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """One thing that is wrong with a configuration; `str` gives `file:line: message`."""
+    """One fault of a configuration; `str` gives `file:line: message`."""
 
     file: str
     line: int
@@ -60,7 +60,7 @@ class RepositoryConfigError(ConfigError):
     """A repository configuration that is not valid. Its text names the first `MAX_SHOWN` problems.
 
     Attributes:
-        problems: All that is wrong, in the order of the lines.
+        problems: All faults, in the order of the lines.
     """
 
     def __init__(self, problems: Iterable[ConfigProblem]) -> None:
@@ -139,7 +139,7 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
 
 
 def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
-    """Of `needs-triage` and a label of an axis: the one would be taken off whenever the other is set."""
+    """A conflict of `needs-triage` with a label of an axis: setting one would take off the other."""
     try:
         names = resolve(RepositoryConfig.model_validate(config), taxonomy)
     except ValidationError:  # reported by itself

@@ -89,7 +89,7 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
 
 
 def _add_plainly(client: Client, path: str, names: Sequence[str], done: Execution, explain: Explain) -> None:
-    """Add labels in one request; where GitHub finds that one not valid, each by itself, so that the others are set."""
+    """Add labels in one request; if GitHub calls it invalid, one by one, to set at least the others."""
     if not names:
         return
     try:

@@ -1,4 +1,4 @@
-"""The indexes of past issues that the server has: of issues in the store, or from the files of a folder.
+"""The server's indexes of past issues: of issues in the store, or from the files of a folder.
 Database I/O; reads files.
 """
 

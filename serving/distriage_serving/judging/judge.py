@@ -1,4 +1,4 @@
-"""One look at a report: all that is asked of it later comes from a single pass of the model.
+"""One look at a report: a single pass of the model answers all later questions.
 Runs the model; no other I/O.
 """
 

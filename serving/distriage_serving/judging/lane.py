@@ -114,7 +114,7 @@ class Lane:
             return [self._queue(work, each) for each in arguments]
 
     def call(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Queue one piece of work, even where the queue is full, and wait: for threads, whose number bounds them."""
+        """Queue one piece of work, even if the queue is full, and wait: for threads, which are few."""
         with self._lock:
             if self._closed:
                 raise ClosedError

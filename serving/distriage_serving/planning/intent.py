@@ -41,7 +41,7 @@ class Intent:
 
 
 def intent_of(said: AxisVerdict, title: str) -> Intent:
-    """Of a change that follows from an axis."""
+    """The reason for a change based on an axis."""
     right = (
         f"labels this sure were right in {said.precision:.0%} of held-out reports"
         if said.precision is not None
@@ -56,17 +56,17 @@ def intent_of(said: AxisVerdict, title: str) -> Intent:
 
 
 def decided_intent() -> Intent:
-    """Of a change that a person asked for in the queue or by a command."""
+    """The reason for a change that a person asked for in the queue or by a command."""
     return Intent("A maintainer decided so in Distriage.", "high")
 
 
 def own_intent() -> Intent:
-    """Of one of the repository's own labels, which are given from a measured threshold on."""
+    """The reason for an own label, which is given from a measured threshold on."""
     return Intent("Learned from this repository's labelled issues.", "medium")
 
 
 def duplicate_intent(found: LikelyDuplicate, number: int) -> Intent:
-    """Of closing an issue as a duplicate; see `distriage.past.same` for the figure."""
+    """The reason for closing a duplicate; `distriage.past.same` has the figure."""
     end = f" (of pairs this alike, {RIGHT:.0%} were the same issue)."
     begin = _cut(f"Likely the same as issue {number}: {plain(found.title)}", MAX_CHARS - len(end))
     return Intent(begin + end, confidence_of(RIGHT))

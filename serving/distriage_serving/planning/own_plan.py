@@ -63,7 +63,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
 def _is_wrong(
     name: str, decided: Mapping[str, str | None], wanted: Collection[str], withdrawn: Collection[str]
 ) -> bool:
-    """Whether a person refused a label that Distriage set, or took back the decision that it was set for."""
+    """Whether a person refused a label that Distriage set, or undid the decision behind it."""
     if name in decided:
         return decided[name] is None
     return own_axis(name).casefold() in withdrawn and name not in wanted

@@ -208,7 +208,7 @@ class _Planner:
         )
 
     def _replace(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel | None, old: list[str]) -> None:
-        """Put the new report's label in the place of the old one's."""
+        """Replace the old report's label by the new one's."""
         if label is None and said.outcome != "not-applicable":
             self.leave(axis.id, f"not sure of the rewritten report; {markdown.code(old[0])} is kept: {said.reason}")
             return

@@ -114,7 +114,7 @@ class PlannedComment:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not done, and why: `what` is an axis, a label's name, `comment` or `issue type`."""
+    """An omitted change and the reason: `what` is an axis, a label's name, `comment` or `issue type`."""
 
     what: str
     why: str
@@ -125,7 +125,7 @@ ChangeKind = Literal["label", "off", "type", "field", "suggestion", "comment"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is changed on an issue; `str` gives it for people.
+    """One change of an issue; `str` gives it for people.
 
     Attributes:
         name: Of the label or the issue type; empty of a comment.

@@ -138,7 +138,7 @@ def dismissed(stored: StoredVerdict, standing: Mapping[str, Review]) -> dict[str
 
 
 def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Parts of a long piece of writing, with a pause between in which others find the database unlocked."""
+    """Parts of a long write, with pauses in which others find the database unlocked."""
     for start in range(0, len(items), PIECE):
         if start:
             time.sleep(PAUSE_S)
@@ -198,7 +198,7 @@ class Decisions:
         return [review_of(issue, axis, label, (who, "queue", now), stored) for axis, label in decision.choices.items()]
 
     def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
-        """Those that say something new: a second click says the same again, and one undo would leave it."""
+        """New decisions only: a second click repeats one, and a single undo would leave it."""
         said = {
             (row.axis, row.label, row.verdict_id)
             for row in standing_of(before).values()

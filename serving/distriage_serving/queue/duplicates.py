@@ -1,4 +1,4 @@
-"""Is there an issue of the number that "Duplicate of" names? Reads the store, and asks GitHub where the App may."""
+"""Whether the issue in "Duplicate of" exists. Reads the store, and asks GitHub if the App may."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ class OwnChoice:
 
 
 def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[OwnChoice]:
-    """The own labels that a verdict names; those are ticked that are given, or that a person confirmed."""
+    """The own labels in a verdict; given or confirmed ones are ticked."""
     found = []
     for own in (verdict.own or ()) if verdict is not None else ():
         person = standing.get(own_axis(own.label))

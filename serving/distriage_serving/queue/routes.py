@@ -115,7 +115,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
 
 
 def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row that the person comes back to: that of `at`, or the first one behind it."""
+    """A part of the list, and the row to return to: that of `at`, or the next one."""
     left = visit.issue_at(query.get("at", ""))
     at = None if left is None else place_of(left, sort)
     after = query.get("after") if at is None else None

@@ -40,7 +40,7 @@ class Visit:
         return self.session.repositories
 
     def repositories(self) -> dict[str, str]:
-        """The same, of those in the store: name -> as GitHub writes it."""
+        """The same, for those in the store: name -> as GitHub writes it."""
         return {
             known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)
         }

@@ -52,7 +52,7 @@ class Act(Base):
 
     @property
     def is_pending(self) -> bool:
-        """GitHub does not show yet that it was done, or taken back, and did not refuse it."""
+        """GitHub does not show the act or its undoing yet, and did not refuse it."""
         return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
 
     @property
@@ -121,7 +121,7 @@ class Acts(Database):
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=None))
 
     def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
-        """Note that GitHub carries out none of an issue's pending acts that were done, or taken back, before then."""
+        """Note that GitHub refuses an issue's pending acts and undos from before then."""
         this = Act.repository == issue.repository, Act.number == issue.number, _is_pending()
         these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
         with self._session(writes=True) as session:

@@ -181,7 +181,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
 
 
 def drop_past(session: Session, repository: str) -> None:
-    """Forget all past issues of a repository; those that come are kept."""
+    """Forget all past issues of a repository so far."""
     more = PastRepository.revision + 1
     anew = update(PastRepository).where(PastRepository.name == repository)
     dropped = delete(PastRow).where(PastRow.repository == repository)
@@ -190,7 +190,7 @@ def drop_past(session: Session, repository: str) -> None:
 
 
 def move_past(session: Session, before: str, after: str, now: float) -> None:
-    """The repository has another name; the issues that are kept under that name already stay."""
+    """Note a repository's new name; issues kept under that name stay."""
     either = select(PastRepository).where(PastRepository.name.in_((before, after))).with_for_update()
     revisions = {known.name: known.revision for known in session.scalars(either)}
     if before not in revisions:

@@ -105,7 +105,7 @@ class ReaderAnswers(Database):
             session.execute(new.on_conflict_do_update(index_elements=[ReaderResult.result], set_=more))
 
     def reader_results(self) -> dict[str, int]:
-        """Result -> how many questions ended so, over all processes."""
+        """Result -> number of questions with it, over all processes."""
         wanted = select(ReaderResult.result, ReaderResult.requests).order_by(ReaderResult.result)
         with self._session(writes=False) as session:
             return {row.result: row.requests for row in session.execute(wanted)}

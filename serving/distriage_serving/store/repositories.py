@@ -51,7 +51,7 @@ class Repositories(Database):
             return list(session.scalars(wanted))
 
     def enable_repositories(self, installation_id: int, names: Iterable[str]) -> None:
-        """The App is on these repositories of an installation.
+        """Note that the App is on these repositories of an installation.
 
         Args:
             names: As GitHub writes them.
@@ -131,7 +131,7 @@ def _forget_deleted(session: Session, name: str) -> None:
 
 
 def _move_repository(session: Session, row: Repository, new: str) -> None:
-    """Of another repository that had the new name once, and that the App is off, nothing is kept."""
+    """If another repository once had the new name and has since removed the App, forget it."""
     moved = insert(session, Repository).values(values_of(row) | {"name": new, "display_name": new})
     values = {name: moved.excluded[name] for name in values_of(row) if name != "name"}
     off = Repository.enabled.is_(False)
@@ -185,7 +185,7 @@ def _move_suggestions(session: Session, before: str, after: str) -> None:
 
 
 def _move_work(session: Session, before: str, after: str, now: float) -> None:
-    """Waiting jobs wait under the new name, unless the same waits there already."""
+    """Move waiting jobs to the new name, unless the same waits there already."""
     session.execute(update(Delivery).where(Delivery.repository == before).values(repository=after))
     for job in session.scalars(select(Job).where(Job.repository == before, Job.state.in_(("waiting", "dead")))).all():
         key, lane = (text.replace(before, after, 1) for text in (job.key, job.lane))

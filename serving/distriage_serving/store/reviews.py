@@ -78,7 +78,7 @@ class Reviews(Database):
         return ids
 
     def undo_reviews(self, *ids: int) -> list[Review]:
-        """Take reviews back, all or none.
+        """Undo reviews, all or none.
 
         Returns:
             Those that stood until now.
@@ -245,7 +245,7 @@ def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, froz
 
 
 def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus:
-    """Status by the latest review of each axis that holds."""
+    """Status by the latest standing review of each axis."""
     settled = any(review.how == "queue" for review in latest.values()) or latest.keys() >= set(matter)
     if not latest or not settled:
         return "open"
@@ -256,7 +256,7 @@ def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus
 
 
 def _among(table: type[Issue | Review], keys: Collection[Key]) -> list[ColumnElement[bool]]:
-    """These issues. For a row of two values alone, SQLite reads the whole table."""
+    """Conditions for these issues. With the row comparison alone, SQLite would read the whole table."""
     repositories, numbers = {repository for repository, _ in keys}, {number for _, number in keys}
     these = tuple_(table.repository, table.number).in_(list(keys))
     return [table.repository.in_(repositories), table.number.in_(numbers), these]

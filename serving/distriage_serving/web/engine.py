@@ -120,7 +120,7 @@ class Engine:
 
     @property
     def bundle(self) -> Bundle:
-        """Of the loaded model.
+        """The bundle of the loaded model.
 
         Raises:
             ProblemError: it is not loaded yet (503).

@@ -45,5 +45,5 @@ def rooms_of(app: FastAPI) -> Rooms:
 
 
 def rooms(request: Request) -> Rooms:
-    """The parts of the application that answers a request."""
+    """The parts of a request's application."""
     return rooms_of(request.app)

@@ -1,4 +1,4 @@
-"""What to check first, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
+"""First checks, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _collapsed(line: str) -> str:
 
 
 def marked(line: str, long: Iterable[str]) -> str:
-    """A line with an ellipsis where the recipe cut it out of one of the report's long lines, or joined its two ends."""
+    """A line, with an ellipsis if the recipe cut it out of a long line or joined the ends of one."""
     found = [
         (same, begin, whole)
         for whole in long
@@ -81,12 +81,12 @@ def _places(text: str, whole: str) -> Iterator[int]:
 
 
 def _same(one: str, other: str) -> int:
-    """With how many characters two texts begin alike."""
+    """Length of the common beginning of two texts."""
     return bisect_left(range(1, len(one) + 1), True, key=lambda end: not other.startswith(one[:end]))
 
 
 def lines_of(whole: ModelInput) -> list[str]:
-    """The lines that the model reads: title, error lines, prose."""
+    """The model's input lines: title, error lines, prose."""
     return [*([whole.title] if whole.title else []), *whole.errors, *(whole.prose.split("\n") if whole.prose else [])]
 
 

@@ -1,4 +1,4 @@
-"""What is known of a report -> its verdict. Pure."""
+"""Findings about a report -> its verdict. Pure."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class SecondReading(_Model):
 
 
 class AxisVerdict(_Model):
-    """What is said about one axis. `label` is the likeliest one; act on it only where `outcome` is `apply`."""
+    """The answer on one axis. `label` is the likeliest one; act on it only if `outcome` is `apply`."""
 
     outcome: Outcome
     label: str
@@ -86,7 +86,7 @@ class AxisVerdict(_Model):
     @model_validator(mode="before")
     @classmethod
     def _read_older(cls, data: Any) -> Any:
-        """A verdict that was stored when there was no `silence` says it by its reason alone."""
+        """Older stored verdicts lack `silence` and express it in their reason."""
         if not isinstance(data, dict) or "silence" in data:
             return data
         return {**data, "silence": next((code for code, why in WHY_SILENT.items() if why == data.get("reason")), None)}
@@ -109,7 +109,7 @@ class Candidate(_Model):
 
 
 class Differential(_Model):
-    """A differential diagnosis: the likeliest causes, where none is sure enough to name."""
+    """A differential diagnosis: the likeliest causes, if no cause is sure enough to name."""
 
     causes: list[Candidate] = Field(description="Three at most, the likeliest first; none of next to no probability.")
     right_among: float | None = Field(
@@ -152,7 +152,7 @@ class KnownProblem(_Model):
 
 
 class SimilarIssue(_Model):
-    """A known issue like the report, with the labels that its whole thread led to."""
+    """A known issue like the report, labelled by its whole thread."""
 
     id: str
     url: str = Field(description="Empty where unknown.")
@@ -221,14 +221,14 @@ class Verdict(_Model):
 
     @property
     def why_silent(self) -> str:
-        """Why a report that may be of another field gets no label but its kind, in one sentence; else empty."""
+        """Why a report, perhaps of another field, gets only its kind, in one sentence; else empty."""
         if self.in_domain:
             return ""
         return f"{WHY_SILENT[Silence.THIN if self.is_thin else Silence.FOREIGN].capitalize()}."
 
 
 class FailedRecord(_Model):
-    """Stands in batch output for a record that could not be classified; the rest is classified all the same."""
+    """Batch output for a record that could not be classified; the others are classified all the same."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     id: _Text

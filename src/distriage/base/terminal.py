@@ -40,7 +40,7 @@ def say(text: str) -> None:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there was no room for standard output; errors of files name theirs."""
+    """Whether standard output had no room; errors of files name their file."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """How sure a label must be: always the likeliest, right in about 80 %, right in about 90 % of the cases."""
+    """How sure a label must be: the likeliest always, right about 80 % of the time, right about 90 % of the time."""
 
     BEST = "best"
     BALANCED = "balanced"

@@ -24,7 +24,7 @@ _WORDS = (
 
 
 class Strict(BaseModel):
-    """Frozen, and without keys that it does not know."""
+    """Frozen; refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

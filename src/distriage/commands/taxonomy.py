@@ -19,7 +19,7 @@ INDENT = (0, 0, 0, 2)
 
 
 class Requirement(Strict):
-    """Another axis must have this label, or the axis does not apply."""
+    """The label that another axis must have for this axis to apply."""
 
     axis: str
     label: str

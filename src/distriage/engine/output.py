@@ -215,7 +215,7 @@ def is_error(line: str) -> bool:
 
 
 def is_complete(path: str) -> bool:
-    """Whether a run has finished this file, and none has begun it anew."""
+    """Whether a run has finished this file and no later run has started on it."""
     with writing(Path(path)):
         return Path(path).is_file() and not part_of(path).exists()
 
@@ -245,7 +245,7 @@ def _compress(part: Path, done: Path, name: str) -> None:
 
 
 def _write_table(part: Path, done: Path, axes: Sequence[str]) -> None:
-    """A row an answer: outcome, label and probability of each axis as columns, and the whole verdict as JSON."""
+    """One row per answer: outcome, label and probability of each axis as columns, and the whole verdict as JSON."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""How many GPUs a report speaks of, in figures, options and words of several languages. Pure.
+"""The number of GPUs in a report, in figures, options and words of several languages. Pure.
 
 The largest number counts: on one card it works, on eight it hangs.
 """

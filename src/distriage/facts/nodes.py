@@ -1,4 +1,4 @@
-"""How many nodes a report speaks of, in figures, options and words of several languages. Pure.
+"""The number of nodes in a report, in figures, options and words of several languages. Pure.
 
 The largest number counts, but not one that is said to hold no longer.
 """
@@ -121,5 +121,5 @@ def _is_former(words: str, start: int) -> bool:
 
 
 def speaks_of_several_nodes(words: str) -> bool:
-    """Whether a text in lower case speaks of several nodes, if without their number."""
+    """Whether a text in lower case mentions several nodes, perhaps without their number."""
     return bool(_SEVERAL_NODES.search(words))

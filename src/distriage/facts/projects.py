@@ -142,7 +142,7 @@ class Projects:
         return Tracker() if repository is None else _tracker(self, repository, identifier.partition("#")[0])
 
     def called(self, name: str) -> Project | None:
-        """The project that a name in lower case means anywhere."""
+        """The project that a name in lower case means in any tracker."""
         if name in self.names:
             return self.all[self.names[name]]
         libraries = (project for project in self.all.values() if project.what is What.LIBRARY)
@@ -162,7 +162,7 @@ def read_projects(text: str) -> Projects:
 
 
 def is_built_on_torch(name: str | None) -> bool:
-    """Whether the users of a project use PyTorch; of one that is not known: no."""
+    """Whether the users of a project use PyTorch; false if unknown."""
     return projects().library_of(name) == PYTORCH
 
 

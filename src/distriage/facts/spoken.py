@@ -154,12 +154,12 @@ _COMPILER = (
 
 
 def is_without_pip(words: str, own: str) -> bool:
-    """Whether something else than pip installs, or the report speaks of no pip."""
+    """Whether another tool than pip installs, or the report does not mention pip."""
     return any_of(_OTHERWISE, own) or not any_of(_PIP, words)
 
 
 def names_fresh_environment(own: str) -> bool:
-    """Whether it is in an environment that was made for the purpose."""
+    """Whether it is in a dedicated environment."""
     return first_at(_FRESH, own, places(_FRESH_STARTS, own)) is not None
 
 

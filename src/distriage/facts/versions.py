@@ -100,7 +100,7 @@ class Versions:
         return bool(self.in_use)
 
     def compared(self, fact: str) -> Comparison | None:
-        """The last one that works and the first one that fails."""
+        """The last working and the first failing one."""
         if not self.working or not self.in_use:
             return None
         works, works_at = list(self.working.items())[-1]

@@ -87,7 +87,7 @@ class Client:
 
     @property
     def hosts(self) -> Collection[str]:
-        """Of the pages of its issues; empty where the API is not github.com's, and may have any."""
+        """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
         return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()
 
     # ---------------------------------------------------------------- reading

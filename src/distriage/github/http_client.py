@@ -42,7 +42,7 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
 @cache
 def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Those that the two variables name, or certifi's: read once, since that takes a tenth of a second."""
+    """The certificates named by the two variables, or certifi's: read once, which takes a tenth of a second."""
     return httpx.create_ssl_context()
 
 

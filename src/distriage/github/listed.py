@@ -64,7 +64,7 @@ def issue_type(issue: object) -> str | None:
 
 
 def is_bot(user: object) -> bool:
-    """Whether GitHub says that an account is a program's."""
+    """Whether GitHub marks an account as a bot."""
     return isinstance(user, dict) and user.get("type") == "Bot"
 
 

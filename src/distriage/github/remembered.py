@@ -1,4 +1,4 @@
-"""Answers that are asked for often and change rarely. Safe to use from several threads."""
+"""A cache of answers that change rarely. Safe to use from several threads."""
 
 from __future__ import annotations
 

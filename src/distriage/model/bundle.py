@@ -222,5 +222,5 @@ def _check_file(path: Path, name: str, record: FileRecord, sha256: Callable[[], 
 
 
 def thread_digest(identifier: str) -> str:
-    """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
+    """16 hexadecimal digits that stand for `owner/repo#12` in `trained-on.txt`, to hide private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]

@@ -15,7 +15,7 @@ Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
 class DataModel(BaseModel):
-    """Read from a file of a user's: no unknown keys, no conversions."""
+    """Read from a user's file: no unknown keys, no conversions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

@@ -155,7 +155,7 @@ class OwnLabels:
             raise ValueError("scale is out of range")
 
     def of(self, identifier: str) -> OwnLabels | None:
-        """These, if a report may be of their repository; `owner/repo#12` may name another one."""
+        """These heads, unless a report's `owner/repo#12` names another repository."""
         repository = repository_of(identifier)
         return self if repository is None or repository == self.manifest.repository.casefold() else None
 

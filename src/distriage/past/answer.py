@@ -1,4 +1,4 @@
-"""What is said of a past issue that is likely the same. Pure."""
+"""The answer on a past issue that is likely the same. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicate]:
-    """The past issue that may be called a likely duplicate of a report, if there is one; see `same.py`.
+    """The likely duplicate of a report among past issues, if any; see `same.py`.
 
     Args:
         index: Made with the model that read the report.

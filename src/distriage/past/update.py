@@ -1,4 +1,4 @@
-"""An index with some issues more, others, or gone. Pure."""
+"""An index with issues added, replaced or removed. Pure."""
 
 from __future__ import annotations
 

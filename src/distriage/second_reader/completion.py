@@ -109,7 +109,7 @@ def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
 
 
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
-    """An axis in the light of the axis that it requires, which both readers have decided."""
+    """An axis, given both readers' decision on its required axis."""
     reason = axis.unmet({name: one.label for name, one in axes.items()})
     if reason is not None:
         return said.model_copy(

@@ -1,4 +1,4 @@
-"""A time limit for a whole HTTP request: httpx has one for each read, so a peer that drips is waited for without end.
+"""A time limit for a whole HTTP request: httpx limits only each read, so it would wait for a dripping peer forever.
 Network I/O.
 """
 

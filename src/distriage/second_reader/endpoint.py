@@ -247,7 +247,7 @@ class Endpoint:
 
 
 def _why_none(completion: object, limit: int) -> str:
-    """Why an answer holds none of those that were offered; a model that thinks is the commonest reason."""
+    """Why an answer lacks an offered code; a reasoning model is the commonest reason."""
     try:
         choice = completion["choices"][0]  # type: ignore[index]
         if choice.get("finish_reason") == "length":

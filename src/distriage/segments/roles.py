@@ -171,7 +171,7 @@ def is_native_frame(line: str) -> bool:
 
 
 def ends_of_processes(report: Segments) -> Iterator[Line]:
-    """The lines in which a launcher says how a process ended, but not of those that it ended itself."""
+    """A launcher's lines about the end of a process, except of those that it ended itself."""
     for segment in report.all:
         for line in segment.lines:
             if line.role is Role.TEARDOWN and _ENDED.search(line.text) and not _ENDED_BY_LAUNCHER.search(line.text):

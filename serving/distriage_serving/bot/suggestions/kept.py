@@ -16,7 +16,7 @@ ASK_AGAIN_S: Final = 86400.0  # until asking again whether a repository takes su
 
 
 def is_off(store: Store, repository: str) -> bool:
-    """Whether the repository took no suggestions when it was asked last, not long ago."""
+    """Whether the repository, asked lately, took no suggestions."""
     row = store.get_repository(repository)
     return row is not None and (row.no_suggestions_until or 0.0) > store.clock()
 

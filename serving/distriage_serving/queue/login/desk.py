@@ -21,6 +21,6 @@ class Desk:
 
 
 def desk(request: Request) -> Desk:
-    """That of the application that answers a request."""
+    """The desk of a request's application."""
     found: Desk = request.app.state.desk
     return found

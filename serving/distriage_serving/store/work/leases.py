@@ -129,7 +129,7 @@ class WorkStore(Database):
     def finish(
         self, item: Delivery | Job, state: Literal["done", "ignored", "dead"] = "done", error: str | None = None
     ) -> None:
-        """Answer for an item that the caller has leased.
+        """End an item that the caller has leased.
 
         Raises:
             LeaseLostError: it is not the caller's any more.
