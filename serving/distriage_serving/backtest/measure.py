@@ -38,7 +38,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
+    """A past issue; `truth`: axis -> people's labels, if any."""
 
     issue: ListedIssue
     said: Mapping[str, Claim]
@@ -69,8 +69,8 @@ class LabelRow:
 
     Attributes:
         carried: Issues to which people gave it.
-        at: A tally a threshold, over all issues.
-        found: A threshold each: the share of `carried` to which it would be given.
+        at: One tally per threshold, over all issues.
+        found: Share of `carried` to which it would be given, per threshold.
     """
 
     label: str

@@ -1,8 +1,6 @@
-"""Answers to `/triage` commands: who may, what it means for the reviews, what is seen on GitHub.
-Network and database I/O.
+"""Answers to `/triage` commands: permission, effect on the reviews, reply on GitHub. Network and database I/O.
 
-A reaction on the comment says whether it was understood. What was not is explained in one comment of ours, which later
-ones replace.
+A reaction on the comment says whether it was understood. One comment of ours explains failures; later ones replace it.
 """
 
 from __future__ import annotations
@@ -48,11 +46,11 @@ _SETTLED: Final = "A command here was not understood at first. It is now; nothin
 
 
 def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
-    """Work out what a comment's commands change, and answer on GitHub.
+    """Work out the changes that a comment's commands ask for, and answer on GitHub.
 
     Raises:
         ValidationError: the job's argument is not that of a command.
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     assert job.issue is not None
     asked = CommandArgument.model_validate(job.argument)

@@ -1,6 +1,6 @@
-"""A repository's configuration, `.github/distriage.yml`, as it is written. Pure. See docs/configuration.md.
+"""A repository's configuration, `.github/distriage.yml`, as written. Pure. See docs/configuration.md.
 
-`names.Names` is what follows from it together with a taxonomy.
+`names.Names` resolves it against a taxonomy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_COMMENT: Final = (
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"(?<!\$)\{\{\s{0,30}([\w-]{1,40})\s{0,30}\}\}")  # `${{ }}` is GitHub's, as text
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of what is not seen, or reorders text
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of invisible or reordering characters
 _JOINERS: Final = "\u200c\u200d"  # emoji and several scripts need them
 
 ModeWord = Annotated[Mode, Field(strict=False)]  # YAML has words, not members of an enumeration
@@ -68,7 +68,7 @@ def _threshold(value: object) -> float | None:
 
 
 def _visible(text: str) -> str:
-    """A text that GitHub shows as it is written here."""
+    """A text that GitHub shows unchanged."""
     for char in text:
         if unicodedata.category(char) in _HIDDEN and char not in _JOINERS:
             name = unicodedata.name(char, "a control character").lower()

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words: file, line, key, value found, what was expected. Pure."""
+"""Faults of a configuration in words: file, line, key, found value, expected value. Pure."""
 
 from __future__ import annotations
 
@@ -71,11 +71,7 @@ class RepositoryConfigError(ConfigError):
 
 
 def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[ValuePath, str]]:
-    """What does not fit the form of a configuration.
-
-    Args:
-        value: The document as read.
-    """
+    """What does not fit the form of a configuration."""
     for item in error.errors(include_url=False):
         loc = item["loc"]
         name = ".".join(map(str, loc))
@@ -118,14 +114,14 @@ def _kind(value: object) -> str:
     return f"{value!r:.60}"
 
 
-# ---------------------------------------------------------------- what it says
+# ---------------------------------------------------------------- meaning
 
 
 def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
-    """What names no axis, label or placeholder, or contradicts itself.
+    """Unknown axes, labels or placeholders, and contradictions.
 
     Args:
-        value: The document as read, whether or not its form is right.
+        value: The document, of any form.
     """
     config = _table(value)
     yield from _same_name(config, taxonomy)

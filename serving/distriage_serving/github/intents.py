@@ -203,11 +203,11 @@ def _send(
     body: Callable[[Sequence[Reasoned]], object],
     asked: Sequence[Reasoned],
 ) -> Any:
-    """Send changes and suggestions; the answer, None where it was lost and nothing was left to send.
+    """Send changes and suggestions. Returns the answer, None if it was lost and nothing was left to send.
 
     Raises:
         RefusedError: GitHub refuses.
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     left = list(asked)
     for attempt in range(1, MAX_ATTEMPTS + 1):

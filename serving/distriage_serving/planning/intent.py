@@ -1,4 +1,4 @@
-"""Why a change is made, as GitHub shows it beside the change: how sure, and one sentence. Pure."""
+"""The reason for a change, as GitHub shows it beside the change: how sure, and one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Intent:
     confidence: Confidence
 
     def fields(self, *, suggest: bool) -> Mapping[str, object]:
-        """What stands beside the change in a request."""
+        """A request's fields for the reason."""
         return {
             "rationale": self.rationale,
             "confidence": self.confidence,
@@ -41,11 +41,7 @@ class Intent:
 
 
 def intent_of(said: AxisVerdict, title: str) -> Intent:
-    """Of a change that follows from an axis.
-
-    Args:
-        title: The axis's name for people.
-    """
+    """Of a change that follows from an axis."""
     right = (
         f"labels this sure were right in {said.precision:.0%} of held-out reports"
         if said.precision is not None

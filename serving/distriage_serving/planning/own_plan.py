@@ -1,7 +1,7 @@
-"""A plan with the repository's own labels that the verdict gives. Pure.
+"""A plan with the verdict's labels of the repository's own. Pure.
 
-What a person decided in the queue holds: a label that she refuses is not added, and taken off where Distriage set it.
-Nothing is created: a label that the repository no longer has is left out.
+A person's decision in the queue holds: a rejected label is not added, and is taken off if Distriage set it. Nothing is
+created: a label that the repository no longer has is left out.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class Act(Base):
         who: GitHub login, or `admin:NAME`.
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
-        undone_at: None if the act stands.
         carried_out: GitHub shows it.
         refused: Why GitHub refused the act or its reversal, if it did.
     """
@@ -196,11 +195,7 @@ class SuggestionRows(Database):
                 session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
 
     def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
-        """Note what became of a suggestion.
-
-        Args:
-            values: Of the columns of `SuggestionRow`.
-        """
+        """Note the outcome of a suggestion."""
         columns = SuggestionRow.__table__.columns
         this = [columns[name] == getattr(row, name) for name in _KEY]
         with self._session(writes=True) as session:

@@ -81,7 +81,7 @@ class PastIssues(Database):
     """The store's part for past issues."""
 
     def begin_past(self, repository: str, model: str) -> None:
-        """Keep the past issues of a repository from now on; what another model read is dropped."""
+        """Keep the past issues of a repository from now on; drop another model's readings."""
         first = _first_revision(self.clock())
         row = PastRepository(name=repository, model=model, revision=first, begun_at_revision=first)
         with self._session(writes=True) as session:
@@ -148,7 +148,7 @@ class PastIssues(Database):
                 session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
 
     def set_past_states(self, *states: PastState) -> None:
-        """Note what became of issues of one repository."""
+        """Note the states of issues of one repository."""
         with self._session(writes=True) as session:
             revision = _next_revision(session, states[0].issue.repository) if states else None
             for told in states if revision is not None else ():

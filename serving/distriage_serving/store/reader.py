@@ -15,9 +15,7 @@ class ReaderAnswer(Base):
     """A second reader's answer about a report, or why it gave none. Holds no text of the report or the answer.
 
     Attributes:
-        digest: `report_digest` of the report.
         model: The first reader, whose scores the question was based on.
-        reader: The second one.
         shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
         note: Why there is no answer.
     """

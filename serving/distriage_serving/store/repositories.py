@@ -77,11 +77,11 @@ class Repositories(Database):
                 session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
 
     def delete_repository(self, name: str) -> bool:
-        """The repository is no more, and with it its issues, past ones too; people's reviews of them stay
-        until another repository takes its name.
+        """Delete a repository and its issues, past ones too; people's reviews of them stay until another repository
+        takes its name.
 
         Returns:
-            False: it is not known.
+            False if it is unknown.
         """
         off = update(Repository).where(Repository.name == name).values(enabled=False)
         ended = update(Issue).where(Issue.repository == name, Issue.state.in_(("open", "closed")))
@@ -93,14 +93,14 @@ class Repositories(Database):
     def rename_repository(self, old: str, new: str) -> bool:
         """Move a repository's issues, verdicts, reviews, acts, suggestions, past issues and waiting jobs.
 
-        What is known under the new name already is kept, unless it is of a repository that was deleted; work that is
-        under way ends under the old name.
+        Data under the new name is kept, unless it belongs to a deleted repository; work under way ends under the old
+        name.
 
         Args:
             new: As GitHub writes it.
 
         Returns:
-            False: nothing is known under the old name.
+            False if nothing is stored under the old name.
         """
         before, after = old.lower(), new.lower()
         with self._session(writes=True) as session:

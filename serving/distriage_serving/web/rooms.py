@@ -28,11 +28,7 @@ class Writers:
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The parts of one application.
-
-    Attributes:
-        store: None without bot and queue.
-    """
+    """The parts of one application."""
 
     settings: Settings
     metrics: Metrics

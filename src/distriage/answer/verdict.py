@@ -38,7 +38,7 @@ class EvidenceLine(_Model):
 
 
 class FirstReading(_Model):
-    """What the model said of an axis before a second reader was asked."""
+    """The model's answer on an axis before a second reader was asked."""
 
     outcome: Outcome
     label: str
@@ -46,7 +46,7 @@ class FirstReading(_Model):
 
 
 class SecondReading(_Model):
-    """What became of the question to a second reader; see `distriage.second_reader`."""
+    """The outcome of the question to a second reader; see `distriage.second_reader`."""
 
     reader: str
     axes: list[str] = Field(description="The axes that its answer decided.")
@@ -134,7 +134,7 @@ class FactSource(_Model):
 
 
 class VersionPair(_Model):
-    """Two releases of which the reporter says that one works and the other fails."""
+    """Two releases, one said to work and one to fail."""
 
     fact: str = Field(description="A name of `environment`, such as `torch` or `framework_version`.")
     works: str
@@ -216,7 +216,7 @@ class Verdict(_Model):
 
     @property
     def is_thin(self) -> bool:
-        """Whether the report says too little for anybody to know."""
+        """Whether the report says too little to tell."""
         return any(said.silence is Silence.THIN for said in self.axes.values())
 
     @property
@@ -236,7 +236,7 @@ class FailedRecord(_Model):
 
 
 def verdict_schema() -> dict[str, Any]:
-    """JSON Schema of what `--json` and `--jsonl` print; `python -m distriage.answer.verdict` writes `schemas/`."""
+    """JSON Schema of the output of `--json` and `--jsonl`; `python -m distriage.answer.verdict` writes `schemas/`."""
     answers: TypeAdapter[Any] = TypeAdapter(Verdict | FailedRecord | list[Verdict | FailedRecord])
     schema = answers.json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Distriage verdict", **schema}

@@ -26,9 +26,9 @@ def speak_utf8() -> None:
 
 
 def output() -> Console:
-    """Standard output; in a pipe lines are as long as they are, unless COLUMNS says otherwise."""
+    """Standard output; lines are not wrapped in a pipe, unless COLUMNS says so."""
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    # A report's `:100:` is no emoji, and the table of emoji takes long to load.
+    # `:100:` in a report is not an emoji, and the table of emoji takes long to load.
     return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
 
 
@@ -56,5 +56,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Somebody's words without the escape sequences that a terminal obeys."""
+    """Foreign text without the escape sequences that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -78,9 +78,9 @@ _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
 def count_nodes(passage: Passage) -> tuple[int, int] | None:
-    """The most nodes that a text speaks of, and the place; None: it speaks of no number.
+    """The most nodes that a text mentions, and the place; None without a number.
 
-    A former number counts where no other stands beside it.
+    A former number counts only for lack of others.
     """
     text, words = passage.text, passage.words
     counts: Counts = []

@@ -26,7 +26,6 @@ class Ok:
 
     Attributes:
         value: The answer's JSON; None for an empty answer or a raw file.
-        body: The raw answer.
         following: Query of a list's next page. Only the query of GitHub's link: a token must not follow a link to
             another host.
         etag: Names this state of the answer, to ask later whether it changed.

@@ -25,7 +25,6 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
     Args:
         whose: Start of an error's message.
-        options: For httpx.
 
     Raises:
         ConfigError: the proxy or the certificates that the environment names cannot be used.

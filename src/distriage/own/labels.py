@@ -91,11 +91,7 @@ def probabilities_sha256(model: BundleManifest) -> str:
 
 
 class OwnLabels:
-    """The heads of one folder, ready to use. Safe to share between threads.
-
-    Attributes:
-        manifest: The content of `own.json`.
-    """
+    """The heads of one folder, ready to use. Safe to share between threads."""
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         """Read and check them.
@@ -164,11 +160,7 @@ class OwnLabels:
         return self if repository is None or repository == self.manifest.repository.casefold() else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
-        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first.
-
-        Args:
-            prediction: The model's, on this report.
-        """
+        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first."""
         probabilities = self.probabilities(own_features(report, prediction))
         found = [
             OwnLabel(

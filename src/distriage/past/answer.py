@@ -35,10 +35,10 @@ def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicat
 
 
 def _is_itself(issue: PastIssue, query: PastQuery) -> bool:
-    """Whether the report may be that issue: of its number, and nothing says that it is another repository's.
+    """Whether the report may be that issue: it has its number, and no other repository is named.
 
-    An index that was made before the repository got its name holds the report under the old one; what two repositories
-    have under one number was filed at two times.
+    An index older than the repository's name holds the report under the old one; issues of two repositories with one
+    number were filed at different times.
     """
     place, hash_, number = query.id.lower().rpartition("#")
     if not hash_ or issue.id.rpartition("#")[2] != number:

@@ -26,9 +26,7 @@ def training(extra: str = "train") -> AbstractContextManager[None]:
 
 
 def named_model(model: str | None, name: str) -> str:
-    """The model that was asked for, else the one of the configuration's name: its folder in `models` where there is
-    one.
-    """
+    """The model asked for, else the one with the configuration's name: its folder in `models` if there is one."""
     folder = Path("models") / name
     return model or (str(folder) if folder.is_dir() else name)
 

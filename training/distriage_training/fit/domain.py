@@ -45,7 +45,7 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The first regression, as coarse as it is stored: integers [VIEWS * HASH_BUCKETS] and the step of each view."""
+    """The first regression, rounded as stored: integers [VIEWS * HASH_BUCKETS] and the step of each view."""
 
     idf: NDArray[np.uint8]
     idf_step: Floats

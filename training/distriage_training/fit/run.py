@@ -31,7 +31,6 @@ class RunInfo(BaseModel):
 
     Attributes:
         labels: Axis -> label ids, in the order of the model's outputs.
-        config: The settings as written.
         records: Split -> number of reports.
         data_sha256, sparse_data_sha256: Hash of the data of the encoder and of the sparse head.
         trained_on: `thread_digest` of every training record, including those of earlier runs.

@@ -19,7 +19,7 @@ from distriage.base.errors import ConfigError
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.fit.batches import BucketSampler
 
-ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
+ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training so far, including resumed parts
 
 
 class BucketTrainer(Trainer):  # type: ignore[misc]
@@ -135,7 +135,7 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         lr_scheduler_type="cosine",
         warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
         max_grad_norm=1.0,
-        # The encoder's own pooling is not used, nor the head of an axis that nothing in a batch is labelled on.
+        # The encoder's own pooling is unused, and so is the head of an axis without a label in a batch.
         ddp_find_unused_parameters=True,
     )
 

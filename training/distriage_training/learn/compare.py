@@ -27,11 +27,11 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Both heads on one label, or on all that both know.
+    """Both heads on one label, or on all labels known to both.
 
     Attributes:
-        issues: Held out that have it.
-        before, now: F1, each label said where it is likelier than not.
+        issues: Held-out issues that have it.
+        before, now: F1, giving each label that is likelier than not.
         given_before, given_now: (right, given) from the thresholds on.
         interval: 95 % interval of `now` minus `before` (paired bootstrap over issues).
     """
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def worse(self) -> list[str]:
-        """Where the new heads are worse; empty: they may be taken."""
+        """Where the new heads are worse; they may be used if empty."""
         return [row.label for row in self.rows if row.outcome == "worse"]
 
 

@@ -38,7 +38,6 @@ class Wishes:
     Attributes:
         least: Minimum number of issues of a label.
         include: Labels to learn even if their names state an outcome, or nobody gave them lately.
-        exclude: Labels not to learn.
     """
 
     least: int = 20

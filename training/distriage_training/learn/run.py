@@ -33,7 +33,6 @@ class Result:
     """Heads and their figures.
 
     Attributes:
-        final: Heads fitted on all issues.
         figures: Of each kind of features, fitted on the earlier issues and measured on the later ones; the chosen kind
             first.
     """

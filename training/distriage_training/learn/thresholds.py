@@ -54,7 +54,7 @@ class Threshold:
 
 
 def lower_bound(right: int, given: int, confidence: float) -> float:
-    """One-sided lower bound of a share (Clopper and Pearson, 1934); 0 where nothing is right."""
+    """One-sided lower bound of a share (Clopper and Pearson, 1934); 0 if nothing is right."""
     return float(beta.ppf(1 - confidence, right, given - right + 1)) if right else 0.0
 
 

@@ -59,7 +59,6 @@ class Reports:
     """Reports to make a graph from and to judge it by.
 
     Attributes:
-        golden: The reference reports.
         train: Sample for measuring activations.
     """
 
@@ -116,7 +115,7 @@ def write_model(
     tokenizer: Tokenizer,
     reports: Reports,
 ) -> Passed:
-    """Write the ONNX file that ships: int8 where it loses little, else fp32.
+    """Write the shipped ONNX file: int8 if it loses little, else fp32.
 
     Args:
         mixed: Logits of the torch model on validation.
