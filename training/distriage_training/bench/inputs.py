@@ -1,4 +1,4 @@
-"""What is measured with: reports, and the machine they are measured on."""
+"""The reports of a measurement, and its machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`distriage bench`: measures the sections that were asked for, one after the other."""
+"""`distriage bench`: measures the chosen sections, one after the other."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Order:
 
 
 def installed(module: str) -> bool:
-    """Whether a package is there, without importing it."""
+    """Whether a package is installed, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 

@@ -1,4 +1,4 @@
-"""From nothing to a verdict: the steps of a process that answers one report."""
+"""A cold start: the steps of a process that answers one report."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SplitOption = Annotated[str, typer.Option(help="validation or test.")]
 
 
 def training(extra: str = "train") -> AbstractContextManager[None]:
-    """Around a training command: `needs_extra`, and tokenizers that start no threads of their own."""
+    """Wraps a training command: `needs_extra`, and tokenizers without threads of their own."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     return needs_extra(extra)
 

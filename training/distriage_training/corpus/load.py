@@ -59,7 +59,7 @@ class Splits:
         }
 
     def trained_sha256(self) -> str:
-        """`data_sha256` of all that a run learns from or chooses by."""
+        """`data_sha256` of all data that a run learns from or chooses by."""
         return data_sha256([*self.train, *self.validation, *self.feedback])
 
 
@@ -105,7 +105,7 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
 
 
 def in_domain(records: Sequence[Record], config: Config) -> list[Record]:
-    """Those of the groups that the model is for; see `DomainConfig.groups`."""
+    """Records of the groups that the model serves; see `DomainConfig.groups`."""
     groups = set(config.domain.groups)
     return [record for record in records if not groups or record.group in groups]
 
@@ -202,7 +202,7 @@ def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -
 
 
 def data_sha256(records: Sequence[Record]) -> str:
-    """A hash of all that was trained on: ids, texts, splits, notes, and of all readings labels, sources and doubts."""
+    """A hash of the training data: ids, texts, splits, notes, and labels, sources and doubts of all readings."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
         row = [

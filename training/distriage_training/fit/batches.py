@@ -1,4 +1,4 @@
-"""Which reports make a batch, and how they are padded."""
+"""The reports of a batch, and their padding."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def load_run_info(run: Path) -> RunInfo:
 
 
 def note_beginning(run: Path, config: Config, taxonomy: Taxonomy, data_sha256: str) -> None:
-    """Begin the record of a run: with which labels, settings and data it trains."""
+    """Begin the record of a run: its labels, settings and data."""
     run.mkdir(parents=True, exist_ok=True)
     begun = {"labels": _labels(taxonomy), "config": config.record(), "data_sha256": data_sha256}
     (run / RUN_INFO).write_text(json.dumps(begun) + "\n", encoding="utf-8")

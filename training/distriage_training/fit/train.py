@@ -208,7 +208,7 @@ def _run(trainer: TriageTrainer, checkpoint: str | None) -> float:
 def _validation_accuracy(
     model: TriageModel, tokenizer: Tokenizer, records: Sequence[Record], taxonomy: Taxonomy, config: Config
 ) -> dict[str, float]:
-    """Axis -> accuracy of the encoder and its heads: what `export` must find again."""
+    """Axis -> accuracy of the encoder and its heads, which `export` must reproduce."""
     dataset = tokenize(records, tokenizer, taxonomy, config)
     right, seen = dict.fromkeys(taxonomy.axes, 0), dict.fromkeys(taxonomy.axes, 0)
     device = next(model.parameters()).device

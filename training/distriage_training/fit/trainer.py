@@ -51,7 +51,7 @@ class TriageTrainer(BucketTrainer):
         super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
+        """AdamW; each encoder layer learns more slowly than the one above, the heads faster."""
         if self.optimizer is None:
             model = model or self.model
             groups: dict[tuple[float, float], list[Tensor]] = {}

@@ -1,4 +1,4 @@
-"""New heads against those before them, on the same issues, which neither was learned from. Pure.
+"""New heads against earlier ones, on the same issues, unseen by both. Pure.
 
 The rule is that of `distriage promote`: worse only where the whole 95 % interval of the difference says so.
 """
@@ -68,7 +68,7 @@ class Comparison:
 
 
 def held_out(issues: Sequence[ListedIssue], previous: OwnLabels) -> int:
-    """Where the issues begin that decide: the newest fifth, as far as the earlier heads were not learned from it."""
+    """Where the deciding issues begin: the newest fifth, without issues that the earlier heads learned from."""
     seen = sum(issue.created_at <= previous.manifest.until for issue in issues)
     return max(seen, newest(len(issues)))
 

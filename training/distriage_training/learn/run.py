@@ -1,4 +1,4 @@
-"""Past issues -> a folder with heads for their labels, and a page that says how good they are. Runs the model."""
+"""Past issues -> a folder with heads for their labels, and a page on their quality. Runs the model."""
 
 from __future__ import annotations
 

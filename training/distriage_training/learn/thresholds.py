@@ -1,4 +1,4 @@
-"""From which probability on a label is right often enough: with a stated guarantee. Pure.
+"""The probability from which a label is right often enough, with a stated guarantee. Pure.
 
 Learn then Test (Angelopoulos et al., 2021, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
 Control"), fixed-sequence testing with several starts: from each start on the thresholds are tried, the strictest first,
@@ -33,7 +33,7 @@ class Promise:
 
     @property
     def least_decisions(self) -> int:
-        """So many decisions, all right, are the fewest that show it."""
+        """The fewest decisions, all right, that show it."""
         return math.ceil(math.log(1 - self.confidence) / math.log(self.precision) - 1e-9)
 
 

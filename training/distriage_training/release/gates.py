@@ -34,7 +34,7 @@ MAX_COLLAPSE = 0.05  # accuracy on validation that the encoder may lose between 
 
 @dataclass(frozen=True, slots=True)
 class ValidationSet:
-    """Prepared validation reports, their labels [n, axes] and origins [n], such as raw and restated."""
+    """Prepared validation reports, their labels [n, axes] and origins [n] (raw or restated)."""
 
     inputs: list[ModelInput]
     labels: NDArray[np.int64]

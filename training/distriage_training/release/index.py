@@ -1,4 +1,4 @@
-"""The index of known issues for `distriage.answer.similar`: which training records are in it, and its file."""
+"""The index of known issues for `distriage.answer.similar`: its training records, and its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Let a candidate take the default model's place, if it is not worse on any axis. The test split decides nothing here.
+"""Replace the default model by a candidate that is not worse on any axis. The test split decides nothing here.
 
 Both models read the same reports, in the same order: the validation split, and reviews of maintainers. A report counts
     only if neither

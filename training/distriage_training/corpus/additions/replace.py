@@ -1,4 +1,4 @@
-"""Adds records of partial origins to annotations.jsonl, or puts them in the place of earlier ones; their texts too."""
+"""Adds records of partial origins and their texts to annotations.jsonl, or replaces earlier ones."""
 
 from __future__ import annotations
 
