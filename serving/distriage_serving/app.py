@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
-from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.indexes import PastIndexes, show_indexes
 from distriage_serving.metrics import Metrics
 from distriage_serving.queue.pages import error_page, go_to, is_browser
 from distriage_serving.queue.routes import add_queue
@@ -35,7 +35,7 @@ from distriage_serving.web.rooms import Rooms
 from distriage_serving.web.routes import classify, health, model
 from distriage_serving.webhook import webhook_router
 
-# FastAPI's own telemetry, where a host application configures it, would carry bodies and messages of exceptions.
+# FastAPI's own telemetry, if a host application configures it, would carry bodies and messages of exceptions.
 _NO_TELEMETRY: Any = {
     "tracing": False,
     "metrics": False,
@@ -56,10 +56,10 @@ def create_app(
     Args:
         load: Makes the classifier, in a process; can be pickled; default: from the settings.
         store: Needed by the bot and the queue; the caller closes it.
-        on_load_error: Called in the event loop when the model cannot be loaded; the engine's `load_error` says why.
+        on_load_error: Called in the event loop if the model cannot be loaded; the engine's `load_error` says why.
 
     Returns:
-        The application; the engine of its `Rooms` holds the model, loaded once its lifespan has begun.
+        The application; the engine of its `Rooms` loads the model once its lifespan has begun.
 
     Raises:
         ConfigError: the bot's private key cannot be read.
@@ -67,8 +67,10 @@ def create_app(
     metrics = Metrics()
     door = Door(settings.max_requests, metrics)
     paths: set[str] = set()
-    engine = Engine(settings, metrics, load, on_load_error, PastIndexes(settings.past, store))
-    workers = Workers(settings, store) if settings.has_bot and store is not None else None
+    past = PastIndexes(settings.past, store)
+    show_indexes(metrics, settings, past)
+    engine = Engine(settings, metrics, load, on_load_error, past)
+    workers = Workers(settings, store, metrics) if settings.has_bot and store is not None else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -157,7 +159,7 @@ async def _answer_http_exception(request: Request, error: Exception) -> Response
 
 
 def _shown(request: Request, problem: ProblemError) -> Response:
-    """A page for people where there is a queue, else the one form of errors."""
+    """A page for people if there is a queue, else the one form of errors."""
     request_id = request_id_of(request.scope)
     pages = hasattr(request.app.state, "desk") and not request.url.path.startswith(PROTECTED)
     return error_page(problem, request_id) if pages and is_browser(request) else problem.response(request_id)

@@ -27,13 +27,18 @@ inbox_app = typer.Typer(
 )
 
 
-def worker(model: ModelOption = None) -> None:
+def worker(
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port for /livez and /metrics; default: none.")
+    ] = None,
+    model: ModelOption = None,
+) -> None:
     """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
     with needs_extra("serve"):
         from distriage_serving.bot.service import run_worker
         from distriage_serving.settings import load_settings
 
-    run_worker(load_settings({"model": model}))
+    run_worker(load_settings({"model": model, "metrics_port": metrics_port}))
 
 
 @inbox_app.command("list")
@@ -67,7 +72,7 @@ def replay(identifier: Identifier, database: DatabaseOption = None) -> None:
 
 @inbox_app.command()
 def drop(identifier: Identifier, database: DatabaseOption = None) -> None:
-    """Put away something that was given up: it is not tried again, and deleted 30 days later."""
+    """Drop an item given up: it is not retried, and is deleted 30 days later."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
         count = _each(store, "drop", identifier, store.drop)
         typer.echo(f"{count if identifier == 'all' else identifier} dropped")

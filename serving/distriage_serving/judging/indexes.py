@@ -1,6 +1,4 @@
-"""The indexes of past issues that the server has: of issues in the store, or from the files of a folder.
-Database I/O; reads files.
-"""
+"""The server's indexes of past issues, from the store or a folder's files. Database I/O; reads files."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
+from distriage.own.shelf import PLACES
 from distriage.past.answer import likely_duplicates
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
@@ -20,18 +19,20 @@ from distriage.past.packed import unpack
 from distriage.past.update import updated
 from distriage.past.words import Features, Floats
 from distriage_serving.logs import log
+from distriage_serving.metrics import Metrics
+from distriage_serving.settings import Settings
 from distriage_serving.store import PastRow, Store
 
-ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed
+ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has changed
 
 
 @dataclass(slots=True)
 class _Made:
-    """An index as it was made from the store.
+    """An index made from the store.
 
     Attributes:
         revision: Of the store.
-        changed: Issues that changed since it was made anew.
+        changed: Issues changed since it was rebuilt.
     """
 
     index: PastIndex
@@ -40,14 +41,10 @@ class _Made:
 
 
 class PastIndexes:
-    """The indexes of repositories: of the issues in the store, which the bot keeps up to date, or else of the folder's
-    file `OWNER--REPO.npz` in lower case. Each is made when it is first needed, and follows what changed.
+    """The indexes of repositories: of the issues in the store, kept up to date by the bot, or else of the folder's file
+    `OWNER--REPO.npz` in lower case. Each is made on first use, and follows changes.
 
     Any thread may use it.
-
-    Args of the constructor:
-        folder: None: there are no files.
-        store: None: there is none.
     """
 
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
@@ -59,6 +56,11 @@ class PastIndexes:
         self._read: dict[Path, tuple[int, PastIndex | None]] = {}
         self._made: dict[str, _Made] = {}
 
+    @property
+    def loaded(self) -> int:
+        """How many indexes are in memory."""
+        return len(self._made) + sum(index is not None for _, index in list(self._read.values()))
+
     def has(self, repository: str) -> bool:
         """Whether a repository has an index."""
         if self._store is not None and self._store.past_repository(repository) is not None:
@@ -67,10 +69,10 @@ class PastIndexes:
         return file is not None and file.is_file()
 
     def index(self, repository: str, model: str, *, only_files: bool = False) -> PastIndex | None:
-        """The index of a repository; None: it has none that can be read, or one of another model.
+        """The index of a repository; None if it is missing, unreadable or of another model.
 
         Args:
-            only_files: Not of the store, which holds the issues of every repository that the bot works for.
+            only_files: Skip the store, which holds the issues of every repository that the bot works for.
         """
         with self._lock:
             of_repository = self._locks.setdefault(repository.lower(), threading.Lock())
@@ -79,7 +81,7 @@ class PastIndexes:
             return kept or self._from_file(repository, model)
 
     def duplicates(self, query: PastQuery, model: str) -> list[LikelyDuplicate] | None:
-        """The past issues that are likely the same as an issue; None: those of its repository are not known."""
+        """The past issues that are likely the same as an issue; None if its repository has no index."""
         index = self.index(PastIssue(query.id, "").place, model)
         return None if index is None else likely_duplicates(index, query)
 
@@ -100,14 +102,14 @@ class PastIndexes:
             made, rows = None, _rows(store, repository, 0)
         again = store.past_repository(repository)
         if again is None or again.begun_at_revision != known.begun_at_revision:
-            return None  # another model has begun anew meanwhile
+            return None  # another model has started over meanwhile
         if made is None:
             new = _Made(make_index(*_parts(rows), model), known.revision)
         else:
             gone = [f"{repository}#{row.number}" for row in rows if row.fingerprint is None]
             index = updated(made.index, gone, *_parts(rows)) if rows else made.index
             new = _Made(index, known.revision, made.changed + len(rows))
-        self._made[repository] = new  # what changed while it was read is read once more
+        self._made[repository] = new  # changes during the reading are read again
         return new.index
 
     # ---------------------------------------------------------------- files
@@ -130,6 +132,14 @@ class PastIndexes:
                 log(logging.ERROR, "past_not_read", reason=str(error))
                 self._read[file] = (changed, None)
         return self._read[file][1]
+
+
+def show_indexes(metrics: Metrics, settings: Settings, past: PastIndexes) -> None:
+    """Have the metrics count the indexes of this process, and the heads of own labels that its model reads."""
+    metrics.indexes.labels("past").set_function(lambda: past.loaded)
+    if settings.own is not None:
+        folder = Path(settings.own)
+        metrics.indexes.labels("own").set_function(lambda: sum(1 for place in PLACES for _ in folder.glob(place)))
 
 
 def _rows(store: Store, repository: str, since: int) -> list[PastRow]:
