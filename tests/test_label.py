@@ -37,7 +37,7 @@ confirm = ["Count the tokens of each request and of each answer."]
 unlike = "Tokens are missing. If they are there and wrong, it is `incorrect-output`."
 fixes = "Drain the queue before the engine is rebuilt."
 ask = ["The request and the answer"]
-check = "Count the tokens that go into and come out of the scheduler."
+checks = [{ needs = ["slow"], say = "Count the tokens that go into and come out of the scheduler." }]
 """
 # What each place says of the new label, in a process that imports the edited copy.
 SCRIPT = """
@@ -59,7 +59,7 @@ json.dump(
     {
         "ids": list(taxonomy.axis("symptom").label_ids),
         "listed": [label.id for label in taxonomy_answer(taxonomy, [taxonomy.axis("symptom")]).axes["symptom"].labels],
-        "checks": checks_for(taxonomy, {"symptom": "token-loss"}),
+        "checks": checks_for(taxonomy, {"symptom": "token-loss"}, Situation(seen=frozenset({"slow"}))),
         "asked": [
             missing.fact
             for missing in missing_facts(

@@ -84,6 +84,8 @@ def _label(axis: Axis, label: Label) -> Iterator[str]:
 
 
 def _playbook(book: Playbook) -> Iterator[str]:
+    checks = "\n".join(f"- {check.say}" for check in book.checks)
+    yield f"**Check first.** The first of these that fits the report.\n\n{checks}"
     yield f"**In a log.** {book.looks}"
     yield "**Confirm it.**\n\n" + "\n".join(f"{number}. {step}" for number, step in enumerate(book.confirm, 1))
     yield f"**Not to be confused.** {_linked(book.unlike)}"

@@ -9,7 +9,7 @@ import pytest
 from distriage.answer.playbooks import checks_for
 from distriage.answer.questions import missing_facts
 from distriage.base.types import IssueReport
-from distriage.facts.situation import Platform, Situation
+from distriage.facts.situation import Situation
 from distriage.model.label import meanings
 from distriage.model.taxonomy import default_taxonomy
 from distriage.reading.report import read
@@ -19,11 +19,13 @@ NO_CUDA = "Framework: TensorFlow\nFramework version: 1.15.0\nCUDA version: N/A\n
 TORCH_ON_CPU = "PyTorch version: 2.1.0\nIs CUDA available: No\nGPU models and configuration: No CUDA\n"
 HOROVOD, RAY, TORCH, VLLM = "horovod/horovod#1", "ray-project/ray#1", "pytorch/pytorch#1", "vllm-project/vllm#1"
 DEEPSPEED, LIGHTNING = "deepspeedai/DeepSpeed#1", "Lightning-AI/pytorch-lightning#1"
+NCCL, UCX = "NVIDIA/nccl#1", "openucx/ucx#1"
 LABELS = {axis: TAXONOMY.axes[axis].label_ids for axis in ("symptom", "cause", "fix")}
 
 
 def settled_at(situation: Situation, labels: dict[str, str]) -> Situation:
-    return situation.at(meanings(TAXONOMY.labels_of(labels).values()), one_process=labels.get("distributed") == "false")
+    several = {"true": True, "false": False}.get(labels.get("distributed", ""))
+    return situation.at(meanings(TAXONOMY.labels_of(labels).values()), several=several)
 
 
 def situation(text: str, identifier: str, title: str = "It does not do what it should", **at: str) -> Situation:
@@ -44,108 +46,78 @@ def asked(text: str, identifier: str, *, has_error: bool = False, thin: bool = F
         thin=thin,
         likely=TAXONOMY.labels_of(likely),
         situation=settled_at(report.situation, likely),
-        tracker=report.tracker,
+        segments=report.segments,
     )
     return {question.fact: question.question for question in questions}
 
 
 @pytest.mark.parametrize(
-    ("text", "identifier"),
+    ("text", "identifier", "symptom", "part", "not_part"),
     [
-        (NO_CUDA + "It ends in hvd.init().", HOROVOD),
-        (TORCH_ON_CPU + "all_reduce of gloo ends at once.", TORCH),
-        ("The raylet ends.", RAY),
-        ("The estimator of my workers ends.", HOROVOD),
-        ("It ends with torch 1.3.1+cpu.", TORCH),
-    ],
-)
-def test_no_cuda_and_no_nccl_where_there_is_none(text: str, identifier: str) -> None:
-    at = situation(text, identifier)
-    given = {
-        check
-        for axis, labels in LABELS.items()
-        for label in labels
-        for check in checks_for(TAXONOMY, {axis: label}, at)
-    }
-    assert len(given) > 60, "too much was left out"
-    assert [
-        check for check in given if re.search(r"CUDA|NCCL|(?<!r)nccl|nvidia|Xid|device memory|kernels betw", check)
-    ] == []
-    assert "`python -X faulthandler`" in checks(text, identifier, symptom="native-crash")
-    assert "what each rank gives" in checks(text, identifier, symptom="collective-communication-error").replace(
-        "each worker", "each rank"
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "identifier"),
-    [
-        ("CUDA version: 10.0\nIt ends in hvd.init().", HOROVOD),
-        ("A task on my GPU ends.", RAY),
-        ("Without a GPU it works. RuntimeError: CUDA error: an illegal memory access", TORCH),
-        ("It ends.", TORCH),
-        ("On 2.1.0+cpu all is well. With 2.1.0+cu121 it segfaults.", TORCH),
-        ("On 2.1.0+cpu all is well. On the A100 it segfaults.", TORCH),
-        ("On 2.1.0+cpu all is well. On the GPU it segfaults.", TORCH),
-        ("It ends in ncclAllReduce.", HOROVOD),
-    ],
-)
-def test_cuda_is_spoken_of_where_it_may_be(text: str, identifier: str) -> None:
-    assert "CUDA_LAUNCH_BLOCKING" in checks(text, identifier, symptom="native-crash")
-
-
-@pytest.mark.parametrize(
-    ("text", "identifier", "labels", "part", "not_part"),
-    [
-        ("Wrong statistics.", RAY, "incorrect-output inference", "where it is computed", "quantization"),
-        ("RLlib has no free CPU.", RAY, "unexpected-parallelism", "`ray.available_resources()`", "world size"),
-        ("Objects pile up.", RAY, "memory-growth memory-management-defect", "RSS", "two-layer"),
-        ("A leak on 8 H100.", VLLM, "memory-growth memory-management-defect", "small model", "two-layer"),
-        ("The optimizer field has to be there.", DEEPSPEED, "config-rejected", "after defaults", "world = TP"),
-        ("train_batch_size is refused.", DEEPSPEED, "config-rejected", "world = TP", "after defaults"),
-        ("apt-get fails in docker build.", HOROVOD, "install-failure", "the step that fails", "pip install"),
-        ("python setup.py install fails.", TORCH, "install-failure", "the step that fails", "pip install"),
-        (
-            "setup.py install fails.",
-            TORCH,
-            "install-failure packaging-defect",
-            "from a clean checkout",
-            "empty container",
-        ),
-        ("Samples are wrong.", TORCH, "incorrect-output precision-defect", "dtype and values", "quantization"),
-        ("The backend is missing.", VLLM, "backend-unavailable", "`torch.version.cuda`", "horovodrun"),
-        ("pip install fails.", LIGHTNING, "install-failure", "in a fresh environment with `pip install -v`", "alone"),
-        ("pip install in a fresh conda env fails.", LIGHTNING, "install-failure", "`pip install -v`", "in a fresh"),
-        ("pip install, not in a fresh env, fails.", LIGHTNING, "install-failure", "in a fresh environment", "alone"),
-        ("pip install fails. Need I a clean env?", LIGHTNING, "install-failure", "in a fresh environment", "alone"),
-        ("The new environment variable X breaks pip install", LIGHTNING, "install-failure", "in a fresh", "alone"),
+        ("8 ranks wait in all_reduce of gloo, train.py on the CPU only.", TORCH, "runtime-hang", "py-spy", "NCCL|FR_"),
+        ("8 H100 wait in all_reduce, train.py with NCCL.", TORCH, "runtime-hang", "TORCH_FR_BUFFER_SIZE", "DETAIL"),
         ("The libtorch binary in C++ waits.", TORCH, "runtime-hang", "`gdb -p PID", "py-spy"),
-        ("train.py waits, and so does libtorch.", TORCH, "runtime-hang", "py-spy", "gdb"),
-        ("libc10.so waits below libtorch.so.", TORCH, "runtime-hang", "py-spy", "gdb"),
-        ("On the latest main branch.", "sgl-project/sglang#1", "framework-patch", "Search merged", "Reproduce"),
-        ("On main it does not work.", "sgl-project/sglang#1", "framework-patch", "Search merged", "Reproduce"),
-        ("It fails in the main function.", "sgl-project/sglang#1", "framework-patch", "Reproduce on the", "Search m"),
+        ("`all_reduce_perf -g 8` prints nothing on 8 H100.", NCCL, "setup-hang", "`gdb -p PID", "py-spy"),
+        ("2 x 4090, torch with NCCL: train.py waits.", TORCH, "setup-hang", "NCCL_P2P_DISABLE=1", "py-spy"),
         (
-            "A gradient is None. " + NO_CUDA,
-            HOROVOD,
-            "gradient-computation-error missing-validation",
+            "ncclUnhandledCudaError on an HGX H200",
+            NCCL,
+            "process-group-init-failure",
+            "fabric manager",
             "",
-            "checkpointing",
         ),
-        ("It is refused.", TORCH, "api-exception api-misuse", "the documented example.", "wrapping"),
-        ("PyTorch Version: Master branch", TORCH, "framework-patch", "Search merged", "Reproduce"),
-        ("The bias is zero.", TORCH, "user-code-error", "tiny input", "without the framework"),
-        ("The bias is zero.", DEEPSPEED, "user-code-error", "without the framework", ""),
-        ("AWQ weights of 671B are refused.", VLLM, "precision-defect inference", "the model's own dtype", "in fp32"),
-        ("The raylet is gone.", RAY, "network-connection-failure", "/tmp/ray/session_latest/logs", "each node"),
-        ("The nodes part.", RAY, "network-connection-failure", "From each node", "session_latest"),
+        ("8 H200: CUDA error 802: system not yet initialized", TORCH, "native-crash", "fabric manager", "BLOCKING"),
+        ("WorkNCCL(SeqNum=7, OpType=ALLREDUCE) ran into a timeout on 8 ranks", TORCH, "runtime-hang", "`SeqNum`", ""),
+        ("torchfrtrace on the dumps of 8 ranks says rank 3", TORCH, "runtime-hang", "`torchfrtrace`", ""),
+        ("ncclras lists 7 of 8 ranks", NCCL, "setup-hang", "`ncclras`", ""),
+        ("ucx_perftest drops to 2 GB/s", UCX, "low-throughput", "UCX_PROTO_INFO", "torch"),
+        ("all_reduce_perf is slow on 8 H100", NCCL, "low-throughput", "TUNING", "torch"),
+        ("A worker of RLlib is lost.", RAY, "worker-loss", "/tmp/ray/session_latest/logs", "NCCL"),
+        ("The placement group is pending.", RAY, "setup-hang", "`ray status`", "py-spy"),
+        ("Loading extension module cpu_adam never ends.", DEEPSPEED, "setup-hang", "torch_extensions", ""),
+        ("Error building extension 'cpu_adam'", DEEPSPEED, "extension-build-failure", "torch_extensions", ""),
+        ("16 GiB reserved by PyTorch but unallocated on the GPU", DEEPSPEED, "device-out-of-memory", "reserved", ""),
+        ("OOM on 8 H100 with train.py", DEEPSPEED, "device-out-of-memory", "every rank", "reserved"),
+        ("with gradient_checkpointing it fails", DEEPSPEED, "gradient-computation-error", "checkpointing", ""),
+        (
+            "in DDP: marked ready twice",
+            DEEPSPEED,
+            "gradient-computation-error",
+            "TORCH_DISTRIBUTED_DEBUG=INFO",
+            "",
+        ),
+        ("Can't pickle local object", LIGHTNING, "launch-failure", "`pickle.dumps`", "hostname"),
+        ("Illegal instruction (core dumped)", TORCH, "native-crash", "`lscpu`", "CUDA"),
+        (
+            "all tensors on one device: offload_param",
+            DEEPSPEED,
+            "device-assignment-error",
+            "offload",
+            "LOCAL_",
+        ),
+        ("world size 24 is not divisible", DEEPSPEED, "config-rejected", "Check the sums", ""),
+        ("the optimizer field of the config has to be there", DEEPSPEED, "config-rejected", "after defaults", "world"),
+        ("Address already in use", TORCH, "network-connection-failure", "`ss -ltnp`", "nc -vz"),
+        ("8 ranks: Connection closed by peer", TORCH, "network-connection-failure", "other rank's log", ""),
     ],
 )
-def test_a_check_fits_what_the_report_says(text: str, identifier: str, labels: str, part: str, not_part: str) -> None:
-    axis_of = {label: axis for axis in ("symptom", "cause", "fix", "stage") for label in TAXONOMY.axes[axis].label_ids}
-    given = checks(text, identifier, **{axis_of[label]: label for label in labels.split()})
+def test_a_check_fits_what_the_report_shows(text: str, identifier: str, symptom: str, part: str, not_part: str) -> None:
+    given = checks(text, identifier, symptom=symptom, stage="training-evaluation")
     assert part in given
-    assert not not_part or not_part not in given
+    assert not not_part or not re.search(not_part, given)
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier", "symptom"),
+    [
+        ("It does not do it.", DEEPSPEED, "gradient-computation-error"),
+        ("The plugin is refused.", "acme/editor#1", "native-crash"),
+        ("2**31 bytes of a card: CUDA driver error: out of memory", TORCH, "native-crash"),
+        ("Objects of the store pile up.", "acme/store#1", "memory-growth"),
+    ],
+)
+def test_where_nothing_fits_nothing_is_said(text: str, identifier: str, symptom: str) -> None:
+    assert checks(text, identifier, symptom=symptom) == ""
 
 
 def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
@@ -153,37 +125,30 @@ def test_a_wrong_answer_of_a_server_may_have_the_right_tokens() -> None:
     assert "without parsers" in checks("", VLLM, title="finish_reason is always null", **wrong)
     assert "without parsers" in checks("", VLLM, title="Streaming tool calls are cut off", distributed="false", **wrong)
     assert "quantization" in checks('{"finish_reason": "stop"}', VLLM, title="Garbage from a 70B model", **wrong)
-    for title in ("Non-streaming responses omit usage", "stream_options.include_usage is ignored"):
-        assert "without parsers" in checks("", VLLM, title=title, **wrong), title
     for title in ("Upstream merge gives wrong tokens", "A race on the second CUDA stream", "Wrong with num_streams"):
         assert "quantization" in checks("", VLLM, title=title, **wrong), title
 
 
 @pytest.mark.parametrize(
-    ("title", "text"),
+    ("title", "text", "tried"),
     [
-        ("It fails", "[circular import](https://example.org/x)"),
-        ("[CIFAR10] It fails", ""),
-        ("It fails", "I did not try the main branch; 0.16.2"),
-        ("It fails", "We run the job nightly; deepspeed 0.16.2"),
-        ("It fails", "0.8.4 with PyTorch 2.9 nightly"),
-        ("It fails", "- [ ] I tried the latest main branch"),
-        ("It fails", "Not tried on main."),
+        ("It fails", "[circular import](https://example.org/x)", False),
+        ("[CIFAR10] It fails", "", False),
+        ("It fails", "I did not try the main branch; 0.16.2", False),
+        ("It fails", "We run the job nightly; deepspeed 0.16.2", False),
+        ("It fails", "- [ ] I tried the latest main branch", False),
+        ("It fails", "Not tried on main.", False),
+        ("It fails", "On the latest main branch.", True),
+        ("It fails", "Version: Master branch", True),
+        ("It fails", "* branch: `main`, 0.9.0.dev0", True),
+        ("[CI] It fails", "", True),
     ],
 )
-def test_who_has_not_tried_the_main_branch_is_told_to(title: str, text: str) -> None:
-    assert "Reproduce on the main branch" in checks(text, DEEPSPEED, title=title, fix="framework-patch")
-    assert "Reproduce" not in checks(text, DEEPSPEED, title="[CI] It fails", fix="framework-patch")
-
-
-@pytest.mark.parametrize("platform", [Platform.WINDOWS, Platform.MACOS])
-def test_a_single_machine_is_told_of_no_cluster(platform: Platform) -> None:
-    alone = Situation(platform, one_process=True, traits=frozenset({"ray", "without-process-group"}))
-    (check,) = checks_for(TAXONOMY, {"symptom": "network-connection-failure"}, alone)
-    assert ("%TEMP%\\ray" in check) == (platform is Platform.WINDOWS) and "getent" not in check
-    several = Situation(platform, traits=frozenset({"ray", "without-process-group"}))
-    (check,) = checks_for(TAXONOMY, {"symptom": "network-connection-failure"}, several)
-    assert "getent" not in check and "node" in check
+def test_who_has_tried_the_main_branch_is_not_told_to(title: str, text: str, tried: bool) -> None:
+    text += '\n```\nTraceback (most recent call last):\n  File "a.py", line 3, in f\nKeyError: 1\n```'
+    given = checks(text, DEEPSPEED, title=title, fix="framework-patch")
+    assert "Search" in given or "search" in given
+    assert ("Reproduce on the main branch" in given) is not tried
 
 
 def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb() -> None:
@@ -203,10 +168,10 @@ def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb(
         ("test_torch.py imports collections.Iterable", DEEPSPEED, "import-failure", ""),
         ("undefined symbol: _ZN3c10", DEEPSPEED, "import-failure", "torch"),
         ("import torch ends", DEEPSPEED, "import-failure", "torch"),
-        ("gcc stops at torch.h", DEEPSPEED, "install-failure", "torch os"),
+        ("gcc stops at torch.h", DEEPSPEED, "install-failure", "os"),
         ("No matching distribution found", DEEPSPEED, "install-failure", "os"),
         ("Tasks of 2 GPUs and of 16 CPUs wait alike", RAY, "low-throughput", ""),
-        ("Tasks with CUDA on my GPU are slow", RAY, "low-throughput", "gpu_model gpu_count"),
+        ("Tasks with CUDA on my GPU are slow", RAY, "low-throughput", "gpu_model"),
         ("The RDNA3 card with ROCm 6.1 stops", VLLM, "extension-build-failure", "os"),
         (
             "[my_env.txt](https://github.com/user-attachments/files/1/my_env.txt) GPU",
@@ -218,13 +183,13 @@ def test_a_hang_of_one_process_is_asked_for_in_the_singular_and_of_cpp_with_gdb(
             "[envoy-proxy.log](https://github.com/user-attachments/files/3/envoy-proxy.log) GPU",
             VLLM,
             "extension-build-failure",
-            "gpu_model os",
+            "gpu_model",
         ),
         (
             "[environment.png](https://github.com/user-attachments/files/3/environment.png) GPU",
             VLLM,
             "extension-build-failure",
-            "gpu_model os",
+            "gpu_model",
         ),
     ],
 )
@@ -247,7 +212,7 @@ def test_only_what_matters_to_the_failure_is_asked_for(text: str, identifier: st
 def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> None:
     assert asked(text, DEEPSPEED, symptom="runtime-hang").keys() == {"framework_version"}
     waits = text.split(".")[0].split(":")[0]
-    assert {"error", "torch", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+    assert {"error", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 
 
 @pytest.mark.parametrize(
@@ -271,11 +236,11 @@ def test_who_says_what_is_wrong_is_asked_for_the_version_alone(text: str) -> Non
 )
 def test_who_hopes_for_a_fix_or_asks_for_one_explains_nothing(text: str) -> None:
     waits = f"With 4 GPUs over NCCL `wait` blocks. {text}"
-    assert {"error", "torch", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
+    assert {"error", "nccl"} <= asked(waits, DEEPSPEED, symptom="runtime-hang").keys()
 
 
 def test_the_toolkit_is_called_by_its_name_where_the_card_is_known() -> None:
-    crash = {"symptom": "native-crash", "has_error": True}
+    crash = {"symptom": "backend-unavailable", "has_error": True}
     assert asked("CUDA error on the card", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]
     assert asked("cuda stops", VLLM, **crash)["cuda"] == "Which CUDA (or ROCm) version?"  # type: ignore[arg-type]
     assert asked("CUDA error on the card of an AMD EPYC host", VLLM, **crash)["cuda"] == "Which CUDA version?"  # type: ignore[arg-type]

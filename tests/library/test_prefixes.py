@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from distriage.base.types import IssueReport
+from distriage.classifier import Classifier
 from distriage.recipe.features import all_features
 from distriage.recipe.text import prepare
 from distriage.segments import Kind, Role, split
@@ -86,6 +88,15 @@ def test_one_failure_leads_with_the_same_error_through_real_launchers(launcher: 
     assert report.errors[0] == "terminate called after throwing an instance of 'gloo::EnforceNotMet'"
     assert report.errors[1].startswith("what(): [enforce fail at ")
     assert not any(word in "\n".join(report.errors) for word in ("SIGTERM", "ChildFailed", "exitcode", "Setting acc"))
+
+
+def test_the_shipped_model_says_the_same_through_real_launchers(shipped_bundle: Path) -> None:
+    classifier = Classifier(shipped_bundle)
+    said = set()
+    for launcher in (name for name in LOGS if name.startswith("W_")):
+        axes = classifier.classify(IssueReport("Training aborts", f"```\n{LOGS[launcher]}\n```")).axes
+        said.add((axes["symptom"].label, axes["symptom"].outcome, axes["cause"].label))
+    assert len(said) == 1
 
 
 def test_torchruns_box_names_the_rank_whose_error_comes_first() -> None:

@@ -49,7 +49,7 @@ def test_a_framework_that_is_added_is_seen_everywhere(monkeypatch: pytest.Monkey
     assert example is not None
     listed = resources.files("distriage.facts").joinpath("frameworks.toml").read_text(encoding="utf-8")
     more = read_projects(f"{listed}\n{example[1]}")
-    for module in ("environment", "frameworks", "projects", "situation", "traits"):
+    for module in ("environment", "frameworks", "projects", "situation", "needs"):
         monkeypatch.setattr(f"distriage.facts.{module}.projects", lambda: more)
     monkeypatch.setattr("distriage.answer.questions.projects", lambda: more)
 

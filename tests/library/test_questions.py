@@ -8,6 +8,7 @@ from distriage.answer.questions import missing_facts
 from distriage.facts.environment import EnvironmentFacts, find_facts, find_versions
 from distriage.facts.situation import Situation
 from distriage.model.taxonomy import default_taxonomy
+from distriage.segments import Kind, Line, Role, Segment, Segments, split
 
 ALL = EnvironmentFacts(
     "DeepSpeed", "0.14.2", "2.3.0", "3.10", "12.1", "2.20.5", "550.54", "A100", 16, 8, 2, "Ubuntu 22.04", "torchrun"
@@ -34,14 +35,14 @@ def asked(
     [
         ({}, ""),
         ({"stage": "inference"}, ""),
-        ({"stage": "build-import"}, "cuda torch"),
-        ({"stage": "communication-setup"}, "launcher nodes gpu_count torch"),
+        ({"stage": "build-import"}, "cuda"),
+        ({"stage": "communication-setup"}, "launcher"),
         ({"stage": "build-import", "symptom": "import-failure"}, "torch"),
-        ({"symptom": "install-failure"}, "os cuda torch"),
-        ({"symptom": "native-crash"}, "gpu_model cuda torch"),
-        ({"symptom": "setup-hang"}, "launcher nodes nccl gpu_count torch"),
+        ({"symptom": "install-failure"}, "os"),
+        ({"symptom": "native-crash"}, "gpu_model"),
+        ({"symptom": "setup-hang"}, "launcher nodes"),
         ({"symptom": "launch-failure"}, "launcher"),
-        ({"symptom": "low-throughput"}, "gpu_model gpu_count torch"),
+        ({"symptom": "low-throughput"}, "gpu_model"),
         ({"symptom": "incorrect-output"}, ""),
         ({"symptom": "api-exception"}, ""),
         ({"stage": "communication-setup", "symptom": "config-rejected"}, ""),
@@ -94,38 +95,62 @@ def test_the_framework_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("framework", "library", "tracker", "stated", "texts"),
+    ("framework", "library", "stated", "texts"),
     [
-        (None, "", "", "", ["Which version of PyTorch?"]),
-        (None, "", "", "torch", []),
-        (None, "", "acme/trainer", "", ["Which version (or commit) is in use?", "Which version of PyTorch?"]),
-        (None, "", "acme/trainer", "torch", []),  # its own stands beside it, unread
-        (None, "MXNet", "apache/mxnet", "", ["Which version of MXNet?"]),
-        (None, "MXNet", "apache/incubator-mxnet", "", ["Which version of MXNet?"]),
-        (None, "TensorFlow", "tensorflow/serving", "torch", []),
+        (None, "PyTorch", "", ["Which version of PyTorch?"]),
+        (None, "PyTorch", "torch", []),
+        ("trainer", "PyTorch", "", ["Which version (or commit) of trainer is in use?", "Which version of PyTorch?"]),
+        ("trainer", "PyTorch", "torch", []),  # its own stands beside it, unread
+        ("MXNet", "MXNet", "", ["Which version of MXNet?"]),
+        ("TensorFlow", "TensorFlow", "", ["Which version of TensorFlow?"]),
+        ("TensorFlow", "TensorFlow", "torch", []),
+        ("PyTorch DDP", "PyTorch", "", ["Which version of PyTorch?"]),
+        ("PyTorch FSDP", "PyTorch", "torch", []),
         (
-            *(None, "TensorFlow", "tensorflow/serving", ""),
-            ["Which version (or commit) is in use?", "Which version of TensorFlow?"],
+            *("Horovod", "TensorFlow", ""),
+            ["Which version (or commit) of Horovod is in use?", "Which version of TensorFlow?"],
         ),
-        ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "", ["Which version of TensorFlow?"]),
-        ("TensorFlow", "TensorFlow", "tensorflow/tensorflow", "torch", []),
-        ("PyTorch DDP", "", "", "", ["Which version of PyTorch?"]),
-        ("PyTorch FSDP", "", "", "torch", []),
-        ("Horovod", "TensorFlow", "horovod/horovod", "torch", ["Which version (or commit) of Horovod is in use?"]),
+        ("NCCL", None, "", ["Which NCCL version?"]),
+        ("NCCL", None, "nccl", []),
+        ("nccl-tests", None, "nccl", []),
     ],
 )
-def test_one_version_is_asked_for_that_of_what_failed(
-    framework: str | None, library: str, tracker: str, stated: str, texts: list[str]
+def test_the_version_of_what_failed_is_asked_for(
+    framework: str | None, library: str | None, stated: str, texts: list[str]
 ) -> None:
-    situation = Situation(library=library or "PyTorch", stated=frozenset(filter(None, [stated])))
-    questions = missing_facts(
-        EnvironmentFacts(framework),
-        has_error=True,
-        likely=TAXONOMY.labels_of({"symptom": "tensor-mismatch"}) if framework != "Horovod" else {},
-        situation=situation,
-        tracker=tracker,
-    )
+    situation = Situation(library=library, stated=frozenset(filter(None, [stated])))
+    likely = TAXONOMY.labels_of({"symptom": "tensor-mismatch"})
+    questions = missing_facts(EnvironmentFacts(framework), has_error=True, likely=likely, situation=situation)
     assert [item.question for item in questions] == texts
+
+
+def test_nobody_is_asked_for_more_than_two_things_of_a_hang_three() -> None:
+    for symptom in TAXONOMY.axis("symptom").label_ids:
+        for has_error in (False, True):
+            most = 3 if "hang" in symptom else 2
+            assert len(asked(symptom=symptom, has_error=has_error)) <= most
+
+
+def test_a_command_that_the_report_shows_is_not_asked_for() -> None:
+    known = {"likely": TAXONOMY.labels_of({"symptom": "launch-failure"}), "situation": SPOKEN_OF, "has_error": True}
+    shown = split("It ends", "```bash\ntorchrun --nproc-per-node 8 train.py\n```")
+    told = [missing_facts(NONE, segments=segments, **known) for segments in (Segments("", ()), shown)]  # type: ignore[arg-type]
+    assert [[item.fact for item in items] for items in told] == [
+        ["framework_version", "launcher"],
+        ["framework_version"],
+    ]
+
+
+def test_of_one_rank_that_failed_its_own_log_is_asked_for() -> None:
+    box = "Root Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n  exitcode  : 1 (pid: 9)"
+    closed = Line("RuntimeError: Connection closed by peer", 1, "", Role.CASCADE)
+    for segments, text in (
+        (split("It ends", f"```\n{box}\n```"), "What does the log of rank 3 say?"),
+        (Segments("", (Segment(Kind.LOG, "", (closed,)),)), "What does the log of the process that ended first say?"),
+    ):
+        likely = TAXONOMY.labels_of({"symptom": "collective-communication-error"})
+        known = {"likely": likely, "situation": SPOKEN_OF, "segments": segments}
+        assert missing_facts(ALL, has_error=False, **known)[0].question.startswith(text)  # type: ignore[arg-type]
 
 
 def test_a_missing_error_is_asked_for_first_where_one_is_spoken_of() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from distriage.answer.playbooks import checks_for
+from distriage.answer.playbooks import playbook_of
 from distriage.answer.render import print_verdict
 from distriage.answer.verdict import AxisVerdict, EvidenceLine, LabelProbability, MissingFact, Verdict
 from distriage.base.types import IssueReport, Mode
@@ -103,11 +103,13 @@ def longest_verdict() -> Verdict:
 
 
 def longest_checks() -> Iterator[tuple[str, str]]:
-    """The first check of each symptom and each cause."""
+    """The longest check of each symptom and each cause."""
     taxonomy = default_taxonomy()
     for axis in ("symptom", "cause"):
         for label in taxonomy.axes[axis].label_ids:
-            yield label, checks_for(taxonomy, {axis: label})[0]
+            book = playbook_of(taxonomy, axis, label)
+            assert book is not None
+            yield label, max((check.say for check in book.checks), key=len)
 
 
 @pytest.mark.parametrize("width", [100, 120])

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from distriage.answer.differential import settled
 from distriage.answer.playbooks import check_for, checks_for
 from distriage.answer.policy import reaches
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential, EvidenceLine, Verdict
 from distriage.base.types import AxisScores, Mode, Prediction, Silence
-from distriage.facts.situation import Platform, Situation
+from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.taxonomy import default_taxonomy
 from distriage.second_reader.calibration import AxisFusion, ReaderCalibration
 from distriage.second_reader.completion import complete, may_be_given
@@ -22,12 +23,18 @@ FUSION = AxisFusion(first=0.2, second=1.0, thresholds={"0.80": 0.5, "0.90": 0.7}
 CALIBRATION = ReaderCalibration(reader="m", model="toy", axes={"symptom": FUSION, "cause": FUSION})
 
 
-def completed(verdict: Verdict, shares: Mapping[str, Mapping[str | None, float]], calibrated: bool = True) -> Verdict:
+def completed(
+    verdict: Verdict,
+    shares: Mapping[str, Mapping[str | None, float]],
+    calibrated: bool = True,
+    situation: Situation = ORDINARY,
+) -> Verdict:
     scores = {
         axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 1 / len(axis.label_ids)))
         for axis in TAXONOMY.axes.values()
     }
-    return complete(verdict, Prediction("toy", scores), shares, TAXONOMY, "m", CALIBRATION if calibrated else None)
+    fusion = CALIBRATION if calibrated else None
+    return complete(verdict, Prediction("toy", scores), shares, TAXONOMY, "m", fusion, situation=situation)
 
 
 def test_what_no_probability_overrules_the_second_reader_does_not_either() -> None:
@@ -183,24 +190,26 @@ def test_a_family_stays_only_where_the_joined_label_is_of_it(same_family: bool) 
 @pytest.mark.parametrize("calibrated", [True, False])
 def test_only_a_cause_that_is_given_has_its_check_at_the_top(calibrated: bool) -> None:
     first = make_verdict(axis_verdict("cause", outcome="abstain"))
-    both = completed(first, {"cause": {"api-misuse": 1.0}}, calibrated)
+    seen = Situation(seen=frozenset({"traceback", "python", "several", "nccl", "process-group"}))
+    both = completed(first, {"cause": {"api-misuse": 1.0}}, calibrated, situation=seen)
     symptom = both.axes["symptom"].label
     assert both.axes["cause"].outcome == ("apply" if calibrated else "suggest")
     assert both.checks == checks_for(
         TAXONOMY,
         {axis: said.label for axis, said in both.axes.items() if calibrated or axis != "cause"},
+        settled(seen, both.axes, TAXONOMY),
     )
-    assert (check_for(TAXONOMY, "api-misuse", symptom) in both.checks) is calibrated
+    assert (check_for(TAXONOMY, "api-misuse", symptom, settled(seen, both.axes, TAXONOMY)) in both.checks) is calibrated
 
 
 def test_the_checks_of_both_readers_fit_what_the_job_ran_on() -> None:
     first = make_verdict(axis_verdict("symptom", outcome="abstain"), axis_verdict("cause", outcome="abstain"))
     scores = {axis.id: AxisScores(axis.id, dict.fromkeys(axis.label_ids, 0.1)) for axis in TAXONOMY.axes.values()}
     answers = {"symptom": {"native-crash": 1.0}, "cause": {"hardware-limitation": 0.5, None: 0.5}}
-    rocm = Situation(Platform.ROCM)
+    rocm = Situation(Platform.ROCM, seen=frozenset({"kernel-fault", "gpu"}))
     both = complete(first, Prediction("toy", scores), answers, TAXONOMY, "m", CALIBRATION, situation=rocm)
     assert "`AMD_SERIALIZE_KERNEL=3`" in both.checks[0]
-    assert both.differential is not None and "`amdgpu` in `dmesg`" in both.differential.causes[0].check
+    assert both.differential is not None and "`amdgpu` in `dmesg`" in str(both.differential.causes[0].check)
 
 
 def test_where_nothing_is_likely_the_first_checks_stay() -> None:

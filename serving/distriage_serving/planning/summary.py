@@ -101,7 +101,10 @@ def _row(axis: Axis, said: AxisVerdict) -> tuple[str, ...]:
 
 
 def _causes(differential: Differential) -> str:
-    return "\n".join(f"- {code(cause.label)} {cause.probability:.2f}: {cause.check}" for cause in differential.causes)
+    return "\n".join(
+        f"- {code(cause.label)} {cause.probability:.2f}" + (f": {cause.check}" if cause.check else "")
+        for cause in differential.causes
+    )
 
 
 def _right_among(differential: Differential) -> str:

@@ -201,7 +201,7 @@ class CauseView:
 
     name: str
     percent: str
-    check: str
+    check: str | None
 
 
 @dataclass(frozen=True, slots=True)

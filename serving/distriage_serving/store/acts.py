@@ -1,5 +1,5 @@
-"""What is done with an issue beside deciding axes: in the queue, close it, mark it as a duplicate, snooze it;
-on GitHub, suggest a change, which a person approves or dismisses.
+"""Acts on an issue other than deciding axes: in the queue, close, mark as duplicate, snooze; on GitHub, suggest a
+change for a person to approve or dismiss.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _KEY: Final = ("repository", "number", "action", "axis", "value")
 
 
 class Act(Base):
-    """One such act.
+    """One act in the queue.
 
     Attributes:
         what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`.
         who: GitHub login, or `admin:NAME`.
-        duplicate_of: Number of the issue that it is the same as.
-        until: A snoozed issue is out of the list until then.
-        undone_at: None: it stands.
+        duplicate_of: Number of the original issue.
+        until: A snoozed issue is hidden from the list until then.
+        undone_at: None if the act stands.
         carried_out: GitHub shows it.
-        refused: Why GitHub refused the act, or that it is taken back; None: it did not.
+        refused: Why GitHub refused the act or its reversal, if it did.
     """
 
     __tablename__ = "acts"
@@ -63,9 +63,8 @@ class Act(Base):
 
 
 class Acts(Database):
-    """The store's part for acts. What was done before an issue was filed was done to an earlier one of its number, in
-    a repository that was deleted since.
-    """
+    """The store's part for acts. Acts older than an issue belong to a deleted repository of its name and do not
+    count."""
 
     def add_act(self, act: Act) -> None:
         """Store an act."""
@@ -81,11 +80,11 @@ class Acts(Database):
     def last_act(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
     ) -> Act | None:
-        """A person's newest act since then that stands.
+        """A person's newest standing act since then.
 
         Args:
-            repositories: None: in any.
-            at: Only one of this time; None: of any.
+            repositories: Only in these; in all if None.
+            at: Only an act of this time.
         """
         wanted = select(Act).where(Act.who == who, Act.at >= since, Act.undone_at.is_(None))
         if repositories is not None:
@@ -96,10 +95,10 @@ class Acts(Database):
             return session.scalar(wanted.order_by(Act.at.desc(), Act.id.desc()).limit(1))
 
     def last_undone_act(self, who: str, since: float, repositories: Collection[str] | None = None) -> Act | None:
-        """Of a person's acts that were taken back since then, the one that was last.
+        """The last act that this person undid since then.
 
         Args:
-            repositories: None: in any.
+            repositories: Only in these; in all if None.
         """
         wanted = select(Act).where(Act.who == who, Act.undone_at >= since)
         if repositories is not None:
@@ -108,10 +107,10 @@ class Acts(Database):
             return session.scalar(wanted.order_by(Act.undone_at.desc(), Act.id.desc()).limit(1))
 
     def undo_act(self, act: Act) -> bool:
-        """Take an act back.
+        """Undo an act.
 
         Returns:
-            False: somebody has.
+            False if it was undone already.
         """
         this = update(Act).where(Act.id == act.id, Act.undone_at.is_(None)).values(undone_at=self.clock())
         with self._session(writes=True) as session:
@@ -143,19 +142,19 @@ class Acts(Database):
 
 
 class SuggestionRow(Base):
-    """A change that was suggested, or a field that was set.
+    """A suggested change, or a field set directly.
 
     Attributes:
         action: GitHub's word: `add_label`, `set_type`, `add_field` or `close_issue`.
-        value, target_id: See `planning.types.Suggested`.
-        axis, label: That it follows from; empty: past issues.
+        value, target_id: As in `planning.types.Suggested`.
+        axis, label: Basis of the change; empty: past issues.
         state: `making`: about to be sent, and perhaps lost; `pending`; `approved` or `dismissed` by a person;
-            `applied`: set without asking; `ended`: GitHub ended it, or we took it back.
+            `applied`: set without asking; `ended`: withdrawn by GitHub or by us.
         held: It was to be set, and GitHub asks a person first.
-        github_id: None: not known yet.
-        event_id: Of the timeline's event that the approval made.
+        github_id: None until known.
+        event_id: Of the approval in the timeline.
         resolved_by, who: The account that decided: GitHub's id, and its login.
-        polled_at: When GitHub was last asked what became of it.
+        polled_at: When GitHub was last asked for its state.
     """
 
     __tablename__ = "suggestions"
@@ -188,7 +187,7 @@ class SuggestionRows(Database):
     """The store's part for suggestions."""
 
     def begin_suggestions(self, rows: Sequence[SuggestionRow]) -> None:
-        """Note what is about to be sent, in place of what is known of the same change."""
+        """Note changes about to be sent, replacing earlier notes on the same changes."""
         with self._session(writes=True) as session:
             for row in rows:
                 new = plain_insert(session, SuggestionRow)
@@ -226,14 +225,14 @@ class SuggestionRows(Database):
             return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
 
     def login_of(self, account: int) -> str | None:
-        """Login of a person who decided about a suggestion before; None: not known."""
+        """Login of a person who decided on an earlier suggestion, if known."""
         wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
         with self._session(writes=False) as session:
             return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
 
 
 def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
-    """For WHERE on what was done with issues: not with an earlier one of its number, in a repository deleted since."""
+    """For WHERE on acts: excludes those on an earlier issue of the same number, in a repository deleted since."""
     this = (Issue.repository == table.repository, Issue.number == table.number)
     return ~exists().where(*this, Issue.created_at > table.at)
 
@@ -244,7 +243,7 @@ def _is_pending() -> ColumnElement[bool]:
 
 
 def is_closing() -> ColumnElement[bool]:
-    """For WHERE on `issues`: somebody closed the issue in the queue, and GitHub has not answered yet."""
+    """For WHERE on `issues`: closed in the queue, and not yet on GitHub."""
     this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
     return exists().where(*this, Act.undone_at.is_(None), _is_pending())
 

@@ -1,4 +1,4 @@
-"""Column types that give the same answer on SQLite and PostgreSQL, whatever users write. Pure."""
+"""Column types with the same answer on SQLite and PostgreSQL for any text of users. Pure."""
 
 from __future__ import annotations
 

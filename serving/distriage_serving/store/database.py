@@ -51,17 +51,17 @@ class Database:
 
     @classmethod
     def open(cls, url: str, clock: Callable[[], float] = time.time, *, upgrades: bool = True) -> Self:
-        """Connect, and bring the tables up to date; of several processes that start at once, one does.
+        """Connect, and bring the tables up to date; if several processes start at once, one of them does.
 
         Args:
             url: `sqlite:///FILE` (made if absent, readable to its owner only) or `postgresql://...`.
             clock: UTC epoch seconds.
-            upgrades: False: an older database is refused, since an older server may be running on it; tables are made
-                where there are none.
+            upgrades: If False, refuse an older database, since an older server may be running on it; an empty one still
+                gets its tables.
 
         Raises:
-            ConfigError: the URL is not valid, the database cannot be reached, is none, is not ours, or was written by
-                a newer Distriage, or by an older one.
+            ConfigError: invalid URL, database out of reach, not a database or not ours, or of a newer or older
+                Distriage.
         """
         address = _parse(url)
         place = address.render_as_string(hide_password=True)
@@ -117,8 +117,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything that this thread does with the store inside happens as a whole, or, after an exception, not at
-        all.
+        """Inside, this thread's changes to the store happen as a whole, or, after an exception, not at all.
 
         Raises:
             UnavailableError: the database is gone, or locked for long.
@@ -216,12 +215,12 @@ def insert(session: Session, table: type[Base] | Table) -> postgresql.Insert:
 
 
 def plain_insert(session: Session, table: type[Base]) -> postgresql.Insert:
-    """The same past the ORM: with the values beside the statement it takes a quarter of the time."""
+    """The same without the ORM: with values apart from the statement it takes a quarter of the time."""
     return insert(session, cast(Table, table.__table__))
 
 
 def share(session: Session, name: str, value: str, where: ColumnElement[bool] | None = None) -> None:
-    """Keep a shared value, in place of what it was; where it was, only if that meets a condition."""
+    """Replace a shared value, or insert it; replace only if a condition holds."""
     new = insert(session, SharedValue).values(name=name, value=value)
     new = new.on_conflict_do_update(index_elements=[SharedValue.name], set_={"value": value}, where=where)
     session.execute(new)

@@ -51,15 +51,15 @@ class Issues(Database):
             session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=where), values)
 
     def set_state(self, reference: IssueReference, state: Lifecycle, updated_at: float, reason: str = "") -> bool:
-        """Note what became of an issue on GitHub, also where it is one of the past issues only.
+        """Note an issue's state on GitHub, also of a past issue.
 
         Args:
-            updated_at: The issue's, as the event says. An event that is older than what is stored changes nothing,
-                unless the issue is gone: that is for good.
-            reason: GitHub's for closing it; empty where unknown.
+            updated_at: The issue's, from the event. An event older than the stored state changes nothing, unless the
+                issue is gone for good.
+            reason: GitHub's for closing it, or empty.
 
         Returns:
-            False: the issue is not known, or more recent things are known of it.
+            False if the issue is unknown, or its stored state is newer.
         """
         this = update(Issue).where(*_is(reference))
         if state in {"open", "closed"}:
@@ -89,10 +89,10 @@ class Issues(Database):
             return {number: (state, at, digest) for number, state, at, digest in session.execute(wanted)}
 
     def get_issue(self, repository: str, number: int, *, lock: bool = False) -> Issue | None:
-        """The whole issue, if it is known.
+        """The whole issue, if known.
 
         Args:
-            lock: Until the transaction ends, nobody else changes what is noted about it.
+            lock: Until the transaction ends, no other may change its record.
         """
         wanted = select(Issue).where(Issue.repository == repository, Issue.number == number)
         with self._session(writes=lock) as session:
@@ -104,11 +104,11 @@ class Issues(Database):
         """A part of the list of issues, one read of an index.
 
         Args:
-            sort: `priority`: what most needs a person first; `newest`, `oldest`: by creation.
-            after: `Page.next` of the part before.
+            sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation.
+            after: `Page.next` of the previous part.
 
         Raises:
-            InputError: `after` is not such a cursor.
+            InputError: `after` is not a cursor of this order.
         """
         joined = (
             select(Issue, StoredVerdict)
@@ -125,8 +125,8 @@ class Issues(Database):
     def neighbours(
         self, issue: Issue, filtered: IssueFilter | None = None, sort: Sort = "priority"
     ) -> list[tuple[str, int] | None]:
-        """Repository and number of the issues right before and right after this one in a list, of which it need not be
-        part; None: there is none.
+        """Repository and number of the issues right before and right after this one in a list, to which it need not
+        belong; None at an end.
         """
         query = select(Issue.repository, Issue.number).where(*(filtered or IssueFilter()).conditions()).limit(1)
         with self._session(writes=False) as session:

@@ -24,20 +24,19 @@ _MAX_INTEGER: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class IssueFilter:
-    """Which issues; all conditions hold.
+    """Conditions on issues; all must hold.
 
     Attributes:
-        repositories: None: all; empty: none.
-        labels: Axis -> label that stands: what people decided, else that of the latest verdict.
-            Empty: none of them fits, or the axis does not apply.
-        outcome: At least one axis of the latest verdict that nobody decided has it: `apply`, `suggest`, `abstain`,
-            `not-applicable`.
-        status: None: any.
-        state: On GitHub; None: any.
-        awake_at: Only those that are neither snoozed at this time nor about to be closed; None: any.
-        snoozed_at: Only those that are; None: any.
-        number: None: any.
-        words: Each stands in the title or the body; of ASCII letters upper and lower case are the same.
+        repositories: All if None; none if empty.
+        labels: Axis -> standing label: a person's decision, else that of the latest verdict. Empty: none of them fits,
+            or the axis does not apply.
+        outcome: Of at least one undecided axis of the latest verdict: `apply`, `suggest`, `abstain`, `not-applicable`.
+        status: Any if None.
+        state: On GitHub; any if None.
+        awake_at: Neither snoozed at this time nor about to be closed.
+        snoozed_at: Snoozed at this time.
+        number: Any if None.
+        words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
 
     repositories: Collection[str] | None = None
@@ -86,7 +85,7 @@ class Page:
 
     Attributes:
         items: Issues without their bodies, each with its latest verdict.
-        next: Cursor of the next part; None: this is the last.
+        next: Cursor of the next part; None after the last.
     """
 
     items: list[tuple[Issue, StoredVerdict | None]]
@@ -94,10 +93,10 @@ class Page:
 
 
 def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backwards: bool = False) -> Select[*Columns]:
-    """Sort by key, the rest of the list behind a cursor.
+    """Sort by key, and start after a cursor.
 
     Args:
-        backwards: The list from its end, or what stands before the cursor, the nearest first.
+        backwards: From the end of the list, or from the cursor back to its beginning, the nearest first.
 
     Raises:
         InputError: the cursor is not one of this order.
@@ -112,7 +111,7 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
 
 
 def place_of(issue: Issue, sort: Sort) -> tuple[float, str, int]:
-    """What an order sorts by, of an issue."""
+    """Sort key of an issue."""
     return (issue.priority if sort == "priority" else issue.created_at), issue.repository, issue.number
 
 

@@ -1,4 +1,4 @@
-"""The past issues of repositories: what an index of them is made from."""
+"""The past issues of repositories, from which indexes are made."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class PastRepository(Base):
     """A repository whose past issues are kept.
 
     Attributes:
-        model: By which they were read.
-        revision: Grows with every change; begins with the time, in milliseconds, so that whoever has the name next has
-            larger ones.
-        begun_at_revision: What was read at an earlier revision holds no longer.
+        model: The model that read them.
+        revision: Grows with every change; begins with the time, in milliseconds, so that a later repository of the same
+            name has larger ones.
+        begun_at_revision: Data read at an earlier revision is void.
     """
 
     __tablename__ = "past_repositories"
@@ -34,15 +34,15 @@ class PastRepository(Base):
 
 
 class PastRow(Base):
-    """An issue as the index has it. Of one that is gone only the number is left.
+    """An issue as the index has it. Only the number is left of a deleted one.
 
     Attributes:
         state: `open` or `closed`.
-        closed_by: GitHub's reason; empty where it is open or none is known.
+        closed_by: GitHub's reason, or empty.
         updated_at: The issue's on GitHub.
         digest: Of title and body.
-        fingerprint: See `distriage.past.packed`; None: the issue is gone.
-        revision: Of the repository, when the row was last changed; filled in by the store.
+        fingerprint: From `distriage.past.packed`; None if the issue is gone.
+        revision: Of the repository at the row's last change; filled in by the store.
     """
 
     __tablename__ = "past_issues"
@@ -63,12 +63,12 @@ class PastRow(Base):
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """What became of an issue.
+    """An issue's latest state.
 
     Attributes:
-        updated_at: Unix time in seconds; None: nobody said that it is gone, but a list lacked it. A page that shifted
-            while it was read does so too, so any later view brings the issue back.
-        reason: GitHub's for closing it, empty where unknown.
+        updated_at: Unix time in seconds; None if it is only missing from a list. A page that shifts while it is read
+            causes that too, so any later view brings the issue back.
+        reason: GitHub's for closing it, or empty.
     """
 
     issue: IssueReference
@@ -92,7 +92,7 @@ class PastIssues(Database):
                 drop_past(session, repository)
 
     def past_repository(self, name: str) -> PastRepository | None:
-        """The repository; None: its past issues are not kept."""
+        """The repository; None if its past issues are not kept."""
         with self._session(writes=False) as session:
             return session.scalar(select(PastRepository).where(PastRepository.name == name))
 
@@ -106,7 +106,7 @@ class PastIssues(Database):
             return {row.number: row.digest for row in session.execute(wanted)}
 
     def past_fingerprint(self, issue: IssueReference, digest: str, model: str) -> bytes | None:
-        """What a model read of an issue; None: it is not kept, or of another text than the digest's."""
+        """The fingerprint of an issue; None if it is not kept, or is of another text."""
         wanted = select(PastRow.fingerprint).join(PastRepository, PastRepository.name == PastRow.repository)
         wanted = wanted.where(PastRow.repository == issue.repository, PastRow.number == issue.number)
         wanted = wanted.where(PastRow.digest == digest, PastRepository.model == model)
@@ -125,11 +125,11 @@ class PastIssues(Database):
             return list(session.scalars(wanted))
 
     def put_past(self, model: str, *rows: PastRow) -> None:
-        """Keep issues of one repository as they are; a view older than the one that is kept changes nothing, nor does
-        anything where the repository's past issues are not kept.
+        """Store the state of issues of one repository. Ignores views older than the stored one, and repositories whose
+        past issues are not kept.
 
         Args:
-            model: By which they were read; unless it is the repository's, nothing is kept.
+            model: The model that read them; ignored unless it is the repository's.
         """
         if not rows:
             return
@@ -156,11 +156,10 @@ class PastIssues(Database):
 
 
 def note_past_state(session: Session, told: PastState, revision: int | None = None) -> None:
-    """Note what became of an issue, if it is kept; what is older than what is known changes nothing, unless the issue
-    is gone.
+    """Note the state of an issue, if it is kept; older news changes nothing, unless the issue is gone.
 
     Args:
-        revision: Of the change; None: one of its own.
+        revision: Of the change; a new one if None.
     """
     this = (PastRow.repository == told.issue.repository, PastRow.number == told.issue.number)
     known = session.execute(select(PastRow.state, PastRow.closed_by, PastRow.updated_at).where(*this)).first()
@@ -197,7 +196,7 @@ def move_past(session: Session, before: str, after: str, now: float) -> None:
     if before not in revisions:
         return
     is_taken = session.scalar(select(PastRow.number).where(PastRow.repository == after).limit(1)) is not None
-    more = max(*revisions.values(), _first_revision(now)) + 1  # what was read under either name holds no longer
+    more = max(*revisions.values(), _first_revision(now)) + 1  # data read under either name is void
     for name, values in (
         (PastRepository.name, {"name": after, "revision": more, "begun_at_revision": more}),
         (PastRow.repository, {"repository": after}),
@@ -213,10 +212,10 @@ def _first_revision(now: float) -> int:
 
 
 def _next_revision(session: Session, repository: str, model: str | None = None) -> int | None:
-    """Taken before any row is changed, so that writers of one repository come one after the other.
+    """Taken before any row is changed, so that writers of one repository queue up.
 
     Args:
-        model: None: whatever it is.
+        model: The repository's, if given.
     """
     more = update(PastRepository).where(PastRepository.name == repository)
     if model is not None:

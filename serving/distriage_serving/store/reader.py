@@ -1,4 +1,4 @@
-"""What a second reader answered, and what it cost."""
+"""A second reader's answers and their cost."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ DAY_S = 86400
 
 
 class ReaderAnswer(Base):
-    """What a second reader answered about a report, or why it did not. Holds nothing of the report, nor of the
-    answer's text.
+    """A second reader's answer about a report, or why it gave none. Holds no text of the report or the answer.
 
     Attributes:
         digest: `report_digest` of the report.
-        model: The first reader, by whose scores the question was made.
+        model: The first reader, whose scores the question was based on.
         reader: The second one.
-        shares: A JSON object: axis -> list of [label or None, share]; empty where there is no answer.
-        note: Why there is none; None: there is one.
+        shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
+        note: Why there is no answer.
     """
 
     __tablename__ = "readings"
@@ -34,11 +33,11 @@ class ReaderAnswer(Base):
 
 
 class ReaderDay(Base):
-    """What was asked on a day.
+    """A day's questions.
 
     Attributes:
         day: Days since 1970, UTC.
-        tokens: As the endpoint counts them; of requests under way an estimate.
+        tokens: As counted by the endpoint, plus an estimate for requests under way.
     """
 
     __tablename__ = "reader_days"
@@ -61,7 +60,7 @@ class ReaderAnswers(Database):
     """The store's part for the second reader."""
 
     def get_reader_answer(self, digest: str, model: str, reader: str) -> ReaderAnswer | None:
-        """What this second reader said of a report."""
+        """This second reader's answer about a report."""
         wanted = select(ReaderAnswer).where(
             ReaderAnswer.digest == digest, ReaderAnswer.model == model, ReaderAnswer.reader == reader
         )
@@ -69,7 +68,7 @@ class ReaderAnswers(Database):
             return session.scalar(wanted)
 
     def save_reader_answer(self, answer: ReaderAnswer) -> None:
-        """Keep what it said, in place of what it said before."""
+        """Keep an answer, replacing the earlier one."""
         values = values_of(answer)
         with self._session(writes=True) as session:
             new = insert(session, ReaderAnswer).values(values)
@@ -77,10 +76,10 @@ class ReaderAnswers(Database):
             session.execute(new.on_conflict_do_update(index_elements=key, set_=values))
 
     def take_reader_budget(self, tokens: int, limits: tuple[int | None, int | None]) -> bool:
-        """Count a request of so many tokens, unless it is one too many for today; False: it is.
+        """Count a request of that many tokens; False if it exceeds today's budget.
 
         Args:
-            limits: Most requests and most tokens a day; None: no limit.
+            limits: Most requests and most tokens a day; no limit if None.
         """
         day = int(self.clock() // DAY_S)
         counted = update(ReaderDay).where(ReaderDay.day == day)
@@ -94,7 +93,7 @@ class ReaderAnswers(Database):
             return session.scalar(taken) is not None
 
     def settle_reader_budget(self, tokens: int) -> None:
-        """Count what a request took beyond the tokens that were taken for it; negative: give back."""
+        """Count a request's tokens beyond the estimate; a negative number gives back."""
         left = ReaderDay.tokens + tokens
         settled = update(ReaderDay).where(ReaderDay.day == int(self.clock() // DAY_S), left >= 0).values(tokens=left)
         with self._session(writes=True) as session:

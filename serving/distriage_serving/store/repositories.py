@@ -1,4 +1,4 @@
-"""Repositories that the App is installed on, and what moves along when one gets another name."""
+"""Repositories that the App is installed on, and the data that follows a renamed one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Repositories(Database):
     """The store's part for repositories."""
 
     def save_repository(self, name: str, **values: object) -> None:
-        """Note something about a repository, known or not; what is not named stays as it is.
+        """Set columns of a repository, known or not; others keep their values.
 
         Args:
             values: Of the columns of `Repository`.
@@ -31,17 +31,17 @@ class Repositories(Database):
             session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_=values))
 
     def get_repository(self, name: str, *, lock: bool = False) -> Repository | None:
-        """The repository, if it is known; `enabled` says whether the App is on it.
+        """The repository, if known; `enabled` says whether the App is on it.
 
         Args:
-            lock: Until the transaction ends, nobody else changes what is noted about it.
+            lock: Until the transaction ends, no other may change its record.
         """
         wanted = select(Repository).where(Repository.name == name).execution_options(populate_existing=True)
         with self._session(writes=lock) as session:
             return session.scalar(wanted.with_for_update() if lock else wanted)
 
     def list_repositories(self, *, enabled: bool | None = None, installation_id: int | None = None) -> list[Repository]:
-        """Repositories by name; None: whatever they have."""
+        """Repositories by name; a condition that is None is not applied."""
         wanted = select(Repository).order_by(Repository.name)
         if enabled is not None:
             wanted = wanted.where(Repository.enabled == enabled)
@@ -67,7 +67,7 @@ class Repositories(Database):
                 session.execute(new.on_conflict_do_update(index_elements=[Repository.name], set_=said))
 
     def disable_repositories(self, installation_id: int, names: Collection[str] | None = None) -> None:
-        """The App was taken off these repositories of an installation; None: off all."""
+        """Note that the App left these repositories of an installation; all of them if None."""
         gone = update(Repository).where(Repository.installation_id == installation_id).values(enabled=False)
         some = list(names or ())
         with self._session(writes=True) as session:
@@ -122,7 +122,7 @@ class Repositories(Database):
 
 
 def _forget_deleted(session: Session, name: str) -> None:
-    """Another repository had the name and was deleted: of its issues, and what people said of them, nothing is kept."""
+    """Forget the issues and reviews of an earlier repository of the same name, which was deleted."""
     enabled = select(Repository.enabled).where(Repository.name == name).with_for_update()
     left = select(Issue.number).where(Issue.repository == name, Issue.state.in_(("open", "closed"))).limit(1)
     if session.scalar(enabled) is False and session.scalar(left) is None:

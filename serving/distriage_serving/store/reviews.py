@@ -1,4 +1,4 @@
-"""What people said of issues, one axis at a time."""
+"""People's reviews of issues, one axis at a time."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def review_of(
     said: StoredVerdict | Verdict | None,
     predicted: str | None = None,
 ) -> Review:
-    """A review beside what a verdict says of the axis, or of the own label that `axis` names.
+    """A review beside a verdict's label for the axis, or for the own label named by `axis`.
 
     Args:
         by: `who`, `how` and `at`.
-        said: None: nothing was said of the issue.
-        predicted: What the review is about, where it is not the verdict's label; it has no probability then.
+        said: The verdict, if there is one.
+        predicted: The reviewed label, if not the verdict's; it has no probability then.
     """
     who, how, at = by
     verdict = said.verdict if isinstance(said, StoredVerdict) else said
@@ -63,8 +63,8 @@ def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
 
 
 class Reviews(Database):
-    """The store's part for people's reviews; it keeps `Issue.status` in step. What was said before an issue was filed
-    was said of an earlier one of its number, and does not count.
+    """The store's part for people's reviews; keeps `Issue.status` in step. Reviews older than an issue belong to a
+    deleted repository of its name and do not count.
     """
 
     def add_reviews(self, *reviews: Review) -> list[int]:
@@ -101,9 +101,9 @@ class Reviews(Database):
         """Reviews since then, by time.
 
         Args:
-            repositories: None: of all.
+            repositories: Only of these; of all if None.
             issue: Only of this one.
-            undone: Also those that were taken back.
+            undone: Include undone ones.
         """
         wanted = select(Review).where(Review.at >= since, of_this_issue(Review)).order_by(Review.at, Review.id)
         if repositories is not None:
@@ -116,7 +116,7 @@ class Reviews(Database):
             return list(session.scalars(wanted))
 
     def reviews_of(self, issues: Collection[Key]) -> dict[Key, list[Review]]:
-        """All reviews of issues, undone ones too, by time; an issue that nobody reviewed is absent."""
+        """All reviews of issues, including undone ones, by time; issues without a review are absent."""
         found: dict[Key, list[Review]] = {}
         with self._session(writes=False) as session:
             for some in _chunks(sorted(set(issues))):
@@ -131,11 +131,12 @@ class Reviews(Database):
     def last_decision(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
     ) -> list[Review]:
-        """A person's newest decision in the queue since then that stands: the reviews of one moment; empty: none.
+        """A person's newest standing decision in the queue since then: the reviews of one moment; empty if there is
+        none.
 
         Args:
-            repositories: None: in any.
-            at: Only that of this time; None: of any.
+            repositories: Only in these; in all if None.
+            at: Only a decision of this time.
         """
         these = [Review.who == who, Review.how == "queue", Review.undone_at.is_(None)]
         if repositories is not None:
@@ -148,10 +149,10 @@ class Reviews(Database):
             return list(session.scalars(wanted))
 
     def last_undone(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Review]:
-        """Of a person's decisions in the queue that were taken back since then, the one that was last: its reviews.
+        """The reviews of the last decision in the queue that this person undid since then.
 
         Args:
-            repositories: None: in any.
+            repositories: Only in these; in all if None.
         """
         these = [Review.who == who, Review.how == "queue", Review.undone_at >= since]
         if repositories is not None:
@@ -178,12 +179,12 @@ def _add(session: Session, review: Review) -> int:
 
 
 def update_status(session: Session, issues: Iterable[Key]) -> None:
-    """Bring the status of issues, (repository, number), and what is decided on each axis, in step with their verdicts
-    and reviews.
+    """Bring the status of issues, (repository, number), and the decision on each axis, in step with their verdicts and
+    reviews.
     """
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
-        # What others say of these issues at this moment is read below, once they have said it.
+        # Reviews that others write at this moment are read below, once they are committed.
         these = select(Issue.number).where(*_among(Issue, some))
         session.execute(these.order_by(Issue.repository, Issue.number).with_for_update(key_share=True))
         latest: dict[Key, dict[str, Review]] = {key: {} for key in some}

@@ -45,14 +45,14 @@ class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
 
 
 class WorkColumns(MappedAsDataclass, kw_only=True):
-    """The columns of what workers take, a `Delivery` or a `Job`.
+    """The columns of a worker's item, a `Delivery` or a `Job`.
 
     Attributes:
         state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
-        attempts: How often a worker took it, deferrals not counted.
-        due_at: A worker may take it from then on; while leased, the end of the lease; None once finished.
+        attempts: How often a worker took it, not counting deferrals.
+        due_at: Earliest time to take it; while leased, the end of the lease; None once finished.
         lease_owner: The worker that has it, while leased.
-        last_error: One line: why it was put off, or given up.
+        last_error: One line: why it was deferred or given up.
     """
 
     issue: Mapped[int | None] = mapped_column(default=None)
@@ -70,8 +70,8 @@ class Delivery(WorkColumns, Base):
 
     Attributes:
         id: GitHub's X-GitHub-Delivery.
-        repository: Empty where the event is of none.
-        body_sha256: Unique, for the id is not signed; None: the same body may say something new.
+        repository: Empty for an event without one.
+        body_sha256: Unique, for the id is not signed; None if an equal body may bring other news.
         payload: The request's body, JSON text.
     """
 
@@ -91,9 +91,9 @@ class Job(WorkColumns, Base):
     """Something to do on GitHub: the outbox.
 
     Attributes:
-        key: At most one waiting job has it; see `Store.put_job`.
-        lane: Of the jobs of a lane only one is leased at a time; see `NewJob.lane`.
-        argument: A JSON value, whatever `kind` needs.
+        key: Of at most one waiting job; see `Store.put_job`.
+        lane: Only one job of a lane is leased at a time; see `NewJob.lane`.
+        argument: A JSON value, as `kind` needs it.
     """
 
     __tablename__ = "jobs"
@@ -120,12 +120,13 @@ class Repository(Base):
 
     Attributes:
         display_name: The name as GitHub writes it.
-        enabled: False once the App was taken off it.
-        config: The merged configuration as JSON; None: the default one.
-        config_error: Why `.github/distriage.yml` cannot be read; None: it can. Else `config` is the last that could.
-        reconciled_at, reconcile_refused_at: When GitHub last let its issues be compared, and when not; None: never.
-        no_suggestions_until: GitHub takes none, as far as is known; 0: it takes some; None: nobody asked.
-        labels: What is remembered of its labels; see `distriage_serving.bot.label_names`. None: nothing yet.
+        enabled: False once the App was uninstalled.
+        config: The merged configuration as JSON; the default one if None.
+        config_error: Why `.github/distriage.yml` cannot be read, if so; `config` is then the last readable one.
+        reconciled_at, reconcile_refused_at: When GitHub last let us compare its issues, and when it last refused; None:
+            never.
+        no_suggestions_until: GitHub takes none, as far as is known; 0: it takes some; None: not asked yet.
+        labels: Its remembered labels, from `distriage_serving.bot.label_names`; None at first.
     """
 
     __tablename__ = "repositories"
@@ -148,7 +149,7 @@ class Repository(Base):
 
 
 class Issue(Base):
-    """An issue as last seen, and where its triage stands.
+    """An issue as last seen, and the state of its triage.
 
     Attributes:
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
@@ -156,8 +157,8 @@ class Issue(Base):
         labels, issue_type: Names as last seen.
         digest: Of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
-        status: What people made of the verdict; `open`: nobody looked. Filled in by the store.
-        verdict_id: The latest verdict; None: not classified yet. Filled in by the store.
+        status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
+        verdict_id: The latest verdict; None before the first. Filled in by the store.
         held: Its labels wait until the repository's configuration is repaired.
     """
 
@@ -192,7 +193,7 @@ class Issue(Base):
 
 
 class StoredVerdict(Base):
-    """What a model said of an issue, and what was planned.
+    """A model's verdict on an issue, and the plan made from it.
 
     Attributes:
         digest: `report_digest` of the title and body that the model read.
@@ -200,7 +201,7 @@ class StoredVerdict(Base):
         plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`, and
             `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
-        carried_out_at: When the plan was; None: not yet.
+        carried_out_at: When the plan was, if so.
     """
 
     __tablename__ = "verdicts"
@@ -229,9 +230,9 @@ class VerdictAxis(Base):
 
     Attributes:
         labelled: The repository labels this axis.
-        standing: What people decided, else `label`; empty: none fits, or the axis does not apply.
+        standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
         decided: By a person, on this axis or the one that it requires. `update_status` keeps it and `standing`.
-        requires_axis, requires_label: `Axis.requires`; empty: it always applies.
+        requires_axis, requires_label: `Axis.requires`; empty for an axis that always applies.
     """
 
     __tablename__ = "verdict_axes"
@@ -250,15 +251,15 @@ class VerdictAxis(Base):
 
 
 class Review(Base):
-    """What a person said of one axis of an issue. Outlives the issue.
+    """A person's review of one axis of an issue. Outlives the issue.
 
     Attributes:
         label: The right label; None: none of them, or dismissed.
-        predicted_label, probability, model: What the model had said; None where nothing was.
+        predicted_label, probability, model: The model's answer, if there was one.
         who: Login.
         how: `queue`, `command`, `label` or `unlabel` (set or took off a label), `approve` or `dismiss` (a suggestion).
         at: One person has one review of an axis at one time: a second one is the same event, seen twice.
-        undone_at: None: it stands.
+        undone_at: None if the review stands.
     """
 
     __tablename__ = "reviews"

@@ -15,11 +15,11 @@ class LoginSession(Base):
     """A person who is logged in to the queue.
 
     Attributes:
-        id: SHA-256 of the cookie, hex: whoever reads the database cannot log in with it.
+        id: SHA-256 of the cookie, hex: a reader of the database cannot log in with it.
         who: GitHub login, or `admin:NAME`.
-        repositories: Those that the person sees, in lower case; None: all.
+        repositories: Visible to the person, in lower case; all if None.
         csrf: Is in every form.
-        credential: What the login was by; once that is not configured any more, the session is over.
+        credential: The login's credential; once it leaves the settings, the session is over.
     """
 
     __tablename__ = "sessions"

@@ -1,4 +1,4 @@
-"""What the model said of issues."""
+"""The model's verdicts on issues."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Verdicts(Database):
 
         Args:
             taxonomy: That of the verdict.
-            labelled: The axes that the repository labels; None: all.
+            labelled: The axes that the repository labels; all if None.
 
         Returns:
             Its id.
 
         Raises:
-            LookupError: the issue was not saved before.
+            LookupError: the issue is not in the store.
         """
         stored.week_at = week_of(stored.made_at)
         this = (Issue.repository == stored.repository, Issue.number == stored.number)
@@ -101,7 +101,7 @@ class Verdicts(Database):
         return stored.id
 
     def latest_verdict(self, repository: str, number: int) -> StoredVerdict | None:
-        """What was said of an issue last."""
+        """The latest verdict on an issue."""
         latest = (
             select(Issue.verdict_id).where(Issue.repository == repository, Issue.number == number).scalar_subquery()
         )
@@ -121,7 +121,7 @@ class Verdicts(Database):
             return session.scalar(last)
 
     def backfilled(self, reference: IssueReference) -> list[Backfilled]:
-        """What `distriage backfill` was about to write on an issue in a person's name, the oldest first."""
+        """Changes that `distriage backfill` was about to make on an issue in a person's name, the oldest first."""
         plans = (
             select(StoredVerdict.plan)
             .where(StoredVerdict.repository == reference.repository, StoredVerdict.number == reference.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from distriage.answer.playbooks import check_for, checks_for
+from distriage.answer.playbooks import AXES, check_for, checks_for, playbook_of
 from distriage.answer.policy import given_labels, likely_labels
 from distriage.answer.verdict import AxisVerdict, Candidate, Differential
 from distriage.base.types import Decision, Outcome
@@ -12,7 +12,8 @@ from distriage.facts.situation import Situation
 from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
 
-LEAST_CAUSE = 0.03  # probability below which a cause is not worth a check
+LEAST_CAUSE = 0.03  # probability below which a cause is not worth naming
+LEAST_CHECK = 0.15  # and below which it is not worth a check
 
 
 def settled(
@@ -20,7 +21,8 @@ def settled(
 ) -> Situation:
     """The situation with what the labels say of it: suggestions of how the model is used, a sure `distributed: no`."""
     means = meanings(taxonomy.labels_of(likely_labels(axes)).values())
-    return situation.at(means, one_process=given_labels(axes).get(DISTRIBUTED) == "false")
+    several = given_labels(axes).get(DISTRIBUTED)
+    return situation.at(means, several=None if several is None else several == "true")
 
 
 def differential(
@@ -47,7 +49,11 @@ def differential(
     sure = symptom.label if symptom is not None and symptom.outcome is Outcome.APPLY else None
     return Differential(
         causes=[
-            Candidate(label=label, probability=round(p, 4), check=check_for(taxonomy, label, sure, situation))
+            Candidate(
+                label=label,
+                probability=round(p, 4),
+                check=check_for(taxonomy, label, sure, situation) if p >= LEAST_CHECK else None,
+            )
             for label, p in ranked[:3]
             if p >= LEAST_CAUSE
         ],
@@ -56,11 +62,21 @@ def differential(
 
 
 def checks_of(
-    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy, situation: Situation
+    axes: Mapping[str, Decision] | Mapping[str, AxisVerdict],
+    taxonomy: Taxonomy,
+    situation: Situation,
+    rivals: Differential | None,
 ) -> list[str]:
-    """What to check first: by the playbooks, else what the taxonomy advises; may be empty."""
+    """What to check first: by the playbooks; of a taxonomy without them, what it advises. May be empty.
+
+    Args:
+        rivals: The differential diagnosis, whose checks are shown too.
+    """
     likely = likely_labels(axes)
+    if not any(axis in AXES and playbook_of(taxonomy, axis, label) for axis, label in likely.items()):
+        return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
         del likely[CAUSE]  # its check is in the differential diagnosis, beside those of its rivals
-    advice = [taxonomy.axes[axis].label(label).advice for axis, label in likely.items()]
-    return checks_for(taxonomy, likely, situation) or list(filter(None, advice))
+    checked = rivals is not None and any(cause.check for cause in rivals.causes)
+    shown = {cause.check for cause in rivals.causes} if rivals is not None else set()
+    return [check for check in checks_for(taxonomy, likely, situation, generic=not checked) if check not in shown]

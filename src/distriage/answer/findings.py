@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
 from distriage.answer.policy import decide, likely_labels, measured_precision
 from distriage.answer.questions import missing_facts
@@ -23,22 +24,23 @@ from distriage.answer.verdict import (
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.known_bad import known_bad
-from distriage.facts.scanning import stands_before
+from distriage.facts.scanning import any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.model.bundle import Bundle
-from distriage.model.taxonomy import CAUSE, DISTRIBUTED, SYMPTOM, Taxonomy
+from distriage.model.label import meanings
+from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
 from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
 from distriage.segments import Role
 from distriage.segments.roles import quotes_exception
 
-_ERRORS = frozenset({Role.INITIATING, Role.CASCADE})
 # A log, of which GitHub's page shows the link alone; and what says that there is one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
     r"|(?<!\w)(?:log|trace|output)s?(?: is| are)? attached"
 )
+_STACKS = ("py-spy", "thread apply all", "\n#0 ", "torchfrtrace", "ncclras")
 _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 
@@ -68,12 +70,26 @@ class Findings:
             own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
-        prediction, domain = self.prediction, self.prediction.domain_probability
-        decisions = decide(prediction, self.bundle.manifest.axes, taxonomy, mode, own_modes, thin=self.read.is_thin)
-        report, facts = self.read.report, self.read.facts
-        situation = settled(self.read.situation, decisions, taxonomy)
+        read, project = self.read, self.read.project
+        prediction, domain = by_tracker(self.prediction, project), self.prediction.domain_probability
+        decisions = decide(
+            prediction,
+            self.bundle.manifest.axes,
+            taxonomy,
+            mode,
+            own_modes,
+            thin=read.is_thin,
+            no_failure=read.tells_no_failure,
+        )
+        decisions = corrected(decisions, prediction, taxonomy, project, read.situation)
+        report, facts = read.report, read.facts
+        situation = settled(read.situation, decisions, taxonomy)
         ranked = prediction.scores[CAUSE].ranked() if CAUSE in decisions else ()
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
+        missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
+        if any(question.fact == "error" for question in missing) and not _hangs(decisions, taxonomy):
+            situation = replace(situation, seen=frozenset())  # nobody can check what nobody has seen
+        rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
             id=report.id,
             title=" ".join(report.title.split()),
@@ -82,22 +98,25 @@ class Findings:
             mode=mode,
             in_domain=prediction.in_domain,
             domain_probability=None if domain is None else round(domain, 4),
-            axes={axis: self._axis(decision, taxonomy) for axis, decision in decisions.items()},
+            axes={
+                axis: self._axis(decision, prediction.scores[axis].ranked(), taxonomy)
+                for axis, decision in decisions.items()
+            },
             environment=facts.stated(),
             sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
             version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
-            missing=self._missing(decisions, situation),
+            missing=missing,
             known_problems=[
                 KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
             ],
-            checks=checks_of(decisions, taxonomy, situation),
-            differential=differential(decisions, ranked, taxonomy, situation, right_among),
+            checks=checks_of(decisions, taxonomy, situation, rivals),
+            differential=rivals,
             # They are bugs, with what mended them.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
         )
 
-    def _axis(self, decision: Decision, taxonomy: Taxonomy) -> AxisVerdict:
+    def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
         axis, family_probability = decision.axis, decision.family_probability
         applicable = decision.outcome is not Outcome.NOT_APPLICABLE
         thresholds = self.bundle.manifest.axes[axis].thresholds
@@ -111,17 +130,16 @@ class Findings:
             family_probability=None if family_probability is None else round(min(1.0, family_probability), 4),
             reason=decision.reason,
             silence=decision.silence,
-            top=[
-                LabelProbability(label=label, probability=round(p, 4))
-                for label, p in self.prediction.scores[axis].ranked()[:3]
-            ],
+            top=[LabelProbability(label=label, probability=round(p, 4)) for label, p in ranked[:3]],
             advice=taxonomy.axes[axis].label(decision.label).advice or None,
             evidence=list(self.evidence[axis]) if self.evidence is not None and applicable else None,
         )
 
-    def _missing(self, decisions: Mapping[str, Decision], situation: Situation) -> list[MissingFact]:
-        thin, in_domain = self.read.is_thin, self.prediction.in_domain
-        if not _applies(decisions) or not (in_domain or thin):
+    def _missing(
+        self, decisions: Mapping[str, Decision], situation: Situation, *, in_domain: bool
+    ) -> list[MissingFact]:
+        thin = self.read.is_thin
+        if not _applies(decisions) or not (in_domain or thin) or self.read.tells_no_failure:
             return []  # not about a failure that we could help with
         likely = self.bundle.taxonomy.labels_of(likely_labels(decisions))
         if (
@@ -130,26 +148,33 @@ class Findings:
             and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
         ):
             del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
-        questions = missing_facts(
+        return missing_facts(
             self.read.facts,
-            has_error=self._has_error(hangs=SYMPTOM in likely and "hang" in likely[SYMPTOM].means),
+            has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
             thin=thin,
             likely=likely,
             situation=situation,
-            tracker=self.read.tracker,
+            segments=self.read.segments,
         )
-        return questions if in_domain else questions[:2]  # the error and a reproduction tell the field too
 
     def _has_error(self, *, hangs: bool) -> bool:
-        known = self.read
-        if (hangs and "py-spy" in known.report.body) or _attaches(known):
+        """Whether an error stands in the report, or a log beside it; of a hang, the stacks."""
+        read = self.read
+        if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
-        if quotes_exception(known.input.title):
+        if quotes_exception(read.input.title):
             return True
-        if not hangs:
-            return bool(known.input.errors)
-        # Of a hang the line "it hangs" says nothing.
-        return any(line.role in _ERRORS for segment in known.segments.all for line in segment.lines)
+        roles = {line.role for segment in read.segments.all for line in segment.lines}
+        if hangs:  # of which the line "it hangs" says nothing
+            return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
+        if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
+            return False  # another process failed
+        return bool(read.input.errors)
+
+
+def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
+    """Whether a run that waits is likely: its error comes late, if at all."""
+    return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
 
 
 def _attaches(known: ReadReport) -> bool:

@@ -26,6 +26,7 @@ WHY_SILENT: Mapping[Silence, str] = {
     Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels",
     Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels",
     Silence.THIN: "the report says too little for anybody to know; ask for what is missing",
+    Silence.NO_FAILURE: "the report tells of no failure: a chore, a notice about security, or a picture alone",
 }
 
 
@@ -37,6 +38,7 @@ def decide(
     own_modes: Mapping[str, Mode | float] | None = None,
     *,
     thin: bool = False,
+    no_failure: bool = False,
 ) -> dict[str, Decision]:
     """Decide every axis.
 
@@ -47,6 +49,7 @@ def decide(
         mode: The precision wanted.
         own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
         thin: Whether the report says next to nothing.
+        no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
 
     Returns:
         Axis id -> decision, in the taxonomy's order.
@@ -59,6 +62,8 @@ def decide(
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
         if too_thin and (silence is Silence.FOREIGN or (silence is None and axis.needs_detail)):
             silence = Silence.THIN  # of which field it is nobody can know either
+        if no_failure and axis.requires is not None:
+            silence = Silence.NO_FAILURE
         decisions[axis.id] = _decide_axis(
             axis, prediction.scores[axis.id], calibration[axis.id], own_mode, axis.unmet(likeliest), silence
         )

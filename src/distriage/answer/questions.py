@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Set
 from typing import Final
 
 from distriage.answer.verdict import MissingFact
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import PYTORCH, is_built_on_torch, projects
+from distriage.facts.projects import NCCL, PYTORCH, is_built_on_torch, projects
 from distriage.facts.situation import ORDINARY, Platform, Situation
 from distriage.model.label import Label, meanings
 from distriage.model.taxonomy import DISTRIBUTED, STAGE, SYMPTOM
+from distriage.segments import Kind, Role, Segments
+
+_NOTHING: Final = Segments("", ())
 
 _QUESTIONS: Mapping[str, str] = {
     "framework_version": "Which version (or commit) is in use?",
@@ -59,6 +63,8 @@ _HANGING: Final = "What are the last lines of each process's log, and what does 
 _HANGING_ALONE: Final = "What are the last lines of its log, and what does {} show?"
 _STACKS: Final = "`py-spy dump --pid PID`"
 _NATIVE_STACKS: Final = "`gdb -p PID -batch -ex 'thread apply all bt'`"
+# A program with an option, between back-ticks.
+_INLINE_COMMAND: Final = re.compile(r"`(?:\$ )?[\w./-]{2,80} (?:[^`\n]{0,200} )?--?[A-Za-z][^`\n]{0,400}`")
 _HAPPENS: Final = (
     "What happens? Please give the complete error message or traceback, or what you see and what you expected instead."
 )
@@ -71,7 +77,7 @@ def missing_facts(
     thin: bool = False,
     likely: Mapping[str, Label] = {},
     situation: Situation = ORDINARY,
-    tracker: str = "",
+    segments: Segments = _NOTHING,
 ) -> list[MissingFact]:
     """What a maintainer would have to ask the reporter for: what decides the next step, and nothing else.
 
@@ -83,19 +89,23 @@ def missing_facts(
         likely: Axis -> its label, where that is at least likely. The symptom decides, else the stage: a build failure
             needs other facts than a hang. No error is asked for where the symptom is that of a run that goes on.
         situation: On what the job ran, and what the reporter speaks of; there may be no CUDA to ask for.
-        tracker: The repository that the report was filed in; empty: it is not known.
+        segments: The report; what it holds is not asked for.
 
     Returns:
-        The most needed first; `fact` is the name of a field of `facts`, or `error` or `reproduction`.
+        The most needed first, two at most, of a hang three; `fact` is the name of a field of `facts`, or `error` or
+        `reproduction`.
     """
     symptom = likely.get(SYMPTOM)
     shown = symptom or likely.get(STAGE)
     means = symptom.means if symptom is not None else frozenset()
+    hangs = "hang" in means
     stated = facts.stated().keys() | situation.stated
-    version, known = _version(facts, situation, stated, tracker)
+    if _shows_command(segments, serving=situation.serving):
+        stated |= {"launcher"}
+    version, known = _version(facts, situation, stated, means)
     missing = [] if known else [version]
-    explained = not (thin or situation.traits.isdisjoint(("explained", "unscheduled")))  # what decides is told
-    if shown is not None and not explained:
+    told = not thin and (situation.explained or "unscheduled" in situation.seen)  # what decides is there
+    if shown is not None and not told:
         missing += [
             fact
             for fact in shown.asks_for
@@ -103,51 +113,71 @@ def missing_facts(
         ]
     if thin and "install" not in means:  # the complete error tells the command
         missing.insert(0, "reproduction")
-    waits_or_fails = "hang" in means or "error" in situation.subjects
-    if (thin or (waits_or_fails and not has_error and not explained)) and "goes-on" not in means:
+    waits_or_fails = hangs or "error" in situation.subjects
+    if (thin or (waits_or_fails and not has_error and not told)) and "goes-on" not in means:
         missing.insert(0, "error")
-    hanging = _HANGING_ALONE if situation.one_process else _HANGING
-    stacks = _NATIVE_STACKS if "native" in situation.traits else _STACKS
-    library, framework = situation.library, facts.framework
+    framework, library = facts.framework, situation.library
     texts = {
         **_QUESTIONS,
         **({"framework_version": f"Which version (or commit) of {framework} is in use?"} if framework else {}),
         **({"torch": f"Which version of {library}?"} if library else {}),
-        **({"nccl": "Which NCCL version?"} if library and not situation.torch else {}),
+        **({"nccl": "Which NCCL version?"} if not situation.torch else {}),
         **({"launcher": "With which command is the server started?"} if situation.serving else {}),
         **_ELSEWHERE.get(situation.platform, {}),
         **({"cuda": "Which CUDA version?"} if "nvidia" in situation.subjects else {}),
-        **({"error": _HAPPENS} if thin and symptom is None and "error" not in situation.subjects else {}),
-        **({"error": hanging.format(stacks)} if "hang" in means else {}),
+        "error": _about_error(symptom, situation, segments, thin=thin),
     }
-    return [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
+    asked = [MissingFact(fact=name, question=texts[name]) for name in missing if texts[name]]
+    return asked[: 3 if hangs else 2]
 
 
-def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], tracker: str) -> tuple[str, bool]:
+def _shows_command(segments: Segments, *, serving: bool) -> bool:
+    """Whether a report shows how the failing program is started, of a server the script that starts it."""
+    if segments.of(Kind.COMMAND) or (serving and segments.of(Kind.SOURCE)):
+        return True
+    return any(_INLINE_COMMAND.search(segment.text) for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))
+
+
+def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:
+    """The question for the error: that of the process which failed first, as far as the report tells."""
+    if segments.culprit is not None:
+        return f"What does the log of rank {segments.culprit} say? The launcher names it as the first to fail."
+    if any(line.role is Role.CASCADE for segment in segments.all for line in segment.lines):
+        return "What does the log of the process that ended first say? Here the others only notice that it is gone."
+    if symptom is not None and "hang" in symptom.means:
+        stacks = _NATIVE_STACKS if "native" in situation.seen else _STACKS
+        return (_HANGING_ALONE if situation.one_process else _HANGING).format(stacks)
+    if thin and symptom is None and "error" not in situation.subjects:
+        return _HAPPENS
+    return _QUESTIONS["error"]
+
+
+def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> tuple[str, bool]:
     """The fact that tells which version failed, and whether the report states it.
 
     It is that of the library in the library's own tracker, and where nothing but the library is known.
     """
     framework, library = facts.framework, situation.library
-    home = tracker.lower().rpartition("/")[2].removeprefix("incubator-")  # so Apache names a new project
-    own = library is not None and library.lower() in {home, (framework or "").lower()}
-    alone = framework is None and not tracker and library is not None
+    project = projects().all.get(framework or "")
+    if framework == NCCL or (project is not None and NCCL in project.on and "install" not in means):
+        return "nccl", not stated.isdisjoint({"nccl", "framework_version"})
+    own = library is not None and library == framework
+    alone = framework is None and library is not None
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
-    # Who states others' versions mostly states this one.
-    if framework not in projects().all and version == "framework_version":
+    if version == "framework_version" and project is None:  # who states others' versions mostly states this one
         known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
 
 def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
     """Whether a report is about what a question asks for."""
-    subjects = situation.subjects
+    subjects, seen = situation.subjects, situation.seen
     means = meanings(likely.values())
     distributed = likely[DISTRIBUTED].id if DISTRIBUTED in likely else None
     device = "device" in subjects or (distributed == "true" and is_built_on_torch(facts.framework))
-    card = device and ("ray" not in situation.traits or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
-    together = distributed != "false" and "pickling" not in situation.traits  # several processes have to do with it
+    card = device and ("ray" not in seen or "cuda" in subjects)  # to Ray, GPUs are numbers to be shared out
+    together = distributed != "false" and "pickling" not in seen  # several processes have to do with it
     waits = device and situation.torch and not situation.serving and "hang" in means
     image = "container" in subjects and "build" in means  # it tells
     several_nodes = "nodes" in subjects or (device and (facts.gpu_count or 0) > _ON_ONE_NODE)
@@ -162,5 +192,5 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
         "gpu_model": card,
         "gpu_count": card and together,
         "os": not image and ("install" not in means or "compiler" in subjects),
-        "launcher": together and facts.framework != "Ray" and "notebook" not in subjects,
+        "launcher": together and "ray" not in seen and "notebook" not in subjects,
     }[fact]

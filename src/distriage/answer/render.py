@@ -158,7 +158,7 @@ def _notes(verdict: Verdict, taxonomy: Taxonomy) -> Table:
         notes.add_row("Check first" if number == 1 else "", Text(f"{number}. {printable(check)}"))
     if verdict.differential is not None:
         for place, cause in enumerate(verdict.differential.causes):
-            text = f"{cause.label} {cause.probability:.2f}: {printable(cause.check)}"
+            text = f"{cause.label} {cause.probability:.2f}" + (f": {printable(cause.check)}" if cause.check else "")
             notes.add_row("" if place else "Which cause", Text(text))
         if (among := verdict.differential.right_among) is not None:
             notes.add_row("", Text(f"(among the three likeliest in {among:.0%} of held-out reports)", "dim"))

@@ -102,7 +102,10 @@ class Candidate(_Model):
 
     label: str
     probability: float = Field(ge=0, le=1)
-    check: str = Field(description="The one check that tells it apart from the others; Markdown, a sentence.")
+    check: str | None = Field(
+        default=None,
+        description="The one check that tells it apart from the others; Markdown, a sentence. Null: none fits.",
+    )
 
 
 class Differential(_Model):
@@ -196,7 +199,7 @@ class Verdict(_Model):
     )
     missing: list[MissingFact]
     known_problems: list[KnownProblem] = Field(description="Of the versions that the report states.")
-    checks: list[str] = Field(description="What to check first, in this order; Markdown, at most three sentences.")
+    checks: list[str] = Field(description="What to check first, in this order; Markdown, at most two sentences.")
     differential: Differential | None = Field(
         default=None, description="The likeliest causes of a bug, where none is sure; else null."
     )

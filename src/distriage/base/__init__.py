@@ -1,1 +1,1 @@
-"""What every room may use: errors, values, files, terminal."""
+"""The ground floor: errors, values, files, terminal. Every room may import it."""

@@ -1,4 +1,4 @@
-"""Files of arrays (.npz) that may be damaged: whatever is wrong with one is a line for people. Reads only."""
+"""Files of arrays (.npz) that may be damaged; any fault becomes one line for people. Reads only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distriage.base.errors import DistriageError
 
 MAX_BYTES = 1 << 30  # unpacked: zeros are packed a thousandfold; 500,000 past issues, or 2,000 own labels, need less
-# What numpy and zip files raise of bytes that are not theirs or claim too much, and we of arrays that do not fit.
+# Raised by numpy and zip files for foreign bytes or excessive claims, and by us for arrays that do not fit.
 _DAMAGED = (
     OSError,
     ValueError,
@@ -33,16 +33,15 @@ _DAMAGED = (
 def arrays_of(
     file: Path, expected: str, error: type[DistriageError], check: Callable[[BufferedReader], None] | None = None
 ) -> Iterator[Mapping[str, NDArray[np.generic]]]:
-    """The arrays by name, read as they are asked for; objects are never unpickled.
+    """The arrays by name, loaded on access; objects are never unpickled.
 
     Args:
-        expected: What the file is not, where it is damaged or the body of the `with` refuses what it holds: `an index
-            that this Distriage reads`.
-        error: Raised then.
-        check: Sees the file before, from its beginning, and raises ValueError.
+        expected: Names the expected file in the error, as in `an index that this Distriage reads`.
+        error: Raised if the file is damaged, or the body of the `with` refuses its content.
+        check: Called first with the open file; raises ValueError.
     """
     try:
-        with file.open("rb") as stream:  # the same file for all, whatever takes its name meanwhile
+        with file.open("rb") as stream:  # read one file throughout, even if another takes its name
             if not zipfile.is_zipfile(stream):  # numpy would take it for a pickle, and say how to load that
                 raise ValueError("no .npz file, or one that broke off")
             with zipfile.ZipFile(stream) as packed:

@@ -1,4 +1,4 @@
-"""Files that cannot be written, as on a full disk: one line, and what was there before stays whole."""
+"""Files that cannot be written, as on a full disk: one line, and the earlier file stays whole."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 
 from distriage.base.errors import InputError
 
-# What PyTorch, safetensors and tokenizers raise is no OSError.
+# Errors of PyTorch, safetensors and tokenizers, which are not OSErrors.
 _OTHERS = re.compile(r"No space left on device|os error (27|28|122)\b|PytorchStreamWriter|unexpected pos \d+ vs \d+")
 
 
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
-    """Around what writes a file, or into a folder.
+    """Wraps the writing of a file, or into a folder.
 
     Raises:
-        InputError: the system refuses; names the file, or `place` where the system does not say.
+        InputError: the system refuses; names the file, or `place` if the system does not.
     """
     try:
         yield
-    except BrokenPipeError:  # whoever reads our output went away
+    except BrokenPipeError:  # the reader of our output went away
         raise
     except OSError as error:
         if error.errno is None:  # a library's, about something else
             raise
         file = Path(str(error.filename2 or error.filename or place))
         if file.parent == place.parent and file.name.startswith(".") and place.name in file.name:
-            file = place  # what was to replace it
+            file = place  # the file to replace
         what = "cannot be written: " if file.is_relative_to(place) or place.is_relative_to(file) else ""
         raise InputError(f"{file}: {what}{error.strerror}") from None
     except Exception as error:
@@ -40,7 +40,7 @@ def writing(place: Path) -> Iterator[None]:
 
 @contextmanager
 def replaced(*files: Path) -> Iterator[list[Path]]:
-    """Files to write beside those of a folder that they replace: all of them at the end, in this order, or none.
+    """New versions of some files of a folder: at the end all replace the old ones, in this order, or none does.
 
     Raises:
         InputError: they cannot be written.

@@ -1,6 +1,6 @@
 """Every error that Distriage raises on purpose.
 
-DistriageError                 anything a user can mend; the command line prints it as one line, exit code 2
+DistriageError                 anything a user can fix; the command line prints it as one line, exit code 2
 ├── InputError                 a report that cannot be read: empty, too large, binary, not JSON
 ├── TaxonomyError              a label, axis or taxonomy version that does not exist or does not fit
 ├── BundleError                a model bundle that is missing, truncated, swapped or mislabelled
@@ -13,7 +13,7 @@ DistriageError                 anything a user can mend; the command line prints
     │   └── NotFoundError      deleted, or does not exist, or not for this token
     │       └── TransferredError   the issue is in another repository now
     ├── BrokenError            GitHub itself fails
-    ├── LostAnswerError        nobody knows whether a write was carried out
+    ├── LostAnswerError        a write may or may not have been carried out
     └── RateLimitError         the rate limit is reached; carries the time at which it ends
 
 A message names the place, the value found and what was expected, on one line.
@@ -65,8 +65,8 @@ class RefusedError(GitHubError):
     """GitHub refused a request for good.
 
     Attributes:
-        status: 401, 403, 404, 410 or 422; of a write also a redirect, if the issue or the repository moved.
-        already_exists: What was to be created is there.
+        status: 401, 403, 404, 410 or 422; for a write also a redirect, if the issue or the repository moved.
+        already_exists: The thing to create exists already.
     """
 
     def __init__(self, message: str, status: int, *, already_exists: bool = False) -> None:
@@ -91,7 +91,7 @@ class BrokenError(GitHubError):
 
 
 class LostAnswerError(GitHubError):
-    """A write whose answer did not come, so that nobody knows whether it was carried out."""
+    """A write without an answer: it may or may not have been carried out."""
 
 
 class RateLimitError(GitHubError):

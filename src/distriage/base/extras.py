@@ -1,4 +1,4 @@
-"""Optional packages: a command whose extra is not installed ends in one line that says what to type."""
+"""Optional packages: a command without its extra ends in one line with the command that installs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def needs_extra(name: str) -> Iterator[None]:
     """Around the imports of a command.
 
     Raises:
-        MissingExtraError: a package of the extra `name` is not installed. A missing module of ours is no such case.
+        MissingExtraError: a third-party package of the extra `name` is not installed.
     """
     try:
         yield

@@ -1,5 +1,5 @@
-"""What every self-contained HTML page of ours is rendered with: each text of others is escaped, and made harmless to
-read. Needs jinja2, of the extras `learn` and `serve`. Pure.
+"""Rendering of every self-contained HTML page: foreign text is escaped and made harmless to read. Needs jinja2, from
+the extras `learn` and `serve`. Pure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def plain(text: str) -> str:
 
 
 def _percent(value: object) -> str:
-    """A share; a dash where there is none."""
+    """A share as a percentage; a dash if absent."""
     return f"{value:.0%}" if isinstance(value, float) else "–"
 
 

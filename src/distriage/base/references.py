@@ -61,12 +61,12 @@ def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
 
 
 def reference_of(item: Mapping[str, object]) -> str | None:
-    """The name of an issue that is JSON of ours or of GitHub's: its `id`, or `owner/repo#12` from its address.
+    """The name of an issue in JSON of ours or of GitHub's: its `id`, or `owner/repo#12` from its address.
 
-    GitHub's own `id` is the number of a row in its database; `html_url` names the issue, and what `gh` calls `url`.
+    GitHub's own `id` is a row of its database; `html_url` names the issue, and so does `url` in output of `gh`.
 
     Returns:
-        None: the item has neither.
+        None if the item has neither.
     """
     if isinstance(given := item.get("id"), str) and given:
         return given
@@ -78,7 +78,7 @@ def reference_of(item: Mapping[str, object]) -> str | None:
 
 
 def repository_of(identifier: str) -> str | None:
-    """`owner/repo` of a report named `owner/repo#12`, in lower case; None: it is named otherwise."""
+    """`owner/repo` in lower case of a report named `owner/repo#12`; None for other names."""
     named = _ISSUE.fullmatch(identifier)
     return None if named is None else named[1].casefold()
 
@@ -90,5 +90,5 @@ def thread_key(identifier: str) -> str:
 
 
 def web_link(url: str) -> str:
-    """An address that a link may lead to; empty where it is none of the web: `javascript:` would act."""
+    """An address that is safe as a link; empty if not of the web, as `javascript:` would act."""
     return url if _WEB.fullmatch(url) else ""

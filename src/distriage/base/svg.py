@@ -44,7 +44,7 @@ class Frame:
         ]
 
     def grid(self, parts: int, shown: Callable[[float], str]) -> Iterator[Markup]:
-        """Lines across, `parts` spaces between them, each with its value beside it."""
+        """Horizontal lines, `parts` spaces between them, each labelled with its value."""
         for number in range(parts + 1):
             value = self.peak * number / parts
             yield Markup(

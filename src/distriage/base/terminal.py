@@ -1,4 +1,4 @@
-"""What the command line says beside its answers: errors, hints; and the groups of its help."""
+"""Errors and hints of the command line, apart from its answers; and the groups of its help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def output() -> Console:
 
 
 def say(text: str) -> None:
-    """A line on standard error, beside what a program reads."""
+    """Print a line to standard error, apart from output for programs."""
     console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
     console.print("distriage: " + "\n".join(lines), markup=False)
@@ -45,7 +45,7 @@ def is_full(error: OSError) -> bool:
 
 
 def give_up_output(error: OSError) -> None:
-    """Say why standard output cannot be written, and let go of what is left of it: the end would flush that."""
+    """Say why standard output cannot be written, and drop the rest, which would be flushed at exit."""
     say(f"standard output: cannot be written: {error.strerror}")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

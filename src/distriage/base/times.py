@@ -9,10 +9,7 @@ LAST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()  # later days have 
 
 
 def epoch_s(text: object) -> float:
-    """Unix time in seconds of an ISO 8601 time, which is UTC where it names no offset; 0 where it is none.
-
-    Times before 1970 and from 9999 on are none.
-    """
+    """Unix time in seconds of an ISO 8601 time from 1970 to 9998, by default in UTC; 0 if it is not one."""
     if not isinstance(text, str):
         return 0.0
     try:

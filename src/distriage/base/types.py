@@ -1,4 +1,4 @@
-"""The values that pass between modules. Frozen; what the model says is kept apart from what we say about it."""
+"""The values that pass between modules. Frozen; the model's scores are kept apart from our decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def as_mode(mode: Mode | str) -> Mode:
     """The mode of that name.
 
     Raises:
-        InputError: there is none.
+        InputError: unknown mode.
     """
     try:
         return Mode(mode)
@@ -45,11 +45,12 @@ class Outcome(StrEnum):
 
 
 class Silence(StrEnum):
-    """Why an axis gets no label, whatever its probability: the report is of another field, may be, or says little."""
+    """Why an axis gets no label despite its probability: foreign, perhaps foreign, too little said, no failure."""
 
     FOREIGN = "foreign"
     PERHAPS_FOREIGN = "perhaps-foreign"
     THIN = "thin"
+    NO_FAILURE = "no-failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class IssueReport:
     Attributes:
         title: May be empty if `body` is not.
         body: Markdown; may be empty if `title` is not.
-        id: The caller's own name for it, e.g. `owner/repo#12` or a file name; empty if it has none.
+        id: The caller's own name, e.g. `owner/repo#12` or a file name; may be empty.
     """
 
     title: str
@@ -67,7 +68,7 @@ class IssueReport:
     id: str = ""
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # without slots, for cached properties
 class AxisScores:
     """Calibrated probabilities of one axis.
 
@@ -95,16 +96,16 @@ def _no_vector() -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the model says of one report: scores, no opinion.
+    """The model's scores for one report, before any decision.
 
     Attributes:
         model: Name of the bundle.
         scores: Axis id -> scores.
-        domain_probability: Of the report being about what the model was trained on; None: the bundle has no gate.
-        in_domain: Whether that is enough; true where the bundle has no gate.
-        surely_in_domain: Whether it is enough for `precise`; true where the bundle has no gate.
-        vector: The encoder's mean vector [width], from the same pass; empty: not known.
-        penultimate: That of its last layer but one, likewise.
+        domain_probability: That the report is in the model's domain; None for a bundle without a gate.
+        in_domain: Whether that is enough; true without a gate.
+        surely_in_domain: Whether it is enough for `precise`; true without a gate.
+        vector: The encoder's mean vector [width], from the same pass; empty if unknown.
+        penultimate: The same of its last layer but one.
     """
 
     model: str
@@ -118,16 +119,16 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What we say about one axis of a prediction.
+    """Our decision on one axis of a prediction.
 
     Attributes:
-        label: The likeliest label, whatever the outcome.
+        label: The likeliest label, even if it is not given.
         probability: Its calibrated probability.
-        family: The label's family, if the label itself is not sure but the family is; else None.
+        family: The label's family, if the family is sure and the label is not; else None.
         family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
             families.
-        reason: One sentence that a maintainer can read.
-        silence: Why no label is given; None: its probability decides, or the axis does not apply.
+        reason: One sentence for maintainers.
+        silence: Why no label is given, if neither its probability nor `requires` decides.
     """
 
     axis: str

@@ -1,4 +1,4 @@
-"""Data of a given shape, and what pydantic finds wrong with it, in one line for people: `key: message, found value`."""
+"""Data of a given shape, and pydantic's complaints in one line for people: `key: message, found value`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def read_model(file: Path, model: type[_Model], error: type[DistriageError], expected: str) -> _Model:
-    """What a JSON file holds.
+    """The content of a JSON file.
 
     Args:
-        error: Raised where it cannot be read, or holds anything else.
-        expected: Of the file, where it cannot be read.
+        error: Raised if the file cannot be read or has other content.
+        expected: Names the expected file in that error.
     """
     try:
         return model.model_validate_json(decoded(file.read_bytes()))
@@ -53,9 +53,9 @@ def first_fault(
     """The first fault: its key and what was expected; for an unknown key, the known ones.
 
     Args:
-        model: What the data was read as.
-        what: Stands for the key where the whole is wrong.
-        show_value: False where the value may be a secret or another person's text.
+        model: The expected shape of the data.
+        what: Replaces the key if the whole is wrong.
+        show_value: False if the value may be a secret or another person's text.
     """
     first = error.errors(include_url=False)[0]
     place = first["loc"]
@@ -82,7 +82,7 @@ def suggestion(wrong: str, known: Iterable[str], quote: str = "") -> str:
 
 
 def known_keys(model: type[BaseModel], place: Iterable[int | str] = ()) -> list[str]:
-    """The keys of a model, or of the one that stands at a place inside it; none where nothing is known of the place."""
+    """The keys of a model, or of the model at a place inside it; empty if the place is unknown."""
     steps = iter(place)
     for step in steps:
         field = next((field for name, field in model.model_fields.items() if (field.alias or name) == step), None)

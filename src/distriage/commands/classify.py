@@ -105,7 +105,7 @@ def classify(
         raise InputError("--reader-model and --reader-calibration go with --second-reader URL")
     to_file = output is not None
     many = to_file or (batch and not json_)
-    for option, is_given, is_refused, how in (  # what a way of answering would pass over in silence
+    for option, is_given, is_refused, how in (  # options that a way of answering would silently ignore
         ("--second-reader", second_reader is not None, batch or to_file, "a batch or --output"),
         ("--show-request", show_request, batch or to_file, "a batch or --output"),
         ("--json", json_, to_file, "--output, whose name says the format"),
@@ -170,7 +170,7 @@ def _answer_many(
     if engine is Engine.LOCAL and workers != 1:
         from distriage.engine.workers import begin
 
-        begin(sources)  # what workers are forked from, which imports what follows
+        begin(sources)  # the process to fork workers from, which imports the modules below
     from distriage.engine.output import check_apart
     from distriage.engine.run import Items, run_cluster, run_local
 

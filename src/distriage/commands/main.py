@@ -64,8 +64,8 @@ def build_app(typed: str = "") -> typer.Typer:
     """A new command line; Typer lists grow, so it is never reused.
 
     Args:
-        typed: What the person calls. Where it is a command, the others are left out: to look for those of all installed
-            packages, and to make the options of each, takes longer than many a command.
+        typed: The command that was typed. If it exists, the others are left out: finding those of all installed
+            packages and building their options takes longer than many a command.
     """
     app = typer.Typer(
         name="distriage",
@@ -91,7 +91,7 @@ def build_app(typed: str = "") -> typer.Typer:
 
 
 def _keep(app: typer.Typer, typed: str) -> bool:
-    """Leave one command, or group of commands, if there is one of this name."""
+    """Drop all commands but this one, or its group, if it exists."""
     commands = [one for one in app.registered_commands if one.callback and one.callback.__name__ == typed]
     groups = [one for one in app.registered_groups if one.typer_instance and one.typer_instance.info.name == typed]
     if found := bool(commands or groups):

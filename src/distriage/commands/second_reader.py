@@ -123,10 +123,10 @@ def calibration_of(file: Path, asking: Asking) -> ReaderCalibration:
 
 
 def asking_of(reader: str, mode: Mode, model: str | Classifier | None, axes: str, times: int) -> Asking:
-    """How the options say that questions are made.
+    """How to ask, according to the options.
 
     Raises:
-        ConfigError: the reader's name is missing, or an axis is none that it may be asked about.
+        ConfigError: the reader's name is missing, or an axis may not be asked about.
     """
     from distriage.classifier import Classifier
     from distriage.second_reader.bulk import Asking

@@ -9,7 +9,7 @@ from distriage.base.types import Mode
 
 
 class Engine(StrEnum):
-    """What answers a batch."""
+    """The engine that answers a batch."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -17,10 +17,10 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every answer of a run depends on.
+    """Everything that the answers of a run depend on.
 
     Attributes:
-        model: A bundle's folder or name; None: the default model.
+        model: A bundle's folder or name; the default model if None.
         own: A folder with a repository's own labels.
     """
 

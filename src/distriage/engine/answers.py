@@ -1,6 +1,4 @@
-"""Records -> their lines of the answer: one function for this process, workers and clusters, so that all give the
-same.
-"""
+"""Records -> lines of the answer: one function for this process, workers and clusters, so that all agree."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ CHUNK = 8  # items that are answered together: about a fifth of a second
 
 
 def parsed(item: Item) -> IssueReport | BadRecord:
-    """What a record holds; an item that is none is given back."""
+    """The report of a record; other items unchanged."""
     return parse_record(item) if isinstance(item, RawRecord) else item
 
 
@@ -49,14 +47,14 @@ def checked(settings: Settings) -> tuple[Settings, Bundle]:
 
 
 def run_options(settings: Settings, bundle: Bundle) -> dict[str, Any]:
-    """What all answers of a run have in common, as JSON; the files by their content, wherever they lie."""
+    """The options of a run, as JSON; files by their content, not their place."""
     own = None if settings.own is None else sha256_of(Path(settings.own) / OWN_MANIFEST)
     model, content = bundle.manifest.name, sha256_of(bundle.path / MANIFEST)
     return {**asdict(settings), "model": model, "model_sha256": content, "own": own}
 
 
 class Answers:
-    """A classifier with settings; one thread, since others work beside it."""
+    """A classifier with settings; one thread, as other processes work too."""
 
     def __init__(self, settings: Settings) -> None:
         """Load the model.

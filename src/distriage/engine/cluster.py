@@ -1,7 +1,7 @@
-"""A Ray cluster: shards in and out, one classifier an actor. `cat OUTPUT/part-*.jsonl` is what the local engine writes.
+"""A Ray cluster: shards in and out, one classifier per actor. `cat OUTPUT/part-*.jsonl` equals the local engine's file.
 
 A shard's file appears as a whole or not at all, so an actor may die at any time: Ray gives its shard to another one,
-and a run that was ended goes on with the shards that are missing. All nodes must see the files of input and output.
+and a resumed run continues with the missing shards. All nodes must see the files of input and output.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Shard:
     Attributes:
         name: Of the file of its answers.
         path: Of the file on every node.
-        given: The same as the caller names it, and so do the answers to records without an id.
+        given: The file as named by the caller, and in answers to records without an id.
         offset: Byte of the file where it begins.
         before: Lines of the file before it.
-        lines: How many it has, blank ones too; None: to the end of the file.
+        lines: Number of lines, including blank ones; to the end of the file if None.
     """
 
     name: str
@@ -108,7 +108,7 @@ def _pieces(path: str) -> Iterator[tuple[int, int, int | None]]:
 
 
 class ShardWorker:
-    """What an actor does: reads a shard, writes its answers."""
+    """An actor: reads a shard, writes its answers."""
 
     def __init__(self, settings: Settings, output: str) -> None:
         self._settings, self._output = settings, Path(output)
@@ -118,9 +118,9 @@ class ShardWorker:
         return Answers(self._settings)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Answer the shards of a batch of Ray Data: how many answers and errors among them each has, and what ended it.
+        """Answer a batch of Ray Data's shards: for each its numbers of answers and errors, and any failure.
 
-        Ray would wrap an exception of ours in one of its own, without what it says on one line.
+        Ray would wrap an exception of ours in one of its own and lose the one-line message.
         """
         done: dict[str, list[Any]] = {"answers": [], "errors": [], "ended": []}
         for shard in batch["item"]:
@@ -158,10 +158,10 @@ def run(
 
     Args:
         output: A folder.
-        workers: Actors; None: one for each CPU of the cluster but one, which reading needs.
+        workers: Actors; by default one per CPU of the cluster, less one for reading.
 
     Yields:
-        How far it is, before the first shard too.
+        Progress, first before any shard.
 
     Raises:
         InputError: a file cannot be read; the folder holds another run, or an unfinished one without `resume`.
@@ -201,7 +201,7 @@ def run(
 
 
 def _open(folder: Path, wanted: Mapping[str, Any], *, resume: bool) -> None:
-    """Make the folder, or see that what is in it is the same run."""
+    """Make the folder, or check that it holds the same run."""
     place, text = folder / PLAN, json.dumps(wanted)
     if place.exists():
         if not resume:

@@ -1,4 +1,4 @@
-"""A finished file of answers beside the run that would write it now. Reads only."""
+"""Compares a finished file of answers with the run that would write it now. Reads only."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from distriage.engine.answers import Item, id_of
 from distriage.engine.output import differences
 from distriage.reports.records import RawRecord, read_records
 
-_COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is what a line holds elsewhere
+_COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is a whole line elsewhere
 
 
 def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> str:
-    """How the run that wrote a finished file differs from this one, as far as the answers tell: by their number, by
-    what the last one is about, by the options that the first verdict shows.
+    """The difference between this run and the one that wrote a finished file, judged by the number of answers, the
+    subject of the last one and the options in the first verdict.
 
     Args:
-        options: Of this run, see `run_options`.
+        options: Of this run, from `run_options`.
         items: Its records.
 
     Returns:
-        Words that go after "complete, but"; empty: nothing differs.
+        Words that follow "complete, but"; empty if nothing differs.
 
     Raises:
         InputError: a file cannot be read.
@@ -46,7 +46,7 @@ def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> 
 
 
 def _answer(record: RawRecord) -> Mapping[str, Any]:
-    """Empty where it is none."""
+    """The answer in a record, or an empty one."""
     try:
         answer: dict[str, Any] = json.loads(record.content)
         return {**answer, **json.loads(answer.get("verdict") or "{}")}
@@ -55,7 +55,7 @@ def _answer(record: RawRecord) -> Mapping[str, Any]:
 
 
 def _shown(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that a verdict shows; empty where it is none, as that of a failed record."""
+    """The options in a verdict; empty for a failed record."""
     axes = answer.get("axes")
     if not isinstance(axes, dict) or "mode" not in answer:
         return {}

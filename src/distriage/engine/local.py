@@ -1,4 +1,4 @@
-"""Workers on this machine: one process a core, each with one thread. Order is kept; what waits is bounded."""
+"""Workers on this machine: one single-threaded process per core. Keeps the order; the backlog is bounded."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
     """Each item with its line, in order.
 
     Args:
-        items: Read only a little ahead of the answers, so that their number does not matter.
-        workers: Processes; None: one a core, none where the items are few.
+        items: Read only a little ahead of the answers, so their number does not matter.
+        workers: Processes; by default one per core, or none for few items.
 
     Raises:
         BundleError: the model or the own labels do not load.
@@ -35,7 +35,7 @@ def answer(items: Iterable[Item], settings: Settings, workers: int | None = None
         yield from zip(chunk, answers.lines(chunk), strict=True)
 
 
-# With the first chunk, not as the process starts: what is raised there ends it and never reaches the parent.
+# Loaded with the first chunk: an error at the start of a process ends it and never reaches the parent.
 _loaded = cache(Answers)
 
 

@@ -1,4 +1,4 @@
-"""The file of a long run's answers: written beside its place, resumable, put in its place when complete."""
+"""The answers of a long run: written beside the file's place, resumable, moved there when complete."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FAR = 0x7FFFFFFE  # a byte that Windows locks; others could not read it, and a 
 
 
 class Output:
-    """Answers, a line each. Until `finish`, they lie in `FILE.part`, as plain JSONL whatever FILE is, and beside them
-    the options of the run, in `FILE.part.json`.
+    """Answers, one per line. Until `finish`, they lie in `FILE.part`, as plain JSONL for every FILE, and the options of
+    the run in `FILE.part.json`.
 
     Only one process at a time writes it.
 
     Attributes:
-        count: Answers that are in the file, those of an earlier run too.
-        errors: Those of the earlier run that are errors.
+        count: Answers in the file, including those of an earlier run.
+        errors: Errors among those of the earlier run.
         part: The unfinished file.
     """
 
@@ -136,7 +136,7 @@ class Output:
         self.count += 1
 
     def flush(self) -> None:
-        """Hand what was written to the system, so that a killed process loses nothing."""
+        """Hand written lines to the system, so that a killed process loses nothing."""
         with writing(self.part):
             self._stream.flush()
 
@@ -222,7 +222,7 @@ def is_complete(path: str) -> bool:
 
 
 def check_apart(path: str, sources: Iterable[str]) -> None:
-    """Refuse to write over what is read.
+    """Refuse to overwrite a source.
 
     Raises:
         InputError: the output is one of the sources.

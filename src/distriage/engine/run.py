@@ -36,12 +36,12 @@ FLUSH_S = 1.0  # answers reach the file, and the bar moves, at least so often
 
 
 class Items:
-    """What is to be answered, in order; files of many reports are read a record at a time.
+    """The items to answer, in order; files of many reports are read record by record.
 
     Attributes:
         total: Bytes of all files of many reports.
-        position: Bytes of them that were read by now.
-        failure: What ended the items before their end; those before it are answered.
+        position: Bytes of them read by now.
+        failure: Error that ended the items early; earlier items are answered.
     """
 
     def __init__(self, sources: Sequence[str], more: Iterator[Item], title: str | None = None) -> None:
@@ -76,13 +76,13 @@ def run_local(
     """Answer on this machine, to a file or to standard output.
 
     Args:
-        resume: Go on with an unfinished run; where the output is complete, see that it is of this run.
+        resume: Continue an unfinished run; if the output is complete, check that it is of this run.
 
     Raises:
         BundleError: the model or the own labels are missing or damaged; nothing is written then.
-        InputError: a file cannot be read or written, or it or an option is not what the run began with; no record at
-            all could be read.
-        GitHubError: a limit is reached, or GitHub is away; what was read before is answered.
+        InputError: a file cannot be read or written, the file or an option has changed since the run began, or no
+            record was readable.
+        GitHubError: a limit is reached, or GitHub is away; reports read before are answered.
         DistriageError: a worker died.
     """
     settings, bundle = checked(settings)
@@ -115,7 +115,7 @@ def run_local(
 
 @contextmanager
 def _interrupted(target: Output | None) -> Iterator[None]:
-    """Says what is left of the run on Ctrl-C or SIGTERM, and where GitHub or a worker ended it."""
+    """Report the unfinished rest on Ctrl-C or SIGTERM, or if GitHub or a worker failed."""
 
     def end(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)  # once is enough
@@ -137,7 +137,7 @@ def _interrupted(target: Output | None) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What was written by now: answers, and those among them that are errors."""
+    """Answers written by now, and errors among them."""
 
     answers: int = 0
     errors: int = 0
@@ -182,7 +182,7 @@ def _check_finished(output: str, options: Mapping[str, Any], items: Items) -> No
 
 
 def _skip(items: Items, stream: Iterator[Item], target: Output) -> None:
-    """Leave out what the file holds already."""
+    """Skip items that the file has already."""
     last = next(islice(stream, target.count - 1, None), None)
     if last is None:
         raise items.failure or InputError(
@@ -197,7 +197,7 @@ def run_cluster(
     """Answer on a Ray cluster, into a folder.
 
     Raises:
-        InputError: a source is no file of many reports; no record at all could be read; see `cluster.run` for others.
+        InputError: a source is not a file of many reports, no record was readable, or as in `cluster.run`.
         MissingExtraError: Ray is not installed.
     """
     if single := [source for source in sources if not is_batch(source)]:

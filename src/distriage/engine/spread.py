@@ -21,11 +21,11 @@ def spread(
     items: Sequence[T],
     workers: int | None = None,
 ) -> Iterator[R]:
-    """What `work` gives of each item, in order.
+    """The results of `work`, one per item, in order.
 
     Args:
-        work: A function of a module, since it goes to the workers; gives one result an item.
-        workers: Processes; None: one a core, none where the items are few.
+        work: A module-level function, as it is sent to the workers; gives one result per item.
+        workers: Processes; by default one per core, or none for few items.
 
     Raises:
         DistriageError: a worker died.

@@ -1,5 +1,5 @@
-"""Processes of this machine, one a core. On Linux they are forked from one that has imported what they need; elsewhere
-each imports it. Imports nothing heavy, so that a command can `begin` before it imports the rest itself.
+"""Processes of this machine, one per core. On Linux they are forked from one that has imported everything; elsewhere
+each imports it. Imports nothing heavy, so a command can `begin` before its own imports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from distriage.base.errors import WorkerError
 from distriage.reports.records import size_of
 
 FEW = 64  # fewer items are done here before other processes have started
-LARGE_BYTES = 100_000  # a file of so many mostly holds more reports than these
+LARGE_BYTES = 100_000  # a file of this size mostly holds more reports than these
 AHEAD = 3  # chunks a worker that are read before the oldest answer is taken
 _FORKS = sys.platform == "linux"  # Windows cannot, and Apple's libraries may crash after it
 _INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
@@ -40,8 +40,8 @@ def cores() -> int:
 
 
 def begin(sources: Iterable[str]) -> None:
-    """Start what workers are forked from, if a file is so large that there will be some, and come back at once: it
-    imports while the caller goes on.
+    """Start the process to fork workers from, if a file is large enough to need some. Returns at once: the imports run
+    while the caller goes on.
     """
     if _FORKS and any(size_of(source) >= LARGE_BYTES for source in sources):
         from multiprocessing import forkserver

@@ -19,6 +19,7 @@ from distriage.base.references import RENAMED, repository_of
 from distriage.base.validation import Strict
 
 PYTORCH: Final = "PyTorch"
+NCCL: Final = "NCCL"
 _LEAST_NAME = 2  # characters; the `b` of `a/b` names nothing
 
 

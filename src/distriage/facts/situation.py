@@ -11,10 +11,11 @@ from typing import Final
 
 from distriage.base.texts import folded, shortened
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.projects import PYTORCH, Projects, projects
+from distriage.facts.needs import seen_in
+from distriage.facts.projects import PYTORCH, Projects, What, projects
 from distriage.facts.scanning import any_of, first_at, places
 from distriage.facts.spoken import install_subjects, says_no_device, subjects_of
-from distriage.facts.traits import is_server, names_server, traits_of
+from distriage.segments import Segments
 
 
 class Platform(StrEnum):
@@ -31,6 +32,7 @@ class Platform(StrEnum):
     CPU = "cpu"  # processes that compute without a device
 
 
+_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # what one process has not seen
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
@@ -94,7 +96,8 @@ class Situation:
             states not to be there.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
-        traits: What else decides what is advised and asked, as `traits_of` says.
+        explained: The reporter says how it comes about, as `explains` tells.
+        seen: What checks and questions may need, as `seen_in` says.
         subjects: What the reporter speaks of, as `subjects_of` and `install_subjects` say; `nvidia`: a card of it.
     """
 
@@ -104,7 +107,8 @@ class Situation:
     stated: frozenset[str] = frozenset()
     server: bool = False
     one_process: bool = False
-    traits: frozenset[str] = frozenset()
+    explained: bool = False
+    seen: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
 
     @property
@@ -112,21 +116,28 @@ class Situation:
         """Whether it computes with PyTorch."""
         return self.library == PYTORCH
 
-    def at(self, means: Set[str], *, one_process: bool) -> Situation:
+    def at(self, means: Set[str], *, several: bool | None) -> Situation:
         """The situation with what is sure enough to act on.
 
         Args:
             means: What the labels of the report mean, as `Label.means` says; suggestions will do.
-            one_process: A single process shows it; sure.
+            several: Whether several processes have to do with it; None: it is not sure.
         """
         serving = "serving" in means or (self.serving and "training" not in means)
-        return replace(self, serving=serving, one_process=one_process)
+        seen = {*self.seen, "serving" if serving else "training"}
+        if serving and self.server:
+            seen.add("server")
+        if several:
+            seen.add("several")
+        elif several is False:
+            seen -= _OF_SEVERAL
+        return replace(self, serving=serving, one_process=several is False, seen=frozenset(seen))
 
 
 ORDINARY: Final = Situation()
 
 
-def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Situation:
+def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: str, own: str) -> Situation:
     """What a report's facts and words say. Never raises; linear in the input.
 
     A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
@@ -142,11 +153,12 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     no_device = facts.on_cpu
     if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
         subjects |= {"device", "cuda"}  # whatever CUDA is called there
+    elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
+        no_device = True
+        subjects -= {"device", "cuda", "nccl"}  # denied
+        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
     elif facts.gpu_model or facts.gpu_count:
         subjects.add("device")
-    elif no_device or says_no_device(words) or not facts.absent.isdisjoint({"cuda", "gpu_model"}):
-        no_device = True
-        stated |= {"gpu_model", "gpu_count", "cuda", "nccl"}
     if platform is Platform.NVIDIA and (facts.gpu_model or (any_of(_NVIDIA, own) and not _AMD.search(own))):
         subjects.add("nvidia")
     if _ATTACHED_LISTING.search(words):
@@ -158,12 +170,22 @@ def situation_of(facts: EnvironmentFacts, title: str, body: str, own: str) -> Si
     return Situation(
         platform,
         library=library,
-        serving=is_server(facts.framework),
+        serving=_is_server(facts.framework),
         stated=frozenset(stated),
-        server=names_server(facts.framework, words),
-        traits=traits_of(facts, library, folded(title), words, own, subjects, no_device=no_device),
+        server=_names_server(facts.framework, words),
         subjects=frozenset(subjects),
+        seen=seen_in(facts, segments, platform, library, subjects, no_device=no_device),
     )
+
+
+def _is_server(framework: str | None) -> bool:
+    return projects().is_a(framework, What.SERVER)
+
+
+def _names_server(framework: str | None, words: str) -> bool:
+    """Whether a report is about a server of models, or names one where its framework is not known."""
+    servers = (spelling for spelling, name in projects().names.items() if _is_server(name))
+    return _is_server(framework) or (framework not in projects().all and any_of(servers, words))
 
 
 def _platform(facts: EnvironmentFacts, words: str) -> Platform:

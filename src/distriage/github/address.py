@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 DEFAULT_API: Final = "https://api.github.com"
-_SERVERS_REST: Final = "/api/v3"  # of a GitHub Enterprise Server, whose GraphQL is beside it
+_SERVERS_REST: Final = "/api/v3"  # of a GitHub Enterprise Server; its GraphQL lies beside it
 
 
 def api_address() -> str:
@@ -22,5 +22,5 @@ def graphql_address(api: str) -> str:
 
 
 def token_of_environment() -> str:
-    """The token in `GITHUB_TOKEN` or `GH_TOKEN`; empty if there is none."""
+    """The token in `GITHUB_TOKEN` or `GH_TOKEN`, or an empty string."""
     return os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""

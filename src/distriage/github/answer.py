@@ -1,4 +1,4 @@
-"""What an answer of GitHub's REST API means. Pure.
+"""The meaning of an answer of GitHub's REST API. Pure.
 
 Facts: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api,
 .../best-practices-for-using-the-rest-api, .../using-pagination-in-the-rest-api
@@ -16,20 +16,20 @@ from urllib.parse import parse_qsl, urlsplit
 
 _NEXT: Final = re.compile(r'<([^<>]*)>;\s*rel="next"')
 LEAST_ITEMS: Final = 4  # of a page, where GitHub cannot build a larger one
-CLOCKS_S: Final = 10.0  # an answer's way, and what two clocks that are set right may differ by
+CLOCKS_S: Final = 10.0  # travel time of an answer, plus the difference between two correct clocks
 _NUMBER: Final = re.compile("[0-9]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ok:
-    """GitHub did what it was asked to.
+    """GitHub did as asked.
 
     Attributes:
-        value: The answer's JSON; None if it has none, or is a raw file.
-        body: The answer as it came.
-        following: Query of a list's next page. Only the query of GitHub's link: a token must not follow a link
-            to another host.
-        etag: Names this state of the answer, for a later question whether it changed.
+        value: The answer's JSON; None for an empty answer or a raw file.
+        body: The raw answer.
+        following: Query of a list's next page. Only the query of GitHub's link: a token must not follow a link to
+            another host.
+        etag: Names this state of the answer, to ask later whether it changed.
     """
 
     value: Any
@@ -67,7 +67,7 @@ class Gone:
     reason: str
 
     def why(self, *, has_token: bool) -> str:
-        """In words, after the name of what was asked for."""
+        """The reason in words, to follow the name of the request."""
         if self.status == 410:
             return f"is gone (410): {self.reason}"
         hint = "the token may not see it" if has_token else "is private (no token was given; set GITHUB_TOKEN)"
@@ -80,8 +80,8 @@ class Refused:
 
     Attributes:
         reason: GitHub's own, at most 200 characters.
-        already_exists: What was to be created is there.
-        token_may_be_old: It ended, or an installation has got a permission since it was made.
+        already_exists: The thing to create exists already.
+        token_may_be_old: It expired, or an installation has gained a permission since it was made.
     """
 
     status: int
@@ -92,7 +92,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """GitHub fails, or something between it and us; nobody knows whether a request was carried out."""
+    """GitHub, or something in between, fails; the request may or may not have been carried out."""
 
     why: str
 
@@ -101,7 +101,7 @@ Answer = Ok | Unchanged | Wait | Gone | Refused | Broken
 
 
 def read_answer(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Answer:
-    """Say what an answer means.
+    """Interpret an answer.
 
     Args:
         headers: Names in lower case, or a mapping that ignores case.
@@ -159,7 +159,7 @@ def _read_success(headers: Mapping[str, str], body: bytes) -> Ok | Broken:
 
 
 def is_web_page(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether an answer is none of an API; GitHub's own is, while it fails."""
+    """Whether an answer is a web page, not the API's; GitHub sends its own while it fails."""
     return status < 500 and headers.get("content-type", "").startswith("text/html")
 
 
@@ -183,7 +183,7 @@ def _detail(error: object) -> str:
 
 
 def smaller_pages(query: Mapping[str, str]) -> dict[str, str] | None:
-    """The same place of a list in pages of a fifth of the size; None: they are as small as can be."""
+    """The same place of a list in pages of a fifth of the size; None if they cannot get smaller."""
     size = int(query["per_page"]) // 5
     if size < LEAST_ITEMS:
         return None

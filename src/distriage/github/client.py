@@ -44,13 +44,13 @@ class Client:
     """A client of the API, for one piece of work.
 
     Args:
-        token: Sent as bearer token; empty or None: unauthenticated, 60 requests an hour.
+        token: Sent as bearer token; if empty or None, unauthenticated: 60 requests an hour.
         api: Base URL of the REST API; default: `api_address`.
-        max_wait_s: How long all requests together may wait for rate limits and between attempts.
+        max_wait_s: Longest total wait for rate limits and between attempts.
         login: The token's own account, if known.
         before_write: Called before each request that changes something; may raise.
-        renew: Called once, when GitHub refuses the token: gives another, or None where there is none.
-        limits: Shared by all clients of the account; None: there is no other.
+        renew: Called once, when GitHub refuses the token; returns another, or None.
+        limits: Shared by all clients of the account; this client's own if None.
         sleep: Waits seconds.
         now: Unix time in seconds.
 
@@ -78,7 +78,7 @@ class Client:
         self._api = (api or api_address()).rstrip("/")
         self._timeout_s = timeout_s
         self._patience_s = max_wait_s
-        self.sent = 0  # requests, for whoever estimates
+        self.sent = 0  # requests, for estimates
         self._before_write = before_write
         self._renew = renew
         self._limits = limits if limits is not None else OwnLimits(now)
@@ -105,15 +105,15 @@ class Client:
         """Read; redirects of moved repositories and transferred issues are followed.
 
         Args:
-            place: What messages call it; default: the request.
-            remember: It is asked for often and changes rarely. The process keeps the answer and asks whether it
-                changed, which does not count against the primary rate limit.
+            place: Its name in messages; default: the request.
+            remember: Asked for often and rarely changed. The process keeps the answer and asks whether it changed,
+                which does not count against the primary rate limit.
 
         Raises:
             NotFoundError: 404 or 410.
             RefusedError: any other refusal.
             RateLimitError: the limit ends later than this client may wait.
-            GitHubError: GitHub cannot be reached, or fails.
+            GitHubError: GitHub is out of reach, or fails.
         """
         key = (self._token, self._api, path, repr(query), accept)
         known = _remembered.get(key) if remember else None
@@ -197,16 +197,16 @@ class Client:
     def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
         """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
 
-        Redirects are not followed: what moved is not what the caller looked at.
+        Redirects are not followed: a moved object is not the one that the caller examined.
 
         Args:
-            repeatable: Sending it twice is the same as once. Otherwise a lost answer is the caller's to look into.
+            repeatable: Sending it twice has the same effect as once. Otherwise the caller must look into a lost answer.
 
         Raises:
-            LostAnswerError: not repeatable, and nobody knows whether it was done.
+            LostAnswerError: not repeatable, and it may or may not have been carried out.
             RefusedError: GitHub refused it.
             RateLimitError: the limit ends later than this client may wait.
-            GitHubError: GitHub cannot be reached.
+            GitHubError: GitHub is out of reach.
         """
         answer = self._send(method, path, {"Accept": "application/vnd.github+json"}, body=body, repeatable=repeatable)
         return answer.value if answer is not None else None
@@ -226,7 +226,7 @@ class Client:
         place: str | None = None,
         repeatable: bool,
     ) -> Ok | None:
-        """Send a request until there is an answer to stay with; None: unchanged."""
+        """Send a request until there is a final answer; None if unchanged."""
         place = place or f"{method} {path}"
         for attempt in count(1):
             if (until := self._limits.ends_at()) > self._now():

@@ -42,16 +42,16 @@ class History:
 def read_history(
     client: Client, repository: str, cache: Path, limit: int | None, progress: Callable[[int], None]
 ) -> History:
-    """Fetch what the file lacks.
+    """Fetch the issues that the file lacks.
 
     Args:
         cache: Made if absent.
-        limit: The newest so many issues; None: all.
+        limit: How many of the newest issues; all if None.
         progress: Called with the number of issues after each page.
 
     Raises:
-        InputError: the file is none of ours, of another repository, or cannot be written.
-        GitHubError: GitHub cannot be reached or refuses; what was fetched until then is kept.
+        InputError: the file has another format or repository, or cannot be written.
+        GitHubError: GitHub is out of reach or refuses; fetched issues are kept.
     """
     header, pages, size = _read_cache(cache, repository)
     found: dict[int, ListedIssue] = {}
@@ -81,7 +81,7 @@ def load_history(file: Path) -> tuple[str, History]:
     """Repository and history of a file that `read_history` wrote; fetches nothing.
 
     Raises:
-        InputError: it does not exist or is none of ours.
+        InputError: missing file, or one of another format.
     """
     if not file.exists():
         raise InputError(f"{file}: no such file; expected what `distriage backtest OWNER/REPO` keeps")
@@ -102,7 +102,7 @@ def _write(stream: BinaryIO, row: Mapping[str, Any]) -> None:
 
 
 def _read_cache(cache: Path, repository: str | None) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Header, pages, and how many bytes of the file hold them: what stands after the last line feed broke off."""
+    """Header, pages, and the number of bytes that hold them: text after the last line feed is incomplete."""
     fresh = {"format": FORMAT, "repository": repository, "fetched_at": time.time()}
     if not cache.exists():
         return fresh, [], 0

@@ -24,8 +24,8 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
     """A client of httpx.
 
     Args:
-        whose: What the message of an error begins with.
-        options: As httpx has them.
+        whose: Start of an error's message.
+        options: For httpx.
 
     Raises:
         ConfigError: the proxy or the certificates that the environment names cannot be used.

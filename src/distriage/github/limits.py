@@ -11,20 +11,20 @@ from typing import Final, Protocol
 
 UNSTATED_WAIT_S: Final = 60.0  # GitHub's advice for a secondary rate limit whose answer names no time
 LONGEST_UNSTATED_S: Final = 3600.0
-LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; what names a later time has a wrong clock
+LONGEST_WAIT_S: Final = 3700.0  # a primary limit ends within the hour; a later time comes from a wrong clock
 
 
 class Limits(Protocol):
-    """What the clients of one account share: whoever goes on asking deepens the limit for all."""
+    """State shared by the clients of one account: any request under a limit prolongs it for all."""
 
     def ends_at(self) -> float:
         """When the limit that holds now ends, Unix time in seconds; 0: none does."""
 
     def reached(self, stated: float | None) -> float:
-        """A client was told to wait.
+        """Note that GitHub told a client to wait.
 
         Args:
-            stated: Until when, Unix time in seconds; None: GitHub did not say.
+            stated: Until when, Unix time in seconds; None if GitHub did not say.
 
         Returns:
             When to ask again.
@@ -58,23 +58,23 @@ class Unstated:
 
 
 def stated_end(stated: float, now: float) -> float:
-    """When to ask again by what GitHub's answer says, Unix time in seconds."""
+    """When to ask again according to GitHub, Unix time in seconds."""
     return min(stated, now + LONGEST_WAIT_S)
 
 
 class OwnLimits:
-    """Those of a client that shares them with nobody."""
+    """Limits of a client on its own."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._unstated: Unstated | None = None
 
     def ends_at(self) -> float:
-        """See `Limits`; 0, for whoever was told to wait has waited."""
+        """Always 0: this client has waited already."""
         return 0.0
 
     def reached(self, stated: float | None) -> float:
-        """See `Limits`."""
+        """Note a limit, without sharing it."""
         if stated is not None:
             return stated_end(stated, self._now())
         self._unstated = Unstated.after(self._unstated, self._now())

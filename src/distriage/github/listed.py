@@ -15,12 +15,12 @@ class ListedIssue:
     """An issue as GitHub shows it today.
 
     Attributes:
-        url: Its page; empty where unknown.
-        created_at, updated_at: Unix time in seconds; 0 where unknown.
+        url: Its page, or empty.
+        created_at, updated_at: Unix time in seconds; 0 if unknown.
         labels: Names.
-        is_open: As far as is known.
-        issue_type: Its name; None: it has none, or an earlier Distriage fetched it.
-        reason: Why it was closed (`completed`, `not_planned`, `duplicate`); empty: it was not, or nobody said.
+        is_open: True if unknown.
+        issue_type: Its name; None if absent, or if an earlier Distriage fetched the issue.
+        reason: Why it was closed (`completed`, `not_planned`, `duplicate`), or empty.
     """
 
     number: int
@@ -37,7 +37,7 @@ class ListedIssue:
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
-        """An item of GitHub's list; None: it is a pull request, or no issue."""
+        """An item of GitHub's list; None for a pull request or a malformed item."""
         number, title = item.get("number"), item.get("title")
         if not isinstance(number, int) or not isinstance(title, str) or "pull_request" in item:
             return None

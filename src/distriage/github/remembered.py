@@ -18,7 +18,7 @@ class Remembered:
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Ok | None:
-        """The answer to a request; None: it is not known."""
+        """The answer to a request, if known."""
         return self._answers.get(key)
 
     def put(self, key: Key, answer: Ok) -> None:

@@ -1,6 +1,6 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
-models/<name>/bundle.json      what it is: labels, calibration, sizes and checksums of the other files, provenance
+models/<name>/bundle.json      labels, calibration, sizes and checksums of the other files, provenance
               model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
@@ -53,11 +53,11 @@ class AxisCalibration(Strict):
     Attributes:
         labels: Label ids in the order of the outputs.
         temperature: Divides the logits before softmax (Guo et al., 2017).
-        floor: Share of the uniform distribution in the probabilities: where annotators often doubt, nothing is sure.
-        thresholds: Precision target (`"0.90"`) -> label -> least probability at which it is met; None: never met.
+        floor: Share of the uniform distribution in the probabilities, for axes on which annotators often doubt.
+        thresholds: Precision target (`"0.90"`) -> label -> lowest probability that meets it; None: never met.
         family_thresholds: The same for families.
-        among_three: Share of held-out reports without a sure label whose right one is among the three likeliest; raw
-            and restated reports weigh the same. None: not measured.
+        among_three: Share of the unsure held-out reports whose right label is among the three likeliest; raw and
+            restated reports weigh the same. None if not measured.
     """
 
     labels: tuple[str, ...]
@@ -153,7 +153,7 @@ class Bundle:
 
     @cached_property
     def trained_on(self) -> frozenset[str] | None:
-        """`thread_digest` of each record that the weights were fitted on; None: the bundle does not say.
+        """`thread_digest` of each record that the weights were fitted on, if the bundle lists them.
 
         Raises:
             BundleError: the file is damaged, though its SHA-256 is right.

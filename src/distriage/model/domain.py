@@ -1,10 +1,9 @@
-"""Whether a report belongs to what the model was trained on. Softmax heads cannot say: they label an apple pie.
+"""Whether a report is in the model's domain. Softmax heads cannot say: they label an apple pie.
 
-A logistic regression over two kinds of evidence, fitted on real reports of other software (training, `fit/domain.py`):
-what the words are, for each view of the hashed n-grams, as a linear score (TF-IDF of unit length) and as the sums of
-the strongest words for and against, which the rest of a long report cannot drown; and how the classifier takes the
-report, as largest logit, log-sum-exp (energy; Liu et al., 2020, "Energy-based Out-of-distribution Detection") and
-entropy of each axis; besides, the length.
+A logistic regression over two kinds of evidence, fitted on real reports of other software (training, `fit/domain.py`).
+Words: for each view of the hashed n-grams, a linear score (TF-IDF of unit length) and the sums of the strongest words
+for and against, which the rest of a long report cannot drown. The classifier: largest logit, log-sum-exp (energy; Liu
+et al., 2020, "Energy-based Out-of-distribution Detection") and entropy of each axis. The length comes on top.
 
 domain.npz  format     []                      `DOMAIN_FORMAT`
             axes       []                      JSON: the axes whose logits are read, in order
@@ -38,7 +37,7 @@ PER_AXIS = 3  # features of an axis' logits
 
 
 def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias: Floats) -> Floats:
-    """What the words say, in nats of log-odds.
+    """Evidence from the words, in nats of log-odds.
 
     Args:
         ids, counts: Hashed n-grams of one report, [features].
@@ -60,7 +59,7 @@ def word_features(ids: Ints, counts: Floats, idf: Floats, weights: Floats, bias:
 
 
 def shape_features(ids: Ints, characters: int, logits: Mapping[str, Floats]) -> list[float]:
-    """Length of a report, and what its logits look like.
+    """Length of a report, and the shape of its logits.
 
     Args:
         ids: Its hashed n-grams.

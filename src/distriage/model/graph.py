@@ -12,10 +12,10 @@ from distriage.model.shipped import sha256_of
 
 
 def open_session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Load an ONNX file as it is run in production.
+    """Load an ONNX file as in production.
 
     Args:
-        threads: Threads per pass; None: one per core.
+        threads: Threads per pass; one per core by default.
 
     Raises:
         BundleError: onnxruntime cannot load it.
@@ -24,7 +24,7 @@ def open_session(file: Path, threads: int | None = None) -> onnxruntime.Inferenc
     options.log_severity_level = 3
     if threads is not None:
         options.intra_op_num_threads = threads
-    # Threads that wait in a loop take the core from whatever else runs, and double the time to load.
+    # Spinning threads take the core from other work, and double the time to load.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(
@@ -46,7 +46,7 @@ class LoadingGraph:
     """
 
     def __init__(self, file: Path, threads: int | None = None) -> None:
-        """Begin. See `open_session`; what goes wrong is raised where the result is asked for."""
+        """Begin to load, as `open_session` does; its error is raised when the result is used."""
         self.file = file
         beside = ThreadPoolExecutor(2)
         self._session = beside.submit(open_session, file, threads)

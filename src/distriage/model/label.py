@@ -1,4 +1,4 @@
-"""A label, and what is known of it beside its definition: data of `taxonomy.toml`. Pure."""
+"""A label, its definition and its uses: data of `taxonomy.toml`. Pure."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ class Label(DataModel):
     Attributes:
         id: Stable kebab-case identifier; never reused.
         definition: One sentence; the annotators' rule.
-        name: For people; made from the id where the data gives none.
+        name: For people; made from the id if the data gives none.
         family: Parent class, or None on an axis without families.
-        source: Where the label comes from; empty in taxonomies of a user's own.
+        source: Where the label comes from; empty in custom taxonomies.
         advice: One sentence for the person who acts on the label; empty on most axes.
         asks_for: Facts that decide its next step, the most decisive first.
-        means: What follows from it for questions and checks.
-        aliases: What trackers call it, found as whole words.
+        means: Consequences for questions and checks.
+        aliases: Names in trackers, found as whole words.
+        of_causes: Causes, or families of them, that it presupposes; not given if others are likelier.
+        shown_by: Needs of `facts/needs.toml`, one of which a report must show for it to be given; empty: no need.
         study: Its categories in the study that `study tosem` compares with.
-        since: The taxonomy version that added it; None: the first.
+        since: The taxonomy version that added it, if not the first.
         retired: The taxonomy version that retired it; None while it is in use.
     """
 
@@ -48,6 +50,8 @@ class Label(DataModel):
     means: frozenset[Meaning] = Field(default=frozenset(), strict=False)
     aliases: tuple[str, ...] = Field(default=(), strict=False)
     study: tuple[str, ...] = Field(default=(), strict=False)
+    of_causes: tuple[str, ...] = Field(default=(), strict=False)
+    shown_by: tuple[str, ...] = Field(default=(), strict=False)
     since: str | None = None
     retired: str | None = None
 
@@ -61,5 +65,5 @@ class Label(DataModel):
 
 
 def meanings(labels: Iterable[Label]) -> frozenset[Meaning]:
-    """What follows from several labels of a report together."""
+    """The consequences of several labels of a report together."""
     return frozenset().union(*(label.means for label in labels))

@@ -1,4 +1,4 @@
-"""Where model bundles lie, and what their files are called. Imports nothing heavy.
+"""Places and file names of model bundles. Imports nothing heavy.
 
 models/<name>/     a bundle; see `bundle.py`
 models/DEFAULT     name of the default model; `distriage promote` writes it
@@ -25,7 +25,7 @@ def sha256_of(file: Path) -> str:
 
 
 def model_folders() -> tuple[Path, Path]:
-    """Where shipped models may lie: inside the package (a wheel), beside `src` (a checkout)."""
+    """Folders of shipped models: inside the package (a wheel), beside `src` (a checkout)."""
     package = Path(str(resources.files("distriage")))
     return package / "models", package.parent.parent / "models"
 
@@ -34,7 +34,7 @@ def default_model() -> str:
     """Name of the default model, from `models/DEFAULT`.
 
     Raises:
-        BundleError: there is no such file, or it holds no name.
+        BundleError: the file is missing or empty.
     """
     for folder in model_folders():
         file = folder / DEFAULT_FILE
@@ -55,7 +55,7 @@ def find_bundle(model: str | Path | None = None) -> Path:
         model: A directory, the name of a shipped model, or None for the default one.
 
     Raises:
-        BundleError: there is none.
+        BundleError: unknown model.
     """
     if model is not None and Path(model).is_dir():
         return Path(model)

@@ -36,11 +36,11 @@ class Axis(DataModel):
     """One question that the model answers, with its possible answers.
 
     Attributes:
-        requires: What must hold for this axis to apply; None: it always does.
-        colour: Of its labels on GitHub, six hexadecimal digits; None: no colour of its own.
+        requires: The condition under which this axis applies, if any.
+        colour: Of its labels on GitHub, six hexadecimal digits, if it has its own.
         filter: Whether the triage queue offers it as a filter.
-        weights: Label or family -> how much an issue that has it matters, where that is not 1.
-        needs_detail: Whether it is abstained from where a report says too little for anybody to know.
+        weights: Label or family -> weight of an issue that has it, if not 1.
+        needs_detail: Whether a report that says too little gets no label.
     """
 
     id: str
@@ -74,10 +74,10 @@ class Axis(DataModel):
         return tuple(label.id for label in self.labels if label.retired is None)
 
     def unmet(self, labels: Mapping[str, str | None]) -> str | None:
-        """Why it does not apply, such as `kind is question`; None: it does.
+        """The unmet condition, such as `kind is question`; None if the axis applies.
 
         Args:
-            labels: Axis -> label. An axis that is absent says nothing against it.
+            labels: Axis -> label; absent axes rule nothing out.
         """
         if self.requires is None:
             return None
@@ -102,7 +102,7 @@ class Axis(DataModel):
         """Look a label up.
 
         Raises:
-            TaxonomyError: no such label on this axis.
+            TaxonomyError: unknown label of this axis.
         """
         for label in self.labels:
             if label.id == label_id:
@@ -115,9 +115,9 @@ class Axis(DataModel):
         return self.weights.get(label_id, self.weights.get(family or "", 1.0))
 
 
-# What says how an axis and a label are shown and used; a model may be older than such a field.
+# Fields for display and use of axes and labels; a model may be older than such a field.
 _USE = ("colour", "filter", "weights", "needs_detail")
-_KNOWN = ("asks_for", "means", "aliases", "study")
+_KNOWN = ("asks_for", "means", "aliases", "study", "of_causes", "shown_by")
 
 
 class Taxonomy(DataModel):
@@ -145,14 +145,14 @@ class Taxonomy(DataModel):
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """Axes that others depend on: they ask what any report is, of whatever software."""
+        """Axes that others depend on, which apply to reports of any software."""
         return frozenset(axis.requires.axis for axis in self.axes.values() if axis.requires is not None)
 
     def axis(self, axis_id: str) -> Axis:
         """Look an axis up.
 
         Raises:
-            TaxonomyError: no such axis.
+            TaxonomyError: unknown axis.
         """
         try:
             return self.axes[axis_id]
@@ -237,7 +237,7 @@ def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        show_value = error.errors()[0]["type"] != "value_error"  # such a message names what is wrong itself
+        show_value = error.errors()[0]["type"] != "value_error"  # a value_error's message names the fault itself
         raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
 
 

@@ -1,10 +1,9 @@
 """A report -> the numbers that heads for a repository's own labels read. Pure; the same in fitting and in serving.
 
-Three blocks. Hashed n-grams as TF-IDF, of the words of each view (`recipe.features`), of the title's characters, of
-what was answered in the tracker's form, and of the words that a report opens with: each view has a fixed length, and
-only buckets that several reports had count. The mean vector of the encoder's last layer but one, centred, of length 1:
-the last layer has turned to our axes (training/LOG.md). What the model says on its own axes, as standardized
-log-probabilities.
+Three blocks. Hashed n-grams as TF-IDF: words of each view (`recipe.features`), characters of the title, answers in the
+tracker's form, and opening words of the report; each view has a fixed length and counts only buckets that several
+reports had. The mean vector of the encoder's last layer but one, centred, of length 1, as the last layer is bent to our
+axes (training/LOG.md). The model's own answers, as standardized log-probabilities per axis.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class OwnFeatures:
 
 
 def own_features(report: ModelInput, prediction: Prediction) -> OwnFeatures:
-    """Of a report and what the model says of it."""
+    """Features of a report and its prediction."""
     ids, counts = (array.tolist() for array in report.features)
     body = report.filed.partition("\n")[2]
     for view, found in (

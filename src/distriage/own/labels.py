@@ -1,6 +1,6 @@
 """Heads for a repository's own labels, as `distriage learn` keeps them in a folder. Reads only; numpy, no scikit-learn.
 
-own.json   `OwnManifest`: the labels with their thresholds, what was promised and what it was learned from
+own.json   `OwnManifest`: the labels, their thresholds, the promise and the data learned from
 own.npz    buckets [words], idf [words], centre [width], mean, scale [axes]   as in `features.Scales`
            words [labels, words] float16, dense [labels, width + axes] float32, bias [labels]
 report.html, report.json      how often each label was right, for people; not read here
@@ -41,9 +41,9 @@ class LabelHead(Strict):
 
     Attributes:
         examples: Issues that had it.
-        threshold: Least probability at which it is given; None: never.
-        given, right: Decisions from there on, on issues held out; 0 where there is no threshold.
-        bound: Lower bound of the precision that they show, at the manifest's confidence.
+        threshold: Lowest probability at which it is given; None: never.
+        given, right: Decisions from there on, on held-out issues; 0 without a threshold.
+        bound: Lower bound of their precision, at the manifest's confidence.
         slope, shift: Platt scaling of the head's score.
     """
 
@@ -61,11 +61,11 @@ class OwnManifest(Strict):
     """The content of `own.json`.
 
     Attributes:
-        model, model_sha256: Of the bundle that read the issues: its name, and `probabilities_sha256` of it.
-        arrays_sha256: Of `own.npz`, so that labels are never read with weights of another learning; empty: not known.
-        precision, confidence: What a threshold promises, and how surely.
+        model, model_sha256: Name and `probabilities_sha256` of the bundle that read the issues.
+        arrays_sha256: Of `own.npz`, so that labels and weights always match; empty if unknown.
+        precision, confidence: A threshold's promise, and how surely it holds.
         until: When the newest of the issues was filed, Unix time in seconds.
-        features: What the heads read, in words.
+        features: The heads' input, in words.
         left_out: Label -> why it was not learned.
     """
 
@@ -85,7 +85,7 @@ class OwnManifest(Strict):
 
 
 def probabilities_sha256(model: BundleManifest) -> str:
-    """A digest of what a model's probabilities come from: the graph; labels, temperature and floor of each axis."""
+    """Digest of everything that sets a model's probabilities: graph; labels, temperature and floor of each axis."""
     axes = [[axis, one.labels, one.temperature, one.floor] for axis, one in model.axes.items()]
     return hashlib.sha256(json.dumps([model.files["model.onnx"].sha256, axes]).encode()).hexdigest()
 
@@ -101,7 +101,7 @@ class OwnLabels:
         """Read and check them.
 
         Args:
-            bundle: Of the model that will read the reports; it must be the one that they were learned with.
+            bundle: Of the model that will read the reports; must be the one used for learning.
 
         Raises:
             BundleError: a file is missing, damaged or of another model.
@@ -164,10 +164,10 @@ class OwnLabels:
         return self if repository is None or repository == self.manifest.repository.casefold() else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
-        """Those to give and the likeliest of the others, `SHOWN` at least; the likeliest first.
+        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first.
 
         Args:
-            prediction: What the model says of the report.
+            prediction: The model's, on this report.
         """
         probabilities = self.probabilities(own_features(report, prediction))
         found = [
@@ -192,9 +192,9 @@ class OwnLabels:
 
 
 def read_manifest(file: Path) -> OwnManifest:
-    """What stands in an `own.json`, of whatever format.
+    """The content of an `own.json`, of any format.
 
     Raises:
-        BundleError: it is missing or damaged.
+        BundleError: missing or damaged.
     """
     return read_model(file, OwnManifest, BundleError, "a folder that `distriage learn` wrote")

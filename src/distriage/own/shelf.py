@@ -1,6 +1,6 @@
 """Heads of several repositories, read anew when a file of theirs changes. Reads only.
 
-`distriage learn` puts `own.json` in its place last and at once, so whoever sees a new one finds what belongs to it.
+`distriage learn` replaces `own.json` last and atomically, so a reader of the new one finds its other files.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Stamp = tuple[int, int, int]  # inode, size and time of the last change, in ns
 
 
 class OwnShelf:
-    """The heads below one folder. Safe to share between threads: what is known is replaced whole.
+    """The heads below one folder. Safe to share between threads: its state is replaced whole.
 
     Attributes:
         heads: Repository in lower case -> its heads.
     """
 
     def __init__(self, folder: Path, bundle: Bundle, on_problem: Callable[[BundleError], None]) -> None:
-        """Read what is there; there may be nothing yet.
+        """Read the heads that exist now.
 
         Args:
             bundle: Of the model that will read the reports.
-            on_problem: Told of heads that were put there later and cannot be used; those before them stay.
+            on_problem: Called for heads that were added later and cannot be used; earlier ones stay.
 
         Raises:
             BundleError: the folder is missing, or heads in it are damaged or of another model.
@@ -49,8 +49,8 @@ class OwnShelf:
         self._look(_raise)
 
     def of(self, identifier: str) -> OwnLabels | None:
-        """The heads for a report: those of the repository in `owner/repo#12`; of a report that is named otherwise, the
-        only ones that there are.
+        """The heads for a report: those of the repository in `owner/repo#12`; for other names, the only heads if there
+        are no others.
         """
         if time.monotonic() - self._looked >= LOOK_S:
             self._looked = time.monotonic()

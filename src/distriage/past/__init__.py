@@ -1,5 +1,5 @@
-"""The issues that a repository had already: an index of them, and which of them is the same as a new one.
+"""A repository's past issues: an index of them, and the search for the one that equals a new issue.
 
-`similar.py` searches the issues that the model was trained on, for what fixed failures of this kind; this package
-searches a repository's own, for the same issue.
+`similar.py` searches the issues that the model was trained on, for fixes of similar failures; this package searches a
+repository's own, for the same issue.
 """

@@ -1,4 +1,4 @@
-"""Reports -> what the index keeps of them, with a process a core. Runs the model."""
+"""Reports -> entries of the index, one process per core. Runs the model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
 def build_index(
     issues: Iterable[tuple[PastIssue, IssueReport]], classifier: Classifier, workers: int | None = None
 ) -> PastIndex:
-    """Index issues; of those of the same id, the first.
+    """Index issues; of issues with the same id, the first.
 
     Args:
-        workers: Processes; None: one a core, none where the issues are few.
+        workers: Processes; by default one per core, or none for few issues.
 
     Raises:
         DistriageError: a worker died.

@@ -1,6 +1,6 @@
-"""The index of past issues: what is in it, how it is searched, its file.
+"""The index of past issues: content, search, file.
 
-Two issues are as near as their words, what the encoder makes of them, and the time between them:
+The nearness of two issues comes from their words, the encoder's vectors, and the time between them:
 
     similarity = 0.2 words of the cleaned report + 0.2 words as filed + 0.5 vectors - 0.04 ln(1 + weeks apart)
 
@@ -67,7 +67,7 @@ class Match:
 
     Attributes:
         similarity: For ordering; not a probability.
-        same: Probability of being the same issue; None: not near enough for a figure that was measured.
+        same: Probability of being the same issue; None if it is beyond the measured range.
     """
 
     issue: PastIssue
@@ -222,8 +222,8 @@ def make_index(
     """The index of issues.
 
     Args:
-        features: Of each, as `all_features` gives them.
-        vectors: Of each; all empty where the model gives none.
+        features: Of each, from `all_features`.
+        vectors: Of each; all empty if the model gives none.
     """
     frequency = np.zeros(BUCKETS, np.int64)
     for buckets, _ in features:

@@ -25,15 +25,14 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class PastIssue:
-    """What the index keeps of an issue.
+    """An entry of the index.
 
     Attributes:
-        id: `owner/repo#12`, or `#12` where the repository is not known.
-        url: A web page; empty where unknown.
-        state: `open`, `closed`, or empty where unknown.
-        closed_by: What closed it: a reference or a sentence, or GitHub's reason (`completed`, `not_planned`,
-            `duplicate`); empty where nothing did or it is unknown.
-        filed_at: Unix time in seconds; 0 where unknown.
+        id: `owner/repo#12`, or `#12` if the repository is unknown.
+        url: A web page, or empty.
+        state: `open`, `closed`, or empty.
+        closed_by: A reference or a sentence, or GitHub's reason (`completed`, `not_planned`, `duplicate`), or empty.
+        filed_at: Unix time in seconds; 0 if unknown.
     """
 
     id: str
@@ -45,7 +44,7 @@ class PastIssue:
 
     @property
     def number(self) -> int:
-        """The number in `id`; 0 where it has none."""
+        """The number in `id`, or 0."""
         digits = self.id.rpartition("#")[2]
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
 
@@ -56,14 +55,14 @@ class PastIssue:
 
 
 def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
-    """Every issue of a file; pull requests, headers and what has no text are passed over.
+    """Every issue of a file; skips pull requests, headers and items without a text.
 
     A line is an issue as GitHub's API gives it (`number`, `title`, `body`, `html_url`, `state`, `state_reason`,
     `created_at`) or as ours (`id`, `title`, `body`, `url`, `state`, `closed_by`, `created`), or a page of issues
     (`items`), as `distriage backtest --cache` keeps them. A table has the same columns.
 
     Raises:
-        InputError: the file cannot be read, or a line is no JSON object or holds no issue.
+        InputError: the file cannot be read, or a line is not an issue as a JSON object.
     """
     repository = ""
     for record in read_records(file, columns=FIELDS, longest=MAX_PAGE_BYTES):
@@ -87,14 +86,14 @@ def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
 
 
 def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[PastIssue, IssueReport] | None:
-    """An issue with a `title`, as above; None: it is a pull request, or has no text that can be read.
+    """An issue with a `title`, as above; None for a pull request or an item without readable text.
 
     Args:
-        repository: Where the item does not name it.
+        repository: Used if the item does not name its own.
         place: Of the item, for messages.
 
     Raises:
-        InputError: it has no id and no number.
+        InputError: it has neither id nor number.
     """
     if item.get("pull_request") is not None:  # a table has the column for all
         return None
@@ -103,7 +102,7 @@ def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[Pas
 
 
 def past_of(issue: ListedIssue, repository: str) -> tuple[PastIssue, IssueReport] | None:
-    """An issue of a repository as the index keeps it; None: it has no text that can be read."""
+    """An issue of a repository as the index keeps it; None without readable text."""
     report = IssueReport(issue.title, issue.body, f"{repository}#{issue.number}")
     state, title = "open" if issue.is_open else "closed", " ".join(report.title.split())
     past = PastIssue(report.id, title, web_link(issue.url), state, issue.reason, issue.created_at)

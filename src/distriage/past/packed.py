@@ -1,4 +1,4 @@
-"""What the index needs of a report, as bytes to be stored. Pure."""
+"""A report's entry for the index, packed into bytes. Pure."""
 
 from __future__ import annotations
 

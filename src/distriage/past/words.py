@@ -1,4 +1,4 @@
-"""Hashed n-grams of issues -> what the index keeps of them: which issue has which, with its weight. Pure."""
+"""Hashed n-grams of issues -> the index's postings: the issues of each n-gram, with weights. Pure."""
 
 from __future__ import annotations
 

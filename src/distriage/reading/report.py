@@ -1,20 +1,22 @@
-"""A report, read once: what the model reads and the facts that it states. Pure.
+"""A report, read once: the model's input and the stated facts. Pure.
 
-Whatever answers about a report (scores, verdict, evidence lines, similar issues) takes this value, so that a report is
-checked, cleaned and searched for facts a single time.
+Every answer about a report (scores, verdict, evidence lines, similar issues) takes this value, so a report is checked,
+cleaned and searched for facts once.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from distriage.base.errors import InputError
 from distriage.base.references import repository_of
 from distriage.base.types import IssueReport
 from distriage.facts.environment import EnvironmentFacts, facts_of
+from distriage.facts.projects import Project, projects
 from distriage.facts.situation import Situation, situation_of
+from distriage.reading.purpose import explains, tells_no_failure
 from distriage.recipe.features import WORD
 from distriage.recipe.text import ModelInput, model_input
 from distriage.segments import Segments, split
@@ -39,15 +41,15 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # without slots, for cached properties
 class ReadReport:
-    """A report that was read; `read` makes it.
+    """A report read by `read`.
 
     Attributes:
         report: As filed.
         segments: Its parts, line by line.
-        input: What the model reads of it.
-        facts: What it states of its environment.
+        input: For the model.
+        facts: Stated facts about its environment.
     """
 
     report: IssueReport
@@ -57,7 +59,7 @@ class ReadReport:
 
     @cached_property
     def is_thin(self) -> bool:
-        """Whether it says too little for anybody to know a cause."""
+        """Whether it says too little to tell a cause."""
         if self.segments.is_unfilled_form:
             return True
         content: set[str] = set()
@@ -73,10 +75,22 @@ class ReadReport:
         """The repository that it was filed in, in lower case, as `owner/repo#12` tells; empty: it is not known."""
         return repository_of(self.report.id) or ""
 
+    @property
+    def project(self) -> Project | None:
+        """The project in whose tracker it was filed; None: it is not known."""
+        return projects().tracker_of(self.report.id).project
+
+    @cached_property
+    def tells_no_failure(self) -> bool:
+        """Whether it is a chore, a notice about security, or a picture without a word."""
+        return tells_no_failure(self.segments)
+
     @cached_property
     def situation(self) -> Situation:
-        """On what its job ran."""
-        return situation_of(self.facts, self.report.title, self.report.body, self.input.text)
+        """Where the job ran: platform, devices, processes."""
+        body = self.report.body
+        situation = situation_of(self.facts, self.segments, self.report.title, body, self.input.text)
+        return replace(situation, explained=explains(self.segments))
 
 
 def read(report: IssueReport) -> ReadReport:

@@ -50,15 +50,15 @@ class BadRecord:
 
 
 def read_one(name: str, read: Callable[[], IssueReport], *, tolerant: bool = True) -> IssueReport | BadRecord:
-    """Read a report that is not of a batch.
+    """Read a report that is not part of a batch.
 
     Args:
-        name: Of the report, where it fails.
-        tolerant: It is one of several, and what fails about it must not end the run.
+        name: Of the report, for its error.
+        tolerant: One of several reports: its error must not end the run.
 
     Raises:
         InputError, RefusedError: it cannot be read, unless `tolerant`.
-        GitHubError: GitHub cannot be reached, or a rate limit is reached: the next one would fare no better.
+        GitHubError: GitHub is out of reach or its rate limit is reached, so the next report would fail too.
     """
     try:
         report = read()
@@ -79,7 +79,7 @@ def is_batch(path: str) -> bool:
 
 
 def check_any_read(records: int, errors: int) -> None:
-    """Refuse what is no batch of reports, though each record has its answer.
+    """Refuse a file that is not a batch of reports, even if each record has an answer.
 
     Raises:
         InputError: there are records, and all of them are errors.
@@ -89,7 +89,7 @@ def check_any_read(records: int, errors: int) -> None:
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file; 0 of what is none, or cannot be looked at."""
+    """Bytes of a file; 0 if it cannot be read or is not a file."""
     try:
         file = Path(path)
         return file.stat().st_size if file.is_file() else 0
@@ -98,7 +98,7 @@ def size_of(path: str) -> int:
 
 
 def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
-    """The reports of a batch, and a marked failure for each record that is none.
+    """The reports of a batch, and a marked failure for each bad record.
 
     Raises:
         InputError: the file itself cannot be read.
@@ -116,13 +116,13 @@ def read_records(
     columns: Collection[str] | None = None,
     longest: int = MAX_RECORD_BYTES,
 ) -> Iterator[RawRecord]:
-    """The records of a batch, in order; see `read_batch`.
+    """The records of a batch, in order, for `read_batch`.
 
     Args:
-        offset: Byte where to begin, and `before`: lines before it; only of plain JSONL.
-        lines: Read at most so many.
-        columns: Of a table, those to read where it has them; None: all.
-        longest: Bytes; of a line that is longer, one more is kept, so that it can be told.
+        offset, before: Byte to begin at, and number of lines before it; plain JSONL only.
+        lines: Read at most this many.
+        columns: Columns to read from a table, if present; all if None.
+        longest: Bytes; one more is kept of a longer line, to mark it.
     """
     try:
         if path.lower().endswith(TABLE):

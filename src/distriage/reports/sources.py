@@ -115,7 +115,7 @@ def _bounded(stream: BinaryIO, name: str, path: str) -> bytes:
 
 
 def _decode(content: bytes, name: str) -> str:
-    """The text, with a mark for each byte that is none: `tail -c` cuts characters, and logs hold stray bytes."""
+    """The text, with a mark for each stray byte: `tail -c` cuts characters, and logs hold other bytes."""
     if encoding_of(content) == "utf-16":
         return content.decode("utf-16", "replace")
     if b"\0" in content[:8192]:
@@ -130,7 +130,7 @@ def _decode(content: bytes, name: str) -> str:
 
 
 def report_of(value: object, name: str) -> IssueReport:
-    """The report that a JSON value holds; `name` is its place, and its id where it has none.
+    """The report in a JSON value; `name` is its place, and its id by default.
 
     Raises:
         InputError: it is not an object with `title` and `body`.
@@ -148,7 +148,7 @@ def report_of(value: object, name: str) -> IssueReport:
 
 
 def identifier_of(value: object, name: str) -> str:
-    """The id that a JSON value gives itself, by its address, number or `id`; `name` where it gives none."""
+    """The id that a JSON value gives itself, by its address, number or `id`; else `name`."""
     if not isinstance(value, dict):
         return name
     given = (reference_of(value), value.get("number"), value.get("id"))

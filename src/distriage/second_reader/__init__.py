@@ -1,12 +1,11 @@
 """A second reader for doubtful reports: a chat model behind an OpenAI-compatible endpoint of the user's own.
 
-Off by default. Only axes whose verdict is *perhaps* or *not sure* are asked about, all in one request. The reader
-chooses a code from a closed list, so the worst that can come back is a wrong label. If anything fails, the first
-verdict stays as it was.
+Off by default. One request asks about all axes whose verdict is *perhaps* or *not sure*. The reader chooses a code from
+a closed list, so the worst result is a wrong label. If anything fails, the first verdict stands.
 
-request.py      verdict + report -> what is sent (pure)
+request.py      verdict + report -> request (pure)
 masking.py      secrets and e-mail addresses out (pure)
-answer.py       what came back -> a share for each label, or nothing (pure)
+answer.py       answer -> a share for each label, or nothing (pure)
 calibration.py  shares -> calibrated probabilities and thresholds, from validation reports (pure)
 completion.py   first verdict + shares -> completed verdict (pure)
 endpoint.py     one HTTP request: time limit, budget

@@ -1,7 +1,6 @@
-"""What an endpoint sent back -> a share for each label, or nothing. Pure.
+"""An endpoint's answer -> a share for each label, or nothing. Pure.
 
-Nothing of an answer is shown or kept but the codes that were offered. Whatever else it holds, the axis counts as not
-answered.
+Only offered codes of an answer are shown or kept. With any other content, the axis counts as not answered.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 Shares = Mapping[str | None, float]  # label -> share, sum 1; None is "none of these"
 
-LEAST_LOGPROB = -1000.0  # what is below has a share of 0, or is no logarithm of a probability
+LEAST_LOGPROB = -1000.0  # anything lower is a share of 0, or not the logarithm of a probability
 _FENCED = re.compile(r"\A```(?:json)?\n(.{1,2000}?)\n?```\Z", re.S)
 
 
@@ -22,12 +21,12 @@ def read_answer(completion: object, codes: Mapping[str, Mapping[str, str | None]
     """Read a chat completion.
 
     Args:
-        completion: The JSON document of the answer, whatever it is.
-        codes: What was offered, see `ReaderRequest`.
+        completion: The JSON document of the answer, of any shape.
+        codes: The offered codes, as in `ReaderRequest`.
 
     Returns:
-        Axis -> shares; by the log-probabilities of the code's token where the endpoint gives them, else all on the
-        chosen label. An axis that was not answered with an offered code is absent.
+        Axis -> shares; by the log-probabilities of the code's token if the endpoint gives them, else all on the chosen
+        label. Axes answered without an offered code are absent.
     """
     try:
         choice = completion["choices"][0]  # type: ignore[index]

@@ -1,8 +1,8 @@
 """The OpenAI batch format: requests to a file, answers from one. For backfills and studies, by batch services or any
 other reader. Pure.
 
-https://platform.openai.com/docs/guides/batch. A request's `custom_id` is a digest of what is asked and of whom, so that
-answers to other questions (another report, another reader) are not taken for answers to these.
+https://platform.openai.com/docs/guides/batch. A request's `custom_id` is a digest of the question and the reader, so
+answers to other questions (another report, another reader) are not mistaken for answers to these.
 """
 
 from __future__ import annotations
@@ -57,5 +57,5 @@ def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
 
 
 def answer_to(request: ReaderRequest, reader: str, completions: Mapping[str, Any]) -> dict[str, Shares]:
-    """What a reader says about one request in a batch; empty where it says nothing that was offered."""
+    """A reader's answer to one request in a batch; empty without an offered code."""
     return read_answer(completions.get(custom_id(request, reader)), request.codes)

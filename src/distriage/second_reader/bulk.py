@@ -28,12 +28,12 @@ NOT_THERE = "the file of answers holds none to this question"
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How questions are made; the answers to them fit only if this is the same.
+    """How questions are made; answers fit only questions made the same way.
 
     Attributes:
         reader: The second reader's model name.
-        mode: Decides what is in doubt.
-        axes: That may be asked about.
+        mode: Decides which axes are in doubt.
+        axes: Axes to ask about.
         times: How often each question is asked, 1 or 2, in another order of the codes; the mean of the answers counts.
     """
 
@@ -46,14 +46,14 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report with the first reader's verdict, and what is asked; empty: nothing."""
+    """A report with the first reader's verdict, and the questions, perhaps empty."""
 
     findings: Findings
     verdict: Verdict
     requests: Sequence[ReaderRequest]
 
     def shares(self, answers: Mapping[str, Any], reader: str) -> dict[str, Shares]:
-        """Axis -> the mean of what the reader answered each time; empty where it answered nothing."""
+        """Axis -> the mean of the reader's answers; empty without answers."""
         return mean_shares([answer_to(request, reader, answers) for request in self.requests])
 
     def both(
@@ -63,11 +63,11 @@ class Asked:
         calibration: ReaderCalibration | None,
         mode: Mode | None = None,
     ) -> Verdict:
-        """The verdict of both readers; the first reader's where nothing was asked.
+        """The verdict of both readers; the first reader's if nothing was asked.
 
         Args:
-            shares: What was answered; see `shares`.
-            mode: To decide in; None: that of the questions.
+            shares: The answers, from `shares`.
+            mode: To decide in; that of the questions if None.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
         if not self.requests:
@@ -88,11 +88,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a calibrated second reader gives of one report.
+    """A calibrated second reader's labels for one report.
 
     Attributes:
-        answered: Whether there was an answer to anything that was asked.
-        labels: Axis -> label that it gives, and not only suggests; axes that the first reader decided are absent.
+        answered: Whether any question was answered.
+        labels: Axis -> label given, not only suggested; without axes that the first reader decided.
     """
 
     report: IssueReport
@@ -101,7 +101,7 @@ class Accepted:
 
 
 def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
-    """The lines of a batch file for the reports that are in doubt, each question once; and what cannot be read.
+    """The lines of a batch file for the reports in doubt, each question once, and the records that cannot be read.
 
     Raises:
         InputError: the file cannot be read.
@@ -138,7 +138,7 @@ def verdicts(
 def accepted(
     reports: Iterable[IssueReport], answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration
 ) -> Iterator[Accepted]:
-    """What the second reader gives of each report, in order."""
+    """The second reader's labels for each report, in order."""
     for report in reports:
         item = ask(report, asking)
         shares = item.shares(answers, asking.reader)
@@ -155,7 +155,7 @@ def read_answers(path: Path) -> dict[str, Any]:
     """The answers of a batch by `custom_id`.
 
     Raises:
-        InputError: the file cannot be read, or is no such file.
+        InputError: the file cannot be read, or is not a batch of answers.
     """
     try:
         with path.open(encoding="utf-8") as lines:
@@ -167,7 +167,7 @@ def read_answers(path: Path) -> dict[str, Any]:
 
 
 def ask(report: IssueReport, asking: Asking) -> Asked:
-    """Let the first reader read a report, and make the requests about what it is in doubt about."""
+    """Let the first reader read a report, and make requests about its doubts."""
     taxonomy = asking.classifier.bundle.taxonomy
     findings = examine(asking.classifier, report)
     verdict = findings.verdict(asking.mode)
@@ -177,10 +177,10 @@ def ask(report: IssueReport, asking: Asking) -> Asked:
 
 
 def read_reports(path: str) -> Iterator[tuple[RawRecord, IssueReport | BadRecord]]:
-    """The records of a batch, and the report that each holds.
+    """The records of a batch, each with its report.
 
     Raises:
-        InputError: the file cannot be read, or is none of many reports.
+        InputError: the file cannot be read, or is not one of many reports.
     """
     if not is_batch(path):
         raise InputError(f"{path}: expected a file of many reports (.jsonl, .parquet)")

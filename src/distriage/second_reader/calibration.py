@@ -31,7 +31,7 @@ _Value = TypeVar("_Value")
 
 
 def _only(known: Collection[str], given: Mapping[str, _Value]) -> Mapping[str, _Value]:
-    """Refuse a key that nothing reads: a promise under it would be kept in silence by nobody."""
+    """Refuse an unknown key: a promise under it would silently be ignored."""
     if wrong := [key for key in given if key not in known]:
         raise ValueError(f"unknown key {wrong[0]}; known: {', '.join(known)}")
     return given
@@ -56,12 +56,12 @@ class AxisFusion(Strict):
 
 
 class ReaderCalibration(Strict):
-    """What was fitted for one second reader beside one first reader.
+    """The calibration of one second reader beside one first reader.
 
     Attributes:
         reader: The endpoint's model name.
         model: The bundle's name.
-        times: How many answers to each question it was fitted on, by their mean.
+        times: Number of answers to each question, by whose mean it was fitted.
     """
 
     format: Literal[2] = FORMAT

@@ -50,11 +50,11 @@ def complete(
 
     Args:
         prediction: The scores behind `verdict`.
-        shares: Axis -> what the second reader answered.
+        shares: Axis -> the second reader's answer.
         reader: The endpoint's model name.
-        calibration: None: its labels are suggestions only.
-        required: How sure a label must be; default: as the verdict's mode says.
-        situation: On what the job ran.
+        calibration: Without one, its labels are only suggestions.
+        required: How sure a label must be; default: according to the verdict's mode.
+        situation: Where the job ran.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 
@@ -63,7 +63,7 @@ def complete(
 
     axes: dict[str, AxisVerdict] = {}
     answered = []
-    for axis, said in verdict.axes.items():  # what an axis requires comes before it
+    for axis, said in verdict.axes.items():  # required axes come first
         fusion = calibration.axes.get(axis) if calibration is not None else None
         given = shares.get(axis)
         measured = fusion is not None and bool(fusion.thresholds)
@@ -85,16 +85,17 @@ def complete(
     situation = settled(situation, axes, taxonomy)
     ranked = [(item.label, item.probability) for item in axes[CAUSE].top] if CAUSE in axes else []
     another_kind = _applicable(axes) != _applicable(verdict.axes)
+    # How often the right cause is among those that both readers rank was not measured.
+    rivals = verdict.differential
+    if CAUSE in answered or another_kind:
+        rivals = differential(axes, ranked, taxonomy, situation, None)
     return verdict.model_copy(
         update={
             "axes": axes,
             "missing": [] if another_kind else verdict.missing,
             "similar": [] if another_kind and verdict.similar else verdict.similar,
-            "checks": checks_of(axes, taxonomy, situation) or ([] if another_kind else verdict.checks),
-            # How often the right cause is among those that both readers rank was not measured.
-            "differential": differential(axes, ranked, taxonomy, situation, None)
-            if CAUSE in answered or another_kind
-            else verdict.differential,
+            "checks": checks_of(axes, taxonomy, situation, rivals) or ([] if another_kind else verdict.checks),
+            "differential": rivals,
             "second_reading": SecondReading(reader=reader, axes=answered, note=None),
         }
     )

@@ -29,7 +29,7 @@ class Deadline:
         self._is_over = False
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """What httpx calls at each step of the request."""
+        """Called by httpx at each step of the request."""
         if not event.endswith("connect_tcp.complete"):
             return
         # A second handle: TLS takes the socket away from the first one, and shutting down counts for both.

@@ -1,9 +1,9 @@
-"""One request to an OpenAI-compatible endpoint: httpx, a time limit, a daily budget. Never raises what is the
-endpoint's fault.
+"""One request to an OpenAI-compatible endpoint: httpx, a time limit, a daily budget. Never raises for a fault of the
+endpoint.
 
-`response_format` with a JSON schema is what vLLM, SGLang and Ollama take (vLLM: "Structured Outputs"; SGLang:
-"Structured Outputs"). An endpoint that refuses it, log-probabilities or a temperature is asked without; the answer is
-then parsed just as strictly, as it is where the endpoint takes the schema and does not heed it (`transformers serve`).
+vLLM, SGLang and Ollama take `response_format` with a JSON schema ("Structured Outputs" in the first two). If an
+endpoint refuses it, log-probabilities or a temperature, it is asked without; the answer is then parsed just as
+strictly, as it is from an endpoint that takes the schema and ignores it (`transformers serve`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from distriage.second_reader.request import ReaderRequest
 DAY_S = 86400
 MAX_RESPONSE_BYTES = 1 << 20
 CHARS_PER_TOKEN = 4  # a rough count, for the budget before the endpoint has said its own
-# What a refusal names -> the fields that it is about; models that think want another limit, and no temperature.
+# Word in a refusal -> the fields concerned; reasoning models want another limit, and no temperature.
 DISPENSABLE = {
     "response_format": ("response_format",),
     "logprobs": ("logprobs", "top_logprobs"),
@@ -40,14 +40,14 @@ Failure = Literal["budget", "time-out", "unreachable", "refused", "nonsense"]
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """Whom to ask, and how much.
+    """The endpoint, and limits on its use.
 
     Attributes:
-        url: Base URL, with `/v1` where the server has it.
+        url: Base URL, with `/v1` if the server has it.
         model: The model's name at the endpoint.
-        key: Sent as a bearer token; empty: none.
+        key: Sent as a bearer token, unless empty.
         timeout_s: Of one request, from connecting to the last byte.
-        requests_per_day, tokens_per_day: None: no limit.
+        requests_per_day, tokens_per_day: No limit if None.
     """
 
     url: str
@@ -59,7 +59,7 @@ class EndpointSettings:
 
     def __post_init__(self) -> None:
         if not _is_address(self.url):
-            shown = re.sub(r"//[^/]*@", "//***@", self.url)  # what stands there may be a password
+            shown = re.sub(r"//[^/]*@", "//***@", self.url)  # it may hold a password
             raise ConfigError(f"second reader {shown!r}: expected an address such as http://127.0.0.1:8000/v1")
         check_reader_name(self.model)
         if not (self.key.isascii() and self.key.isprintable()):  # no HTTP header can hold it; the key is not shown
@@ -67,10 +67,10 @@ class EndpointSettings:
 
 
 def check_reader_name(name: str) -> None:
-    """Refuse what can be no model's name: it is sent as JSON and shown to people.
+    """Refuse a string that cannot be a model's name: it is sent as JSON and shown to people.
 
     Raises:
-        ConfigError: it is empty, or holds what cannot be printed.
+        ConfigError: empty, or with characters that cannot be printed.
     """
     if not name:
         raise ConfigError("second reader: no model; expected the name under which the endpoint serves it")
@@ -103,13 +103,13 @@ class Unanswered:
 
 
 class Budget(Protocol):
-    """What may still be spent; shared by all that ask."""
+    """What may still be spent today, shared by all readers."""
 
     def take(self, tokens: int) -> bool:
-        """Reserve a request of so many tokens; False: not so much is left for today."""
+        """Reserve a request of that many tokens; False if today's rest is smaller."""
 
     def settle(self, tokens: int) -> None:
-        """Add what was used beyond the reservation; negative: give back."""
+        """Add the use beyond the reservation; a negative number gives back."""
 
 
 class DailyBudget:
@@ -124,7 +124,7 @@ class DailyBudget:
         self._spent = (0, 0)
 
     def take(self, tokens: int) -> bool:
-        """See `Budget`."""
+        """Reserve, in memory."""
         with self._lock:
             day = int(self._clock() // DAY_S)
             if day != self._day:
@@ -136,7 +136,7 @@ class DailyBudget:
             return True
 
     def settle(self, tokens: int) -> None:
-        """See `Budget`."""
+        """Correct the reservation."""
         with self._lock:
             self._spent = (self._spent[0], max(0, self._spent[1] + tokens))
 
@@ -150,14 +150,14 @@ class Endpoint:
         budget: Budget | None = None,
         observe: Callable[[str], None] = lambda _result: None,
     ) -> None:
-        """Send nothing yet.
+        """Open a client.
 
         Args:
-            budget: None: one in memory, of this process.
-            observe: Told what became of each question: `answered`, or a `Failure`.
+            budget: In memory, of this process, if None.
+            observe: Called with the outcome of each question: `answered`, or a `Failure`.
 
         Raises:
-            ConfigError: the proxy or the certificates that the environment names cannot be used.
+            ConfigError: the environment's proxy or certificates cannot be used.
         """
         self.settings = settings
         self._budget = budget or DailyBudget(settings)
@@ -187,8 +187,8 @@ class Endpoint:
         """Send one question.
 
         Returns:
-            Axis -> shares, without the axes that were not answered as offered; or why there are none: a time-out, a
-            refusal, nonsense, or the budget. The first verdict stands then.
+            Axis -> shares, without axes that lack an offered code; or the reason for no answer: a time-out, a refusal,
+            nonsense, or the budget. The first verdict stands then.
         """
         answer = self._ask(request)
         self._observe(answer.result if isinstance(answer, Unanswered) else "answered")

@@ -1,8 +1,8 @@
 """Secrets and e-mail addresses out of a text that leaves the machine. Pure.
 
-The text is a prepared one: rules of dashes are cut, the dashes before an option are gone, and of a long listing or log
-the middle is missing. Patterns have a fixed prefix or a bounded length, so that time is linear in the text. A mask says
-what was there.
+The text is a prepared one: rules of dashes are cut, the dashes before an option are gone, and the middle of a long
+listing or log is missing. Patterns have a fixed prefix or a bounded length, so time is linear in the text. A mask names
+the kind of secret.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _MASKS: tuple[tuple[str, re.Pattern[str]], ...] = (
 def mask(text: str) -> str:
     """Replace credentials, keys and e-mail addresses.
 
-    A name such as `api_key` stays, its value goes. What has no known shape is not found: the documentation says so.
+    The name stays (`api_key`), the value goes. Secrets of unknown shape are not found: the documentation says so.
     """
     for word, pattern in _MASKS:
         replacement = rf"\g<name>\g<gap>{word}" if "name" in pattern.groupindex else word

@@ -1,4 +1,4 @@
-"""One report read by the second reader: a request where it is in doubt, for command line, server and Action."""
+"""The second reader on one report, asked if the verdict is in doubt; for command line, server and Action."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SecondReader:
     def __init__(
         self, endpoint: Endpoint, calibration: ReaderCalibration | None = None, axes: Sequence[str] = AXES
     ) -> None:
-        """Ask nothing yet.
+        """Set up a reader.
 
         Args:
             calibration: Without one, the second reader's labels are suggestions.
@@ -59,7 +59,7 @@ class SecondReader:
         return verdict if similar else verdict.model_copy(update={"similar": None})
 
     def verdict(self, findings: Findings, mode: Mode) -> Verdict:
-        """The model's verdict, completed where it is in doubt and the endpoint answers; else as it is, with a note."""
+        """The model's verdict, completed if it is in doubt and the endpoint answers; else unchanged, with a note."""
         verdict = findings.verdict(mode)
         asked = question(findings, verdict, self.axes)
         if asked is None:
@@ -82,11 +82,11 @@ class SecondReader:
         taxonomy: Taxonomy,
         required: Required | None = None,
     ) -> Verdict:
-        """The first verdict with the answer.
+        """The first verdict, completed with the answer.
 
         Args:
             answer: Axis -> shares; or why there are none.
-            required: See `complete`.
+            required: As for `completion.complete`.
         """
         if isinstance(answer, str):
             return keep_first(verdict, self.name, answer)
@@ -125,7 +125,7 @@ class SecondReader:
 
 
 def examine(classifier: Classifier, report: IssueReport, *, explain: bool = False, similar: bool = False) -> Findings:
-    """What the first reader knows of a report, with the annotated reports that the question shows."""
+    """The first reader's findings, with the annotated reports that the question shows."""
     return classifier.examine(report, explain=explain, similar=similar or Similar.available(classifier.bundle))
 
 
@@ -144,20 +144,20 @@ def reader_from_options(url: str, model: str, calibration: Path | None, bundle: 
 
 
 def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -> Question | None:
-    """What would be asked of a report that the verdict, or `precise`, is in doubt about: all axes below `SURE`.
+    """A question about a report that leaves the verdict, or `precise`, in doubt: all axes below `SURE`.
 
-    A fifth of the labels that `balanced` gives are wrong, by its own promise, and one more axis costs little. Where it
-    is in doubt whether the report is a bug at all, the axes of bugs are asked about beside its kind.
+    A fifth of the labels given by `balanced` are wrong, by its own promise, and one more axis costs little. If it is
+    doubtful whether the report is a bug at all, bug axes are asked about as well as its kind.
 
     Returns:
-        None: nothing is in doubt, or the report says too little for anybody to know.
+        None without doubt, or if the report says too little to tell.
     """
     if findings.read.is_thin or verdict.in_domain is False:
         return None
     if not any(is_in_doubt(said, axes) for said in (verdict, findings.verdict(Mode.PRECISE))):
         return None
     asked: list[str] = []
-    for axis, said in verdict.axes.items():  # what an axis requires comes before it
+    for axis, said in verdict.axes.items():  # required axes come first
         lacks = findings.bundle.taxonomy.axes[axis].requires if said.outcome is Outcome.NOT_APPLICABLE else None
         if axis in axes and (said.probability < SURE if lacks is None else lacks.axis in asked):
             asked.append(axis)
@@ -168,10 +168,10 @@ def question(findings: Findings, verdict: Verdict, axes: Sequence[str] = AXES) -
 
 
 def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:
-    """The axes that may be asked about; those of the default that a taxonomy lacks are left out.
+    """The axes to ask about, without default axes that a taxonomy lacks.
 
     Raises:
-        ConfigError: an axis that is none of the taxonomy or that a second reader is never asked about; or none.
+        ConfigError: no axis, an unknown axis, or one that a second reader is never asked about.
     """
     wrong = [axis for axis in axes if axis not in AXES]
     known = tuple(axis for axis in taxonomy.axes if axis in axes)
@@ -203,12 +203,11 @@ def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: 
 
 
 def key_from_environment() -> str:
-    """The endpoint's key: `DISTRIAGE_SECOND_READER_KEY`, or what the file `DISTRIAGE_SECOND_READER_KEY_FILE` holds.
-
-    Empty where neither is set.
+    """The endpoint's key: `DISTRIAGE_SECOND_READER_KEY`, or the content of the file `DISTRIAGE_SECOND_READER_KEY_FILE`;
+    empty if neither is set.
 
     Raises:
-        ConfigError: the file cannot be read, or is no text.
+        ConfigError: the file cannot be read, or is not text.
     """
     file = os.environ.get(KEY_FILE)
     if not file:

@@ -1,9 +1,9 @@
 """A verdict in doubt -> one question to the second reader. Pure.
 
-Each label gets a one-letter code. The codes are shuffled by a hash of the report, so that neither the order nor the
-code says what the first reader thinks, and a report cannot know which code to ask for. Only labels that the first
-reader holds possible are offered, each with its definition, and the annotation guide's rules for them: the request
-stays short. The report stands between two lines that hold a hash of it.
+Each label gets a one-letter code. The codes are shuffled by a hash of the report, so neither order nor code betrays the
+first reader's opinion, and a report cannot know which code to ask for. Only labels that the first reader holds possible
+are offered, with their definitions and the annotation guide's rules for them, to keep the request short. The report
+stands between two lines that hold a hash of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from distriage.facts.situation import ORDINARY, Situation
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage.second_reader.masking import mask
 
-CANDIDATES = range(3, 13)  # labels of an axis that are offered: so many at least and at most
+CANDIDATES = range(3, 13)  # number of labels offered on an axis
 CANDIDATES_SHARE = 0.96  # of the first reader's probability that they hold together, where so few do
 MAX_REPORT_CHARS = 3000  # some 750 tokens
 MAX_NEIGHBOURS = 3
@@ -54,13 +54,13 @@ class ReaderRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """All that a question about one report is made of; it can be pickled.
+    """Everything that a question about one report is made of; can be pickled.
 
     Attributes:
         text: The prepared report (`ModelInput.text`).
         axes: The axes to ask about; at least one.
-        neighbours: Annotated reports like this one, the nearest first.
-        situation: On what the job ran; the checks depend on it, the question does not.
+        neighbours: Similar annotated reports, the nearest first.
+        situation: Where the job ran; the checks depend on it, the question does not.
     """
 
     text: str
@@ -70,10 +70,10 @@ class Question:
     situation: Situation = ORDINARY
 
     def request(self, taxonomy: Taxonomy, axes: Sequence[str] | None = None, attempt: int = 0) -> ReaderRequest:
-        """What is sent; see `make_request`.
+        """The request, from `make_request`.
 
         Args:
-            axes: Only some of the axes; None: all.
+            axes: Only these axes; all if None.
         """
         return make_request(
             self.text,

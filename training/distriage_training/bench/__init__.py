@@ -1,1 +1,1 @@
-"""`distriage bench`: what a verdict costs, part by part and beside other ways to run the same encoder."""
+"""`distriage bench`: the cost of a verdict, part by part and beside other ways to run the same encoder."""

@@ -1,6 +1,6 @@
 """`python -m distriage_training.bench.child TASK ARGUMENTS` measures one thing and prints JSON.
 
-Imports nothing before it knows what to measure.
+Imports nothing before it knows its task.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-Task = Callable[[Path, dict[str, Any]], Any]  # a bundle and what `in_child` was given -> figures
+Task = Callable[[Path, dict[str, Any]], Any]  # bundle, arguments of `in_child` -> figures
 
 
 def reports_of(bundle: Path, given: dict[str, Any]) -> Any:
@@ -45,7 +45,7 @@ TASKS: Mapping[str, Task] = {"start": _start, "ready": _ready, "parts": _parts}
 
 
 def main(tasks: Mapping[str, Task]) -> None:
-    """Measure what the command line names."""
+    """Run the task that the command line names."""
     arguments = json.loads(sys.argv[2])
     sys.stdout.write("\n" + json.dumps(tasks[sys.argv[1]](Path(arguments["bundle"]), arguments)) + "\n")
 

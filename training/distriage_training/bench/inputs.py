@@ -58,7 +58,7 @@ def milliseconds(run: Callable[[], object]) -> float:
 
 
 def summary(values: Sequence[float]) -> dict[str, float]:
-    """Median and 95th percentile, rounded to what a clock can say."""
+    """Median and 95th percentile, rounded to a clock's precision."""
     cuts = statistics.quantiles(values, n=20, method="inclusive") if len(values) > 1 else [values[0]] * 19
     return {"p50": round(statistics.median(values), 4), "p95": round(cuts[18], 4)}
 
@@ -83,7 +83,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of what is measured; packages that are not installed are absent."""
+    """Versions of the packages measured; those not installed are absent."""
     found = {}
     for name in ("distriage", *PACKAGES):
         try:

@@ -23,7 +23,7 @@ PART_NAMES = {
 class Table:
     """Attributes:
     columns: The first is a name, the others are figures.
-    note: What one must know to read it.
+    note: How to read it.
     """
 
     title: str
@@ -39,7 +39,7 @@ def tables(figures: Mapping[str, Any], builders: Mapping[str, Builder] | None = 
     """The tables of the sections that were measured.
 
     Args:
-        builders: Section -> its tables, in the order in which they are shown; None: `BUILDERS`.
+        builders: Section -> its tables, in display order; `BUILDERS` by default.
     """
     for section, build in (builders or BUILDERS).items():
         if figures.get(section):

@@ -87,7 +87,7 @@ async def _open(target: Target, rate: float, seconds: float) -> dict[str, Any]:
 
 
 class _Load:
-    """Requests to one target, over connections that are kept, and what became of them."""
+    """Requests to one target over kept-alive connections, and their outcomes."""
 
     def __init__(self, target: Target) -> None:
         address = urlsplit(target.url)
@@ -198,6 +198,6 @@ def _answers(url: str) -> bool:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """A free port of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])

@@ -27,11 +27,11 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True)
 class Order:
-    """What to measure with.
+    """Settings of a run.
 
     Attributes:
-        model: A bundle's folder or the name of a shipped model; None: the default one.
-        reports: A file of reports; None: the bundle's reference reports.
+        model: A bundle's folder or the name of a shipped model; the default model if None.
+        reports: A file of reports; the bundle's reference reports if None.
         count: Reports of `parts` and `http`.
         rounds: Passes over them, and runs of a process.
         many: Reports of `many`.
@@ -52,14 +52,14 @@ class Order:
 
     @property
     def given(self) -> Figures:
-        """What every measurement in a process of its own is given."""
+        """Arguments of every measurement that runs in its own process."""
         return {"bundle": self.bundle, "reports": str(self.reports.resolve()) if self.reports else ""}
 
     def heading(self) -> Figures:
-        """The figures before anything is measured: what is measured, on which machine.
+        """The figures known beforehand: what is measured, on which machine.
 
         Raises:
-            DistriageError: no such bundle, or the file holds no usable report.
+            DistriageError: unknown bundle, or a file without a usable report.
         """
         load_reports(self.bundle, self.reports, 1)
         return {
@@ -90,7 +90,7 @@ class Order:
         return {"reports": self.many, "distriage": throughput.local_engine(self.bundle, reports, folder, cores())}
 
     def http(self, folder: Path, missing: dict[str, str]) -> Figures:
-        """A server under load; `missing` says what it lacks where it cannot be started."""
+        """Load a server; `missing` says why if it cannot be started."""
         if not installed("fastapi"):
             missing["distriage serve"] = "needs fastapi: pip install 'distriage[serve]'"
             return {}

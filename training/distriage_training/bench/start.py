@@ -53,9 +53,9 @@ def timed_steps(bundle: Path, report: IssueReport) -> dict[str, float]:
 
 
 def whole_process(arguments: Sequence[str], runs: int) -> dict[str, Any]:
-    """Wall-clock and computing seconds and peak memory of a command of ours, after one run that warms the disk.
+    """Wall-clock seconds, CPU seconds and peak memory of one of our commands, after a run that warms the disk.
 
-    Linux counts what this process holds (some 90 MiB) as the least peak of its child.
+    Linux counts this process's own memory (some 90 MiB) as the child's lowest possible peak.
     """
     rows = [_once([sys.executable, *arguments]) for _ in range(runs + 1)][1:]
     return {key: round(statistics.median(row[key] for row in rows), 4) for key in rows[0]}

@@ -14,7 +14,7 @@ from distriage_training.bench.layout import Builder, tables
 
 
 def print_heading(console: Console, figures: Mapping[str, Any]) -> None:
-    """Print what was measured where."""
+    """Print the subject and the machine."""
     machine = figures["machine"]
     console.print(
         f"{figures['model']} on {machine['cpu']}, {machine['cores']} cores; load when it began: {machine['load']}",
@@ -25,10 +25,10 @@ def print_heading(console: Console, figures: Mapping[str, Any]) -> None:
 def print_as_measured(
     console: Console, found: Iterator[Mapping[str, Any]], builders: Mapping[str, Builder]
 ) -> Mapping[str, Any]:
-    """Print the heading, each table once it is measured, and at the end why the rest is missing.
+    """Print the heading, each table once it is measured, and finally the reason for each missing one.
 
     Args:
-        found: The figures so far, again and again, as `measure` yields them.
+        found: The growing figures, as `measure` yields them.
 
     Returns:
         All figures.

@@ -128,7 +128,7 @@ def _fetch(repository: str, cache: Path | None, limit: int | None, progress: Cal
 
 
 def _previous(folder: Path, repository: str, bundle: Bundle) -> OwnLabels | None:
-    """Earlier heads to hold new ones against; None: there are none that this model can use."""
+    """Earlier heads to compare new ones with; None if this model can use none."""
     from distriage.own.labels import MANIFEST, OWN_FORMAT, OwnLabels, probabilities_sha256, read_manifest
 
     if not folder.exists():

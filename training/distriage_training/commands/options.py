@@ -1,4 +1,4 @@
-"""What the sub-commands of training share: options, and the extra that they need."""
+"""Options that the sub-commands of training share, and a check of the extra they need."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named_model(model: str | None, name: str) -> str:
 
 
 def check_split(split: str) -> None:
-    """Refuse what is no split to measure on.
+    """Refuse any split but those to measure on.
 
     Raises:
         typer.BadParameter: neither validation nor test.

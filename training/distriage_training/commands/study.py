@@ -40,10 +40,10 @@ Limit = Annotated[int, typer.Option(min=1, help="Use the newest N issues of OWNE
 
 @contextmanager
 def results_in(folder: Path) -> Iterator[Path]:
-    """The folder for what is measured: made before the work, which may take hours; removed where it stays empty.
+    """Make the folder for the results before work that may take hours; remove it if it stays empty.
 
     Raises:
-        InputError: it cannot be written into.
+        InputError: the folder is not writable.
     """
     fresh = not folder.exists()
     with writing(folder):

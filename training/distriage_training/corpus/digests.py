@@ -1,4 +1,4 @@
-"""Digests: is a text that was fetched the one that was annotated, and is a thread kept for a last test?"""
+"""Digests: whether a fetched text is the annotated one, and whether a thread is kept for a last test."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def text_digest(title: str, body: str) -> str:
 
 
 def write_digests(corpus: Path, texts: Mapping[str, tuple[str, str]], wanted: Iterable[str]) -> int:
-    """Write the digests of the wanted texts that there are. Returns how many."""
+    """Write the digests of the wanted texts that are here. Returns how many."""
     rows = ({"id": i, "sha256": text_digest(*texts[i])} for i in sorted(wanted) if i in texts)
     return write_jsonl(corpus / DIGESTS, rows)
 
 
 def compare_digests(corpus: Path, texts: Mapping[str, tuple[str, str]]) -> Compared:
-    """Hold texts against their digests.
+    """Compare texts with their digests.
 
     Raises:
-        CorpusError: the digests are missing, or a line is none.
+        CorpusError: the digests are missing or not valid.
     """
     known = {}
     for number, row in read_jsonl(corpus / DIGESTS):
@@ -54,10 +54,10 @@ def compare_digests(corpus: Path, texts: Mapping[str, tuple[str, str]]) -> Compa
 
 
 def read_withheld(path: Path) -> frozenset[str]:
-    """Read a list of threads that nobody may annotate: a `thread_digest` a line.
+    """Read a list of threads that nobody may annotate: one `thread_digest` per line.
 
     Raises:
-        CorpusError: the file cannot be read, or a line is no such digest.
+        CorpusError: unreadable file, or a line that is not a digest.
     """
     try:
         lines = path.read_text(encoding="utf-8").split()

@@ -15,7 +15,7 @@ from distriage_training.corpus.tables import read_csv
 
 
 def missing_foreign(config: Config) -> ConfigError | None:
-    """What `read_foreign` will say of files that are not here, for those who would learn it after hours of work."""
+    """The error that `read_foreign` would raise for missing files, known before hours of work."""
     files = [("reports", path) for path in config.domain.reports]
     for key, path in (*files, *(("restated", path) for path in config.domain.restated)):
         if not path.is_file():
@@ -30,8 +30,8 @@ def read_foreign(config: Config) -> list[Record]:
     """The reports that `domain` of the configuration names; `group` is the repository, in lower case.
 
     Raises:
-        ConfigError: the configuration names no reports, a repository of which there is none, or fewer than two.
-        CorpusError: a file is missing or is no table of reports.
+        ConfigError: the configuration names no reports, a repository without reports, or fewer than two repositories.
+        CorpusError: a file is missing or not a table of reports.
     """
     settings = config.domain
     if not settings.reports:

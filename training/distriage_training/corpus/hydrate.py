@@ -21,12 +21,12 @@ from distriage_training.corpus.jsonl import mend_last_line, read_jsonl
 from distriage_training.corpus.records import valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
-LONG_WAIT_S = 60.0  # of which the person who waits is told
+LONG_WAIT_S = 60.0  # waits from here on are announced
 
 
 @dataclass(slots=True)
 class HydrateResult:
-    """What a call did: texts fetched, ids that are gone for good, how many are left for the next call."""
+    """Texts fetched, ids gone for good, and how many texts are left for the next call."""
 
     fetched: int = 0
     gone: list[str] = field(default_factory=list)
@@ -43,15 +43,15 @@ def hydrate(
     console: Console,
     sleep: Callable[[float], None] = time.sleep,
 ) -> HydrateResult:
-    """Fetch what is missing in the store.
+    """Fetch the texts that the store lacks.
 
     Args:
-        split: Fetch this split's alone.
+        split: Only this split.
         limit: Fetch at most this many.
         sleep: Waits seconds.
 
     Returns:
-        What was done; `gone` holds all ids that are known to be gone, those of earlier calls too.
+        The result; `gone` includes ids found gone by earlier calls.
 
     Raises:
         GitHubError: no network, or access refused; what was fetched so far is kept.

@@ -57,10 +57,10 @@ def mend_last_line(path: Path) -> None:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, all or nothing: into a file beside it that then takes its place. Returns the number of rows.
+    """Write rows, all or nothing, by replacing the file. Returns the number of rows.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     count = 0
     # JSON can hold lone surrogates, UTF-8 cannot

@@ -1,4 +1,4 @@
-"""A run's records, whatever they are read from, by split."""
+"""A run's records by split, from any source."""
 
 from __future__ import annotations
 
@@ -151,14 +151,14 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
     """Join annotations with texts.
 
     Args:
-        corpus: Folder with annotations.jsonl and the texts that are ours.
+        corpus: Folder with annotations.jsonl and our own texts.
         texts: The local text store; may be missing.
 
     Returns:
-        Records that have a text, and the annotations of those that have none.
+        Records with a text, and annotations without one.
 
     Raises:
-        CorpusError: the annotations are not valid; names the first problem and how many there are.
+        CorpusError: invalid annotations; names the first problem and their number.
     """
     annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)
     store = read_texts([texts, *own_texts(corpus)])

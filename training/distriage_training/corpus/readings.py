@@ -39,7 +39,7 @@ def join_readings(records: Sequence[Record], path: Path, readers: Sequence[str],
         path: `readings.jsonl`.
 
     Raises:
-        CorpusError: there is no such reader, one of its labels is not in the taxonomy, or its odds are no odds.
+        CorpusError: unknown reader, a label outside the taxonomy, or odds outside 0 to 1.
     """
     if not readers:
         return list(records)

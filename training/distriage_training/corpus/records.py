@@ -23,7 +23,7 @@ from distriage.base.validation import first_fault
 from distriage.model.taxonomy import Taxonomy
 from distriage_training.corpus.jsonl import read_jsonl
 
-FEEDBACK = "feedback"  # origin and source of what people said of a model's answers
+FEEDBACK = "feedback"  # origin and source of people's reviews
 SECOND_READER = "second-reader"  # origin and source of the labels that a second reader gave
 PARTIAL = frozenset({FEEDBACK, SECOND_READER})  # origins whose records may label single axes; readings outrank them
 UNLABELLED = -100  # PyTorch's ignore index
@@ -89,14 +89,14 @@ class Annotation(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one reader said of a report.
+    """One reader's labels for a report.
 
     Attributes:
-        labels: Axis -> label id; an axis that is not annotated is absent.
-        source: The record's source, or the name of a further reader: what `training.label_weights` calls it.
+        labels: Axis -> label id, annotated axes only.
+        source: The record's source or the name of a further reader, as in `training.label_weights`.
         sure: Whether the reader was.
-        odds: Axis -> the reader's own odds for that label, 0 to 1; absent where the reader gave none.
-        alternatives: Axis -> the label that has the rest of the odds.
+        odds: Axis -> the reader's own odds for that label, 0 to 1, if given.
+        alternatives: Axis -> the label that gets the rest of the odds.
     """
 
     labels: Mapping[str, str]
@@ -108,13 +108,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A report with its labels, whatever it was read from.
+    """A labelled report from any source.
 
     Attributes:
-        labels: Axis -> label id; an axis that is not annotated is absent.
-        group: For scores per group: the framework, or the group column of a table.
-        url: The report's page; empty where it has none.
-        note: The annotator's words for the decisive clue; empty where there are none.
+        labels: Axis -> label id, annotated axes only.
+        group: For scores per group: the framework, or a table's group column.
+        url: The report's page, or empty.
+        note: The annotator's words for the decisive clue, or empty.
         sure: Whether the annotator was.
         others: Further readings of the report (`readings.py`).
     """
@@ -142,10 +142,10 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
     """Read annotations and check each against the schema and the taxonomy.
 
     Returns:
-        The valid records with their line numbers, and a message a problem, `file:line: what, expected`.
+        The valid records with their line numbers, and one message per problem, `file:line: what, expected`.
 
     Raises:
-        CorpusError: the file cannot be read at all.
+        CorpusError: the file cannot be read.
     """
     records: list[tuple[int, Annotation]] = []
     problems: list[str] = []
@@ -201,7 +201,7 @@ def count_labels(annotations: Iterable[Annotation], taxonomy: Taxonomy) -> dict[
 
 
 def label_numbers(record: Record | Reading, taxonomy: Taxonomy) -> list[int]:
-    """Position of the label on each axis, `UNLABELLED` where there is none."""
+    """Position of the label on each axis, `UNLABELLED` if absent."""
     return [
         axis.label_ids.index(record.labels[axis.id]) if axis.id in record.labels else UNLABELLED
         for axis in taxonomy.axes.values()

@@ -60,13 +60,14 @@ def _read_table(path: Path, split: str, data: DataConfig, taxonomy: Taxonomy) ->
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV table with a header, gzip and a byte order mark allowed; what a short row lacks is empty.
+    """The rows of a CSV table with a header, gzip and a byte order mark allowed; missing cells of a short row are
+    empty.
 
     Args:
-        columns: That it must have.
+        columns: Required columns.
 
     Raises:
-        CorpusError: it cannot be read, or lacks a column.
+        CorpusError: unreadable table, or a missing column.
     """
     csv.field_size_limit(MAX_CELL_CHARS)
     try:

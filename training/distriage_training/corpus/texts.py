@@ -41,14 +41,13 @@ def import_texts(folder: Path, corpus: Path, texts: Path, taxonomy: Taxonomy) ->
     Args:
         folder: Searched for `*.jsonl` and `*.jsonl.gz` with id, title and body.
         corpus: Folder of the annotations; a text under an earlier name of its repository takes the annotated id.
-        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it. Both keep what earlier imports brought.
+        texts: The store; unlabelled reports go to `unlabelled.jsonl` beside it. Both keep earlier imports.
 
     Returns:
-        How many texts were stored, how many unlabelled reports, how many annotated reports still have no text.
+        Number of texts stored, of unlabelled reports, and of annotated reports that still lack a text.
 
     Raises:
-        CorpusError: no such folder, no text in it, a text file with a line that is none, or annotations that are not
-            valid.
+        CorpusError: missing folder, folder without a text, invalid line, or invalid annotations.
     """
     if not folder.is_dir():
         raise CorpusError(f"{folder}: not a folder; expected one with *.jsonl or *.jsonl.gz text files")

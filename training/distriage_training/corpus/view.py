@@ -1,4 +1,4 @@
-"""What `distriage corpus stats`, `agreement` and `check` print."""
+"""The output of `distriage corpus stats`, `agreement` and `check`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_agreement(console: Console, corpus: Path, first: str, second: str, tax
         first, second: Readers of `readings.jsonl`, or `ANNOTATIONS`: the corpus' own labels.
 
     Raises:
-        CorpusError: no such reader, or the two share no report.
+        CorpusError: unknown reader, or two readers without a common report.
     """
     path = corpus / "readings.jsonl"
     readings = dict(read_readings(path))

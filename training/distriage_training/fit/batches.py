@@ -17,15 +17,14 @@ WIDTHS = 32  # tokens
 
 
 class BucketSampler(Sampler[int]):
-    """Draws each epoch's share of every source, and puts reports of like length into one batch, batches in random
-    order.
+    """Draws each epoch's share of every source, and batches reports of similar length, in random order.
 
     Padding costs as much as text; on this corpus buckets halve the tokens of an epoch.
 
-    Args of the constructor:
+    Args:
         lengths, sources: Of the reports.
         batch_size: Reports per step and device.
-        sample: Source -> share of its reports that an epoch draws; all of a source that is not named.
+        sample: Source -> share of its reports drawn in an epoch; 1 by default.
     """
 
     def __init__(
@@ -51,10 +50,11 @@ class BucketSampler(Sampler[int]):
         self.epoch = epoch
 
     def generator(self, row: int) -> np.random.Generator:
-        """Of what is drawn for one report in this epoch.
+        """The random draws for one report in this epoch.
 
-        It depends on seed, epoch and report alone: batches are fetched ahead of the steps, so that PyTorch's random
-        state of a checkpoint is not that of the next batch.
+        They depend on seed, epoch and report alone: batches are fetched ahead of the steps, so PyTorch's random state
+        in a
+        checkpoint is not that of the next batch.
         """
         return np.random.default_rng((self.seed, self.epoch, row))
 
@@ -95,10 +95,10 @@ def pad(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Tensor]:
 class Collator:
     """Pads a batch (`pad`) and masks a share of the tokens while the model trains.
 
-    Args of the constructor:
-        sampler: Draws what is masked.
-        share: Of the tokens that are masked.
-        mask_token: None: nothing is masked.
+    Args:
+        sampler: Source of the random draws.
+        share: Of tokens to mask.
+        mask_token: No masking if None.
         special: Ids that are never masked.
     """
 

@@ -1,8 +1,8 @@
 """Fit the domain gate (`distriage.model.domain`): known reports against real ones of other software.
 
-Two regressions, one on the other: the first over words, fitted on all training reports, reads those of the second, so
-these must be strange to it. The validation reports are; foreign reports are read by regressions that did not see
-their repository (stacked generalization; Wolpert, 1992), for the next stranger comes from one that nobody saw.
+Two stacked regressions (stacked generalization; Wolpert, 1992). The first, over words, is fitted on all training
+reports; the second reads its scores, so it needs reports that the first has not seen. Validation reports are unseen;
+foreign reports are scored by regressions fitted without their repository, as the next one will be new too.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Gate:
         return _probability((features - self.mean) / self.scale, self.coefficients, self.intercept)
 
     def write(self, file: Path, axes: Sequence[str]) -> None:
-        """Write domain.npz; `distriage.model.domain` says what is in it."""
+        """Write domain.npz, in the format of `distriage.model.domain`."""
         np.savez_compressed(
             file,
             format=np.asarray(DOMAIN_FORMAT),
@@ -163,7 +163,7 @@ def join(words: Words, validation: Reports, labelled: NDArray[np.bool_], strange
 
 
 def _threshold(probabilities: Floats, labelled: NDArray[np.bool_]) -> float:
-    """The highest below which at most `LOST` of the reports lose a label; a report without one has none to lose."""
+    """The highest threshold at which at most `LOST` of the labelled reports lose their label."""
     at_stake = np.sort(probabilities[labelled])
     return float(at_stake[min(int(LOST * len(probabilities)), len(at_stake) - 1)]) if len(at_stake) else 0.0
 

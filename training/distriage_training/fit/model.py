@@ -20,7 +20,7 @@ class SparseHead(nn.Module):
     Fitted by scikit-learn (`sparse.py`) and then fixed. Weights are int8 with a scale per label: they are read once
     per feature and their errors average out.
 
-    Args of the constructor:
+    Args:
         buckets: Of one view.
         labels: Of all axes together.
     """
@@ -43,7 +43,7 @@ class SparseHead(nn.Module):
         """Quantize the weights of a view, [rows, labels].
 
         Args:
-            rows: The buckets that they belong to; the weights of all others are 0. None: all buckets, in order.
+            rows: The buckets of these weights; all other weights are 0. All buckets, in order, if None.
         """
         largest = weight.abs().amax(0).clamp(min=1e-12)
         self.scale[view] = largest / 127
@@ -70,6 +70,7 @@ class TriageModel(nn.Module):
         axes: Axis -> number of labels, in the order of outputs.
         rationales: The auxiliary task and its weight; only while training.
         mix: Weight of the sparse logits per axis and view [axes, views]; 0 until `calibrate.py` has fitted it on
+            validation data.
             validation data.
     """
 

@@ -50,10 +50,10 @@ class MaskedLanguageModel(nn.Module):
 class MaskingCollator:
     """Pads a batch (`pad`) and masks a share of its tokens: of ten, eight become [MASK], one another token, one stays.
 
-    Args of the constructor:
-        sampler: Draws what is masked.
-        special: Ids that are neither masked nor put in a token's place.
-        vocabulary: How many ids there are.
+    Args:
+        sampler: Source of the random draws.
+        special: Ids that are neither masked nor used as replacements.
+        vocabulary: Number of ids.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """An auxiliary task while the encoder trains: find the annotator's own words for a report among others'.
 
-The annotators noted the decisive clue of each report. A label says which of 34 boxes; the note says why. Learning from
-rationales beside labels is the idea of Hsieh et al. 2023, "Distilling step-by-step" (arXiv 2305.02301); here the
-note's embedding is to be recognized (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748) instead of being written.
-Nothing of this is exported.
+A label names one of 34 boxes; the annotator's note names the decisive clue. Learning from rationales beside labels is
+the idea of Hsieh et al. 2023, "Distilling step-by-step" (arXiv 2305.02301); here the encoder recognizes the note's
+embedding (InfoNCE, van den Oord et al. 2018, arXiv 1807.03748) instead of writing the note. Nothing of this is
+exported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOTE_TOKENS = 48
 class Rationales(nn.Module):
     """Scores a report's vector against notes.
 
-    Args of the constructor:
+    Args:
         notes: [records, width], unit length.
     """
 
@@ -41,7 +41,7 @@ class Rationales(nn.Module):
 
         Args:
             vectors: [batch, width].
-            rows: [batch], number of the report's note; `NO_NOTE` where it has none.
+            rows: [batch], number of the report's note, or `NO_NOTE`.
         """
         known = rows != NO_NOTE
         if not bool(known.any()):

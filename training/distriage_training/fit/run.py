@@ -1,4 +1,4 @@
-"""The folder of a run: its weights, and `run.json`, which says what they were fitted on and with which labels."""
+"""The folder of a run: its weights, and `run.json` with their labels and training data."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from distriage_training.fit.model import TriageModel
 
 WEIGHTS = "model.safetensors"
 RUN_INFO = "run.json"
-DECIDING = ("seed", "encoder.", "training.")  # the settings that decide what the encoder learns from its data
+DECIDING = ("seed", "encoder.", "training.")  # settings that change the encoder's result on the same data
 
 
 class RunInfo(BaseModel):
-    """What a finished run says of itself.
+    """Record of a finished run.
 
     Attributes:
         labels: Axis -> label ids, in the order of the model's outputs.
         config: The settings as written.
         records: Split -> number of reports.
         data_sha256, sparse_data_sha256: Hash of the data of the encoder and of the sparse head.
-        trained_on: `thread_digest` of every training record, those of the runs before it too.
+        trained_on: `thread_digest` of every training record, including those of earlier runs.
         validation_accuracy: Axis -> accuracy of encoder and heads on validation reports in the domain, without the
             sparse head.
-        training_seconds: Those of the runs before it too.
-        base_model, base_model_sha256, base_model_license: What the first of those runs started from.
+        training_seconds: Including earlier runs.
+        base_model, base_model_sha256, base_model_license: The starting point of the first run.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -233,7 +233,7 @@ def _fit_sparse_and_save(
         )
     sparse = {"sparse_records": len(splits.train), "sparse_data_sha256": splits.trained_sha256()}
     finished = RunInfo.model_validate({**info, **sparse})
-    # The record is the first: what it names as trained on holds for the weights before, too.
+    # The record comes first: its list of training reports holds for the earlier weights too.
     with replaced(output / RUN_INFO, output / WEIGHTS) as (record, weights):
         save_file({name: value.contiguous() for name, value in model.state_dict().items()}, weights)
         record.write_text(finished.model_dump_json(indent=1) + "\n", encoding="utf-8")

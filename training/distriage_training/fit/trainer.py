@@ -73,13 +73,13 @@ def _rate(name: str, model: Any, config: TrainingConfig) -> float:
     if not name.removeprefix("module.").startswith("encoder."):
         return config.learning_rate * config.head_rate_factor
     depth = int(getattr(model, "module", model).encoder.config.num_hidden_layers)
-    outside = 0 if "embed" in name else depth  # what is of no layer is below them, or above like a last norm
+    outside = 0 if "embed" in name else depth  # parameters of no layer lie below them, or above like a last norm
     layer = next((int(part) + 1 for part in name.split(".") if part.isdigit()), outside)
     return config.learning_rate * config.layer_decay ** (depth - layer)
 
 
 def multiplies_bf16() -> bool:
-    """Whether the GPU, or the CPU where there is none, has instructions for bfloat16."""
+    """Whether the GPU, or the CPU without one, has instructions for bfloat16."""
     if torch.cuda.is_available():
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     able = torch.cpu.get_capabilities()
@@ -141,12 +141,12 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
 
 
 def last_checkpoint(output: Path, *, resume: bool) -> str | None:
-    """The checkpoint that a run goes on from; None: it begins.
+    """The checkpoint to continue from; None for a new run.
 
-    One that an interruption left unfinished is passed over: `trainer_state.json` is the last file to be written.
+    Skips one left unfinished by an interruption: `trainer_state.json` is the last file written.
 
     Raises:
-        ConfigError: there is none to resume, or there is one and the run is not to go on from it.
+        ConfigError: nothing to resume, or a checkpoint is there and `resume` is not set.
     """
     whole = {
         int(step): file.parent

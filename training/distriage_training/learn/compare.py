@@ -46,7 +46,7 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """See `direction_of`."""
+        """`better`, `worse` or neither, by `direction_of`."""
         return direction_of(self.interval, self.issues >= MIN_ISSUES)
 
 
@@ -109,7 +109,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Decisions:
-    """What heads say: likelier than not, and given; [issues, labels] each."""
+    """Labels of each issue: likelier than not, and given; [issues, labels] each."""
 
     likely: Bools
     given: Bools
@@ -143,6 +143,6 @@ def _row(label: str, before: _Decisions, now: _Decisions, has: Bools, times: NDA
 
 
 def _f1(said: Bools, has: Bools, times: NDArray[np.int64]) -> Floats:
-    """Micro-F1 of each draw, which takes each issue so many times: [draws]."""
+    """Micro-F1 of each draw; `times` says how often a draw takes each issue: [draws]."""
     hits, both = times @ (said & has).sum(1), times @ (said.sum(1) + has.sum(1))
     return np.asarray(2 * hits / np.maximum(1, both))

@@ -16,11 +16,11 @@ LEAST_ISSUES = 100
 RECENT_SHARE = 0.2  # of the issues, the newest: a label that none of them has is out of use
 LEAST_RECENT = 2
 LEAST_SILENT = 100  # labelled issues in a row without a label,
-SILENT_S = 30 * 86_400  # over so long a time that they do not just wait for somebody to give it,
+SILENT_S = 30 * 86_400  # over such a time that it is not just waiting to be given,
 SILENT_CHANCE = 0.01  # and by chance less often than this: it is out of use
 MOST_SHARE = 0.95  # of the issues: a label on nearly all says nothing
 
-# What became of an issue, not what it reports: nobody can know it when the issue is filed.
+# An issue's outcome, not its report: unknowable when the issue is filed.
 _AFTERWARDS = re.compile(
     r"""\b(stale | unstale | inactive | rotten | duplicates? | won\s?t\s?fix | invalid | keep\s?open | backlog | fixed
         | resolved | released | closed | resolution | lifecycle | untriaged | triaged? | autoclosed?
@@ -33,11 +33,11 @@ _AFTERWARDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a person asked for.
+    """A person's requests.
 
     Attributes:
-        least: Issues that must have a label.
-        include: Labels to learn even if their names say what became of an issue, or nobody gave them lately.
+        least: Minimum number of issues of a label.
+        include: Labels to learn even if their names state an outcome, or nobody gave them lately.
         exclude: Labels not to learn.
     """
 
@@ -88,17 +88,17 @@ class Use:
 
 
 def is_afterwards(label: str) -> bool:
-    """Whether a label's name says what became of an issue."""
+    """Whether a label's name states an outcome of the issue."""
     return _AFTERWARDS.search(" ".join(re.findall(r"[^\W_]+", label.casefold()))) is not None
 
 
 def usable(issues: Sequence[ListedIssue], reviewed: Collection[int] = ()) -> Issues:
-    """Those that people wrote, that can be read and that people judged.
+    """The readable issues that people wrote and judged.
 
-    An open issue without a label is one that nobody has come to yet: it says of no label that it is wrong.
+    An open issue without a label is not judged yet, so it counts against no label.
 
     Args:
-        reviewed: Numbers of the issues that people judged in the queue, whatever labels they have.
+        reviewed: Numbers of the issues that people judged in the queue, whatever their labels.
 
     Raises:
         InputError: too few to learn and to measure.
@@ -166,7 +166,7 @@ def check_wishes(issues: Sequence[ListedIssue], wishes: Wishes) -> None:
 
 
 def newest(issues: int) -> int:
-    """Where the newest `RECENT_SHARE` of so many issues begin."""
+    """Where the newest `RECENT_SHARE` of `issues` issues begin."""
     return issues - int(RECENT_SHARE * issues)
 
 

@@ -1,4 +1,4 @@
-"""Past issues -> what heads read of them, with a process a core. Runs the model."""
+"""Past issues -> features for the heads, one process per core. Runs the model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Progress = Callable[[str, int, int], None]
 def features_of(
     classifier: Classifier, issues: Sequence[ListedIssue], progress: Progress, workers: int | None = None
 ) -> list[OwnFeatures]:
-    """What heads read of each issue, in order.
+    """The heads' features of each issue, in order.
 
     Args:
-        progress: Told "reading", how many have been read, and of how many.
-        workers: Processes; None: one a core, none where the issues are few.
+        progress: Called with "reading", how many have been read, and of how many.
+        workers: Processes; by default one per core, or none for few issues.
 
     Raises:
         DistriageError: a worker died.

@@ -1,8 +1,7 @@
 """Heads for a repository's own labels: one logistic regression a label, on the library's features.
 
-What the heads say of issues that they did not see is found by forward chaining: each block of issues, by date, is
-answered by heads fitted on all earlier ones, as it will be in use. From those answers come calibration, thresholds and
-the choice among the kinds of features.
+Answers on unseen issues come from forward chaining: heads fitted on all earlier issues answer each block of issues, by
+date, as they will in use. Calibration, thresholds and the kind of features are chosen by those answers.
 """
 
 from __future__ import annotations
@@ -84,10 +83,10 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Heads that can be used, and what they said of issues that they had not seen.
+    """Usable heads, and their answers on unseen issues.
 
     Attributes:
-        thresholds: One a label; None: it is never given.
+        thresholds: One per label; None: never given.
         quality: Micro-averaged average precision on the issues that forward chaining answered.
     """
 
@@ -167,7 +166,7 @@ def held_out_scores(kind: Kind, rows: Sequence[OwnFeatures], truth: Bools) -> Fl
 def calibrate(scores: Floats, truth: Bools) -> Calibration:
     """Fit Platt scaling for all labels together.
 
-    All share a slope and a shift; what a label has of its own is held near 0, so that a rare one is calibrated too.
+    All share a slope and a shift; each label's own part is held near 0, so that a rare one is calibrated too.
     """
     issues, labels = scores.shape
     if truth.all() or not truth.any():

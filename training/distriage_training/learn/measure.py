@@ -22,12 +22,13 @@ class LabelFigures:
     """One label on the later issues.
 
     Attributes:
-        examples: Issues with it among those learned from.
+        examples: Number of issues with it to learn from.
         carried: Later issues that have it.
-        threshold: None: it is never given.
+        threshold: None: never given.
         given, right: Decisions from the threshold on.
-        likely, likely_right: Where it is likelier than not, whether or not it is given.
-        confused: What people had given where the label was wrongly given or likely, with counts; empty: no other label.
+        likely, likely_right: Issues for which it is likelier than not, given or not.
+        confused: Labels that people gave to issues where this one was wrongly given or likely, with counts; empty for
+            none.
         wrong, missed: Later issues, the surest mistakes first, with the label's probability.
     """
 
@@ -45,7 +46,7 @@ class LabelFigures:
 
     @property
     def precision(self) -> float | None:
-        """None: never given."""
+        """Share of the given labels that are right; None if never given."""
         return Share(self.right, self.given).value
 
     @property
@@ -55,7 +56,7 @@ class LabelFigures:
 
     @property
     def found(self) -> float | None:
-        """Share of the issues that have the label which get it; None: none has it."""
+        """Share of the issues with the label that get it; None without such issues."""
         return Share(self.right, self.carried).value
 
 
@@ -90,7 +91,7 @@ class Figures:
 
     @property
     def precision(self) -> float | None:
-        """None: nothing is given."""
+        """Share of the given labels that are right; None if none is given."""
         return Share(self.right, self.given).value
 
     @property

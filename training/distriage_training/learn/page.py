@@ -1,4 +1,4 @@
-"""What was learned as one HTML page: no script, nothing from elsewhere; every text of others is escaped. Pure."""
+"""The result of learning as one HTML page, without scripts or outside files; foreign text is escaped. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage_training.learn.thresholds import Promise
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All that the page tells.
+    """Content of the page.
 
     Attributes:
         figures: Of each kind of features, the chosen one first.

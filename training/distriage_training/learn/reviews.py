@@ -37,13 +37,13 @@ class Reviewed:
 
 
 def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
-    """The reviews of a repository's own labels in what `distriage reviews export` wrote, by date.
+    """The reviews of a repository's own labels in an export by `distriage reviews export`, by date.
 
     Raises:
-        InputError: the file cannot be read, or a line is no review; names file, line and field.
+        InputError: unreadable file, or a line that is not a review; names file, line and field.
     """
     try:
-        lines = decoded(file.read_bytes()).split("\n")  # a JSON string may hold what else ends a line
+        lines = decoded(file.read_bytes()).split("\n")  # a JSON string may hold other line separators
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: not readable: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
     records = []

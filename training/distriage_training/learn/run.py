@@ -30,7 +30,7 @@ PAGE, FIGURES = "report.html", "report.json"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was learned.
+    """Heads and their figures.
 
     Attributes:
         final: Heads fitted on all issues.
@@ -55,8 +55,8 @@ def learn_and_measure(
 ) -> Result:
     """Learn from the earlier issues and measure on the later ones; then learn from all.
 
-    Nothing of the later issues, not even which labels they have, tells what is learned from the earlier ones. The kind
-    of features is chosen by the held-out issues that thresholds are tested on; the promised confidence leaves that out.
+    No data of the later issues, not even their labels, reaches the heads learned from the earlier ones. The kind of
+    features is chosen on the issues that also test thresholds; the promised confidence does not account for that.
 
     Raises:
         InputError: no label can be learned.
@@ -80,10 +80,10 @@ def learn_and_measure(
 def compare_with(
     previous: OwnLabels, result: Result, wishes: Wishes, rows: list[OwnFeatures], promise: Promise
 ) -> Comparison:
-    """Hold what was learned against earlier heads, on issues that neither has seen: learned without them once more.
+    """Compare the new heads with earlier ones on issues that neither has seen, by learning again without those.
 
     Raises:
-        InputError: no label can be learned without them.
+        InputError: too few issues remain to learn any label.
     """
     issues = result.issues.kept
     first = held_out(issues, previous)
@@ -95,10 +95,10 @@ def compare_with(
 
 
 def write(folder: Path, repository: str, classifier: Classifier, result: Result, promise: Promise) -> None:
-    """Write the folder: heads, page and figures; a folder that is there is replaced when all of it is written.
+    """Write the folder of heads, page and figures, replacing an earlier one once all of it is written.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the folder cannot be written.
     """
     bundle, final = classifier.bundle.manifest, result.final
     truth = truth_of(result.issues.kept, result.labels)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
 LEAST_PROBABILITY = 0.5  # a label that is likelier wrong than right is never given, however right the surest ones are
-# Times the first count. With one start, a chance error among the surest decisions takes the label away.
+# Times the first count. With a single start, a chance error among the surest decisions costs the label.
 STARTS = (1, 2)
 STEP = 1.1  # each candidate decides on a tenth more issues than the one before
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a threshold promises: so much precision, so surely; both between 0 and 1."""
+    """A threshold's promise: a precision and how surely it holds; both between 0 and 1."""
 
     precision: float
     confidence: float
@@ -39,7 +39,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A least probability, and what it was tested on.
+    """A minimum probability, and its test.
 
     Attributes:
         probability: The least at which the label is given.
@@ -68,10 +68,10 @@ def first_count(probabilities: NDArray[np.floating], promise: Promise) -> int:
 
 
 def find_threshold(probabilities: NDArray[np.floating], truth: NDArray[np.bool_], promise: Promise) -> Threshold | None:
-    """The lowest threshold that passes; None: none does.
+    """The lowest threshold that passes, if any.
 
     Args:
-        probabilities: Of the label, for issues that the model did not see, [issues].
+        probabilities: Of the label, on issues unseen by the model, [issues].
         truth: Whether people gave it, [issues].
     """
     order = np.argsort(-probabilities, kind="stable")
@@ -82,7 +82,7 @@ def find_threshold(probabilities: NDArray[np.floating], truth: NDArray[np.bool_]
 
 
 def _search(ranked: NDArray[np.floating], right: NDArray[np.int64], count: int, promise: Promise) -> Threshold | None:
-    """The last threshold that passes from so many decisions on.
+    """The last threshold that passes with `count` or more decisions.
 
     Args:
         ranked: Probabilities, the highest first, [issues].

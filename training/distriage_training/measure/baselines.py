@@ -1,4 +1,4 @@
-"""What a model must beat: the majority label, and TF-IDF with logistic regression on the same records."""
+"""Baselines that a model must beat: the majority label, and TF-IDF with logistic regression on the same records."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def score(
     Args:
         truth: [n].
         probabilities: [n, labels].
-        commonest, by_words: What the baselines say, [n].
+        commonest, by_words: The baselines' predictions, [n].
     """
     predicted = probabilities.argmax(1)
     return AxisResult(

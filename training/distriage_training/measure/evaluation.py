@@ -1,4 +1,4 @@
-"""What an evaluation finds: the schema of metrics.json. Pure."""
+"""The result of an evaluation: the schema of metrics.json. Pure."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class AxisResult(CountedScores):
     """One axis.
 
     Attributes:
-        coverage: Precision (`"0.90"`) -> largest share of reports at which the top label is that often right.
-        majority, tfidf_lr: The baselines, trained on the same records; None: not fitted.
+        coverage: Precision (`"0.90"`) -> largest share of reports for which the top label is right that often.
+        majority, tfidf_lr: The baselines, trained on the same records; None if not fitted.
     """
 
     accuracy_interval: Interval
@@ -53,7 +53,7 @@ class AxisResult(CountedScores):
 
 
 class Applied(Strict):
-    """What the policy applies at the shipped thresholds: the share of reports, and how often it is right."""
+    """Labels that the policy applies at the shipped thresholds: share of reports, and how often they are right."""
 
     coverage: float
     precision: float | None = None
@@ -67,8 +67,7 @@ class GroupScores(CountedScores):
 
     Attributes:
         among_three: Share of reports whose right label is among the three likeliest.
-        applied: Mode -> what the policy applies to them. Evaluations that were recorded before this and the two
-            above were measured have none of them.
+        applied: Mode -> labels that the policy applies. Like the two above, empty in older evaluations.
     """
 
     accuracy_interval: Interval | None = None
@@ -81,12 +80,12 @@ class Evaluation(Strict):
 
     Attributes:
         records: Reports that were measured.
-        without_text: Annotated reports of the split that have no text here. With any, the figures compare with no
-            others: the texts that are here are those that could be written anew, which are easier to read.
+        without_text: Annotated reports of the split whose text is missing here. If there are any, the figures are not
+            comparable: the remaining texts are restated ones, which are easier to read.
         groups: Axis -> group -> scores.
-        thresholds: Mode -> axis -> what is applied.
+        thresholds: Mode -> axis -> labels applied.
         agreement: `whole_thread`, `as_filed` -> axis -> readers of the same reports.
-        feedback: Axis -> scores against reviews of people, who had the answer of a model in view.
+        feedback: Axis -> scores against reviews of people who saw a model's answer.
         group_macro_f1_mean: Axis -> mean over groups, where the configuration has a group column.
         published: Other systems' figures for that mean.
     """

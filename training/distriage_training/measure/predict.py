@@ -35,7 +35,7 @@ def probability_matrix(predictions: Sequence[Prediction], axis: str, labels: Seq
 
 
 def given_labels(classifier: Classifier, records: Sequence[Record], predictions: Sequence[Prediction]) -> Given:
-    """What the policy gives in the modes that abstain."""
+    """Labels that the policy gives in each mode that abstains."""
     manifest, taxonomy = classifier.bundle.manifest, classifier.bundle.taxonomy
     thin = [read(IssueReport(record.title, record.body)).is_thin for record in records]
     found: Given = {}

@@ -62,7 +62,7 @@ def _scores(evaluation: Evaluation) -> str:
 
 
 def _groups(evaluation: Evaluation) -> Iterator[str]:
-    """Scores of every group; for each origin also what is promised: a model may keep it on one and not on another."""
+    """Scores of every group, and the promise for each origin: a model may keep it on one and break it on another."""
     names = sorted({name for groups in evaluation.groups.values() for name in groups})
     origins = [name for name in names if name.startswith("origin ")]
     if origins:

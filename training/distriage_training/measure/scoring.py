@@ -38,7 +38,7 @@ def expected_calibration_error(truth: Ints, probabilities: Floats, bins: int | N
     Nixon et al., 2019).
 
     Args:
-        bins: None: about `REPORTS_PER_BIN` reports each, 5 to 15 bins; in smaller ones the gap of a perfectly
+        bins: By default about `REPORTS_PER_BIN` reports each, 5 to 15 bins; in smaller ones the gap of a perfectly
             calibrated model is mostly noise.
     """
     confidence = probabilities.max(1)
@@ -141,11 +141,11 @@ def paired_interval(differences: Floats) -> tuple[float, float]:
 
 
 def direction_of(difference: tuple[float, float], enough: bool) -> str:
-    """`better` or `worse` only where the whole interval says so.
+    """`better` or `worse` only if the whole interval says so.
 
     Args:
-        difference: Interval of what is new minus what was before.
-        enough: Whether the reports behind it are many enough to decide anything.
+        difference: Interval of the new value minus the old.
+        enough: Whether there are enough reports to decide.
     """
     if not enough:
         return "too few"

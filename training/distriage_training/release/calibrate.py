@@ -1,8 +1,7 @@
 """From logits on validation reports to a temperature per axis, the weight of the sparse head, and thresholds. Pure.
 
-Nothing here may see the test split. Reports as filed and reports restated by annotators are two parts of validation
-that
-count the same, however many there are of each: users file raw ones, and most annotated ones are restated.
+Nothing here may see the test split. Reports as filed and reports restated by annotators have the same total weight in
+validation: users file raw ones, and most annotated ones are restated.
 """
 
 from __future__ import annotations
@@ -82,11 +81,11 @@ def fit_mix(encoder: Floats, sparse: Floats, truth: Ints, importance: Floats | f
 
 
 def fit_confidence(logits: Floats, truth: Ints, weights: Floats | float = 1.0) -> tuple[float, float]:
-    """Temperature and floor at which the likeliest label's probability says best whether it is right (top-label
+    """Temperature and floor that make the likeliest label's probability the best estimate of its being right (top-label
     calibration, Gupta & Ramdas, 2022).
 
-    That probability is the one that is shown and compared with thresholds; the likelihood of all labels instead left
-    it too high on validation (LOG.md).
+    That probability is shown and compared with thresholds; the likelihood of all labels left it too high on validation
+    (LOG.md).
     """
     fitted = minimize(
         lambda x: confidence_loss(logits, truth, float(np.exp(x[0])), float(x[1]), weights),
@@ -177,7 +176,7 @@ def all_thresholds(
     Args:
         probabilities: [n, labels].
         truth: Label numbers [n].
-        weights: Of each report, [n]; see `even_weights`. None: all the same.
+        weights: Of each report, [n]; see `even_weights`. Equal if None.
     """
     labels = {
         target: label_thresholds(probabilities, truth, axis.label_ids, float(target), weights) for target in TARGETS
@@ -198,10 +197,10 @@ def all_thresholds(
 
 
 def among_three(probabilities: Floats, truth: Ints, weights: Floats, thresholds: Thresholds) -> float | None:
-    """Share of the reports without a sure label whose right one is among the three likeliest; None: all are sure.
+    """Share of the unsure reports whose right label is among the three likeliest; None if all are sure.
 
     Args:
-        thresholds: Of each label in order; a report below that of its likeliest label is not sure.
+        thresholds: Of each label in order; a report below its likeliest label's threshold is unsure.
     """
     least = np.array([np.inf if value is None else value for value in thresholds.values()])
     unsure = probabilities.max(1) < least[probabilities.argmax(1)]

@@ -12,11 +12,10 @@ from distriage_training.release.seal import changed, seal
 
 
 def write_gate(classifier: Classifier, config: Config, splits: Splits) -> int:
-    """Fit the gate of a model that has none and write it, with its line in the model card, into the model's folder;
-    seal the folder anew then.
+    """Fit the gate of a model that lacks one, write it and its line in the model card, and seal the folder anew.
 
     Returns:
-        The number of reports of other software that it was fitted on.
+        Number of reports of other software used.
 
     Raises:
         ConfigError, CorpusError: the reports of other software are missing.

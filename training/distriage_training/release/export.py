@@ -45,13 +45,13 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
 
     Args:
         run: Folder of the run, with `model.safetensors` and `run.json`.
-        output: The bundle's folder; replaced as a whole, only once everything has passed.
+        output: The bundle's folder; replaced as a whole, after everything has passed.
 
     Raises:
-        GateError: ONNX fp32 differs from torch, or the model no longer does on validation what it did when trained.
-        BundleError: the new bundle would not load.
-        ConfigError, CorpusError: the run or the data is missing, or the run was trained with other labels;
-            `output` is something other than a bundle.
+        GateError: ONNX fp32 differs from torch, or the model's validation scores fell since training.
+        BundleError: the new bundle does not load.
+        ConfigError, CorpusError: the run or the data is missing, the run was trained with other labels, or `output` is
+            not a bundle.
     """
     console = console or Console(stderr=True)
     if output.exists() and not (output / MANIFEST).is_file() and not _is_empty_folder(output):
@@ -96,7 +96,7 @@ def export(run: Path, config: Config, output: Path, console: Console | None = No
             status.update("fitting the domain gate")
             write_gate(Classifier(folder), config, splits)
             seal(folder, manifest)
-        bundles.Bundle(folder)  # what would not load must not replace what does
+        bundles.Bundle(folder)  # a bundle that does not load must not replace a good one
         put_in_place(folder, place)
     return output
 
@@ -106,15 +106,15 @@ def _is_empty_folder(path: Path) -> bool:
 
 
 def calibrate_bundle(bundle: bundles.Bundle, config: Config, splits: Splits) -> int:
-    """Fit temperatures and thresholds of a bundle anew, on the validation reports there are now, and seal it.
+    """Fit a bundle's temperatures and thresholds anew on today's validation reports, and seal it.
 
-    Neither its weights nor the sparse head's part change.
+    Leaves its weights and the sparse head's share unchanged.
 
     Returns:
         The number of reports.
 
     Raises:
-        ConfigError: an axis has none.
+        ConfigError: an axis has no validation report.
     """
     validation = ValidationSet.of(validation_in_domain(splits, config, bundle.taxonomy), bundle.taxonomy)
     fitted = calibrations(Classifier(bundle.path, threads=1).logits(validation.inputs), bundle.taxonomy, validation)
@@ -173,7 +173,7 @@ def _figures(shipped: Logits, model: TriageModel, passed: Passed, validation: Va
 
 
 def _describe(folder: Path, config: Config, manifest: bundles.Manifest, info: RunInfo, figures: BundleFigures) -> None:
-    """Taxonomy, figures, what it was trained on, model card; `write_gate` writes its line into the card."""
+    """Write taxonomy, figures, training data and model card; `write_gate` adds its line to the card."""
     taxonomy = default_taxonomy_text() if config.taxonomy is None else config.taxonomy.read_text(encoding="utf-8")
     (folder / "taxonomy.toml").write_text(taxonomy, encoding="utf-8")
     document = figures.model_dump_json(indent=1, exclude_none=True)

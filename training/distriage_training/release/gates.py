@@ -1,4 +1,4 @@
-"""The gates between a trained model and the file that ships: ONNX must say what torch says, int8 what fp32 says."""
+"""The gates between a trained model and the shipped file: ONNX must agree with torch, int8 with fp32."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class ValidationSet:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """What a graph is made and judged with.
+    """Reports to make a graph from and to judge it by.
 
     Attributes:
         golden: The reference reports.
-        train: What its activations are looked at with.
+        train: Sample for measuring activations.
     """
 
     validation: ValidationSet
@@ -70,10 +70,10 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What the gates found.
+    """Figures of the gates.
 
     Attributes:
-        numeric_format: Of the file that ships.
+        numeric_format: Of the shipped file.
         parity: Largest difference of fp32 ONNX from torch, in logits.
         drops: Axis -> macro-F1 on validation that int8 loses.
     """
@@ -90,8 +90,7 @@ class Passed:
 
 
 def check_not_collapsed(dense: Logits, validation: ValidationSet, trained: Mapping[str, float]) -> None:
-    """Refuse an encoder that no longer does on validation what it did when training ended: something between has
-    changed.
+    """Refuse an encoder whose validation scores fell since training ended, for something has changed in between.
 
     Args:
         dense: Logits of the encoder, axis -> [n, labels].

@@ -36,7 +36,7 @@ INPUTS = ("input_ids", "feature_ids", "feature_counts")
 ATTENTION = "one-report"  # name of `one_report_attention` in transformers' registry
 
 SAMPLE = 200  # training reports whose activations are looked at
-OUTLIERS = 5.0  # times the median channel: an input with such a one is smoothed
+OUTLIERS = 5.0  # times the median channel: an input with a channel beyond this is smoothed
 SMOOTHING = 0.8  # share of the outliers that the weights take over; .7 and .9 were worse (training/LOG.md)
 
 Logits = dict[str, NDArray[np.float32]]
@@ -48,7 +48,7 @@ class GateError(DistriageError):
 
 
 def sample_inputs(tokenizer: Tokenizer, records: Sequence[Record]) -> list[Feeds]:
-    """What the graph is fed for `SAMPLE` of the records, evenly drawn."""
+    """The graph's inputs for `SAMPLE` of the records, evenly drawn."""
     drawn = records[:: max(1, len(records) // SAMPLE)][:SAMPLE]
     return [encode(tokenizer, prepare(record.title, record.body)) for record in drawn]
 
@@ -146,7 +146,7 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
         feeds: Inputs of the graph for reports of the training split; they say how far channels of activations differ.
     """
     model = onnx.load(source)
-    # The exporter's shapes contradict what the quantizer makes of Gemm.
+    # The exporter's shapes contradict the quantizer's version of Gemm.
     del model.graph.value_info[:]
     products = quantizable(model)
     if not products:  # onnxruntime takes an empty list for all
@@ -164,7 +164,7 @@ def write_int8(source: Path, file: Path, feeds: Sequence[Feeds]) -> None:
         reduce_range=True,  # 7 bits: CPUs without VNNI saturate where two products of u8 and s8 are added
         op_types_to_quantize=["MatMul"],
         nodes_to_quantize=[node.name for node in products],
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of what comes out of Attention
+        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},  # of Attention's outputs
     )
 
 

@@ -26,11 +26,10 @@ MAX_POSTINGS = 128  # per record, the heaviest; see training/LOG.md
 
 
 def add_index(bundle: Bundle, config: Config) -> int:
-    """Write the index of a configuration's known issues into a bundle, in place of the one that it may have, and seal
-    it anew.
+    """Write the index of a configuration's known issues into a bundle, replacing any earlier one, and seal it anew.
 
     Returns:
-        How many issues it holds.
+        Number of indexed issues.
 
     Raises:
         CorpusError: the data is missing or not valid, or none of the training records is a known issue.

@@ -16,7 +16,7 @@ from distriage_training.measure.tables import markdown
 
 
 class _Data(NamedTuple):
-    """What a card says of the data that a model was trained on."""
+    """Data that a model was trained on, for its card."""
 
     metadata: str
     dataset: str

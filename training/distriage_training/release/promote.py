@@ -57,7 +57,7 @@ class AxisComparison:
 
     @property
     def outcome(self) -> str:
-        """See `scoring.direction_of`."""
+        """`better`, `worse` or neither, by `scoring.direction_of`."""
         return scoring.direction_of(self.interval, self.n >= MIN_REPORTS)
 
 
@@ -74,7 +74,7 @@ class Evidence:
 def compare(
     current: Classifier, candidate: Classifier, config: Config, reviews: Path | None, console: Console
 ) -> tuple[list[AxisComparison], Evidence]:
-    """Run both models.
+    """Score both models on the same reports.
 
     Args:
         config: Names the corpus.
@@ -160,10 +160,10 @@ def _compare_axis(
 
 
 def worse_axes(comparisons: Sequence[AxisComparison]) -> list[str]:
-    """Axes on which the candidate is worse; it may be promoted if there is none.
+    """Axes on which the candidate is worse; it may be promoted if the list is empty.
 
     Raises:
-        CorpusError: no axis has `MIN_REPORTS`: nothing decides.
+        CorpusError: no axis has the `MIN_REPORTS` needed to decide.
     """
     most = max((comparison.n for comparison in comparisons), default=0)
     if most < MIN_REPORTS:
@@ -177,7 +177,7 @@ def worse_axes(comparisons: Sequence[AxisComparison]) -> list[str]:
 def print_comparison(
     console: Console, comparisons: Sequence[AxisComparison], evidence: Evidence, current: Bundle, candidate: Bundle
 ) -> None:
-    """The tables: what decides, then the test figures that the bundles hold."""
+    """Print the deciding figures, then the test figures recorded in the bundles."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in (
         "reports",
@@ -226,10 +226,10 @@ def _test_figures(bundle: Bundle) -> str:
 
 
 def install(candidate: Bundle, models: Path) -> Path:
-    """Copy a bundle into the folder of models and make it the default; each step is done as a whole or not at all.
+    """Copy a bundle into the folder of models and make it the default; each step is atomic.
 
     Raises:
-        BundleError: another model of that name is there.
+        BundleError: the name is taken by another model.
     """
     name = candidate.manifest.name
     target = models / name

@@ -45,9 +45,9 @@ def changed(bundle: Bundle) -> Iterator[Path]:
 
 
 def put_in_place(folder: Path, place: Path) -> None:
-    """Move a folder to a place; what is there comes to lie beside where the folder was.
+    """Move a folder to a place; the old folder is kept beside it.
 
-    In one step where the system can; elsewhere nothing is at the place for a moment.
+    Atomic where the system allows; elsewhere the place is empty for a moment.
     """
     if not place.exists():
         folder.rename(place)
@@ -67,6 +67,6 @@ def _exchange(one: Path, other: Path) -> bool:
     if sys.platform != "linux":
         return False
     at_fdcwd, rename_exchange = -100, 2
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # a C library older than 2018 has none
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # absent from C libraries older than 2018
     arguments = (at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
     return rename is not None and rename(*arguments) == 0

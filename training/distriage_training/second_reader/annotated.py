@@ -1,4 +1,4 @@
-"""Annotated reports and a second reader whose answers come in a file: what to calibrate on, and what to compare.
+"""Annotated reports and a second reader's answers from a file, for calibration and comparison.
 
 Reads files and runs the model; sends nothing.
 """
@@ -21,10 +21,10 @@ from distriage_training.second_reader.fitting import Example
 
 
 def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = "") -> dict[str, list[Example]]:
-    """Axis -> what both readers said of annotated reports.
+    """Axis -> both readers' answers on annotated reports.
 
     Args:
-        path: A batch whose records have `labels` beside title and body: an object, axis -> label; null is none.
+        path: A batch whose records have `labels` beside title and body: an object, axis -> label; null for none.
         by: A field of the records that groups them; empty: one group.
 
     Raises:
@@ -43,14 +43,13 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
 def compared(
     path: str, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None, by: str = ""
 ) -> Iterator[Compared]:
-    """What both readers said of annotated reports, each annotated axis of each report.
+    """Both readers' answers on annotated reports, each annotated axis of each report.
 
     Args:
-        path: See `examples`.
-        by: See `examples`.
+        path, by: As for `examples`.
 
     Raises:
-        InputError: see `examples`.
+        InputError: as for `examples`.
     """
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
         yield from compared_axes(ask(report, asking), labels, group, answers, asking, calibration)
@@ -65,11 +64,11 @@ def compared_axes(
     calibration: ReaderCalibration | None,
     mode: Mode | None = None,
 ) -> Iterator[Compared]:
-    """What both readers said of one report, each annotated axis.
+    """Both readers' answers on one report, each annotated axis.
 
     Args:
         labels: Axis -> annotated label.
-        mode: Decides what is given; None: that of the questions.
+        mode: Decides which labels are given; that of the questions if None.
     """
     shares = item.shares(answers, asking.reader)
     verdict = item.verdict if mode is None else item.findings.verdict(mode)

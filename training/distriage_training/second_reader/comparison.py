@@ -12,10 +12,10 @@ class Compared:
     """One axis of one annotated report.
 
     Attributes:
-        group: For a table of its own, say where the report came from.
+        group: Row of the comparison, such as the report's origin.
         truth: The annotated label.
         first, both: The likeliest label before and after the second reader.
-        second: What the second reader answered; None: nothing, or "none of these".
+        second: The second reader's answer; None if absent or "none of these".
         first_given, both_given: Whether that label was given, and not only suggested.
     """
 
@@ -31,14 +31,14 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Shares over the reports of one group on one axis; NaN where there are none.
+    """Shares over the reports of one group on one axis; NaN without reports.
 
     Attributes:
         reports: Their number.
         asked: Share that the second reader answered.
         first, both: Right at full coverage.
-        second: Right where the second reader answered.
-        either: The first reader or the second is right: what a perfect choice between them would reach.
+        second: Right among those that the second reader answered.
+        either: Either reader is right: the score of a perfect choice between them.
         first_coverage, both_coverage: Share that gets a label.
         first_precision, both_precision: Right among the labels that are given.
     """

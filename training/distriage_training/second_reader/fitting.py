@@ -32,9 +32,9 @@ class Example:
 
     Attributes:
         first: Label -> the first reader's probability.
-        shares: What the second reader answered.
+        shares: The second reader's answer.
         truth: The annotated label.
-        group: Say, where the report comes from; what is promised holds in each.
+        group: Such as the report's origin; promises hold in each group.
     """
 
     first: Mapping[str, float]
@@ -45,11 +45,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What was fitted for one axis, and what it brings there.
+    """Calibration of one axis, and its benefit.
 
     Attributes:
         first_right, both_right: Share of the reports whose likeliest label is the annotated one.
-        given: Wanted precision -> share of the reports that get a label at its threshold; absent: there is none.
+        given: Wanted precision -> share of the reports that get a label at its threshold; absent without a threshold.
     """
 
     fusion: AxisFusion
@@ -59,9 +59,9 @@ class Fitted:
 
 
 def fit_axis(examples: Sequence[Example]) -> Fitted | None:
-    """Fit one axis; None: there are fewer than `MIN_REPORTS` examples.
+    """Fit one axis; None with fewer than `MIN_REPORTS` examples.
 
-    A promise is kept over all reports and in each group of `MIN_REPORTS` or more, or it is not made.
+    A promise is made only if it holds over all reports and in each group of `MIN_REPORTS` or more.
     """
     if len(examples) < MIN_REPORTS:
         return None
@@ -100,7 +100,7 @@ class _Joined(NamedTuple):
 
 
 def _threshold_of_groups(answers: Sequence[_Joined], target: float) -> float | None:
-    """The highest of the thresholds that all reports together need and each large group; None where one has none."""
+    """The highest of the thresholds for all reports and for each large group; None if any of these lacks one."""
     sizes = Counter(answer.group for answer in answers)
     highest = 0.0
     for group in (None, *(group for group, size in sizes.items() if size >= MIN_REPORTS)):
@@ -131,7 +131,7 @@ def threshold_for(answers: Sequence[tuple[float, bool]], target: float) -> float
 
 
 def binomial_cdf(successes: int, trials: int, chance: float) -> float:
-    """Probability of at most so many successes."""
+    """Probability of at most `successes` successes."""
     of_all = math.lgamma(trials + 1)
     terms = (
         of_all

@@ -1,1 +1,1 @@
-"""The study of a tracker as a whole: how often what fails, where, why and what mends it."""
+"""The study of a whole tracker: failures, their frequency, place, cause and fix."""

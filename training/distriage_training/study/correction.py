@@ -1,6 +1,6 @@
 """Frequencies corrected for a classifier's errors. Pure.
 
-A classifier that takes one symptom for another moves reports between the two, and what it counts is not what is there.
+A classifier that takes one symptom for another moves reports between the two, so its counts are biased.
 Adjusted classify-and-count (G. Forman, 2008, "Quantifying counts and costs via classification") solves
 `counted = errors @ true` for the true shares; several labels at once, with shares that are not negative and add up to
 one, as D. Hopkins and G. King (2010) do. It assumes that each label is confused as on validation. The interval is that

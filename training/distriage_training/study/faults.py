@@ -1,4 +1,4 @@
-"""Reports with labels, whatever said them: the corpus, people, or a model. Pure."""
+"""Labelled reports, from the corpus, people or a model. Pure."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a study is made of.
+    """The material of a study.
 
     Attributes:
         name: For the title.
-        faults: All reports, other kinds than bugs too.
+        faults: All reports, of every kind.
         description: How they were chosen, one sentence.
-        model: The bundle that predicted the labels; empty where none did.
+        model: The bundle that predicted the labels; empty if none did.
     """
 
     name: str

@@ -75,8 +75,8 @@ def sankey(found: Flow, names: Mapping[str, str], headings: Sequence[str], title
     """Reports as ribbons from column to column.
 
     Args:
-        names: Label -> what is shown.
-        headings: One a column.
+        names: Label -> displayed name.
+        headings: One per column.
     """
     frame = Frame(1080, 620, 0, 0, 0, 0)
     layout = _Layout(found, frame.width, frame.height)

@@ -39,7 +39,7 @@ def write_study(source: Source, sections: Sequence[Section], folder: Path) -> Pa
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for old in (folder / name).iterdir():
-            if _OF_A_STUDY.fullmatch(old.name):  # another file is somebody's own
+            if _OF_A_STUDY.fullmatch(old.name):  # keep other files
                 old.unlink()
     for figure in (figure for section in sections for figure in section.figures):
         _write_table(figure.table, folder / "tables")
@@ -50,7 +50,7 @@ def write_study(source: Source, sections: Sequence[Section], folder: Path) -> Pa
 
 
 def render_study(source: Source, sections: Sequence[Section]) -> str:
-    """The page; whatever comes from a source is escaped."""
+    """The page; all text of the source is escaped."""
     template = page_environment("distriage_training.study").get_template("study.html")
     return template.render(
         source=source,

@@ -30,11 +30,11 @@ MakeSection = Callable[[Sequence[Fault], Taxonomy, Confusions], Section]  # of f
 def study(
     source: Source, taxonomy: Taxonomy, confusions: Confusions | None = None, more: Sequence[MakeSection] = ()
 ) -> list[Section]:
-    """All sections of a study; those for which a source has no labels are left out.
+    """All sections of a study for which the source has labels.
 
     Args:
-        more: Make sections that come last.
-        confusions: Of the model that predicted the labels; None: they were not predicted, or nothing is known.
+        more: Make further sections, shown last.
+        confusions: Of the model that predicted the labels; None if unknown, or if people gave the labels.
     """
     bugs, confusions = source.bugs, confusions or {}
     sections = [

@@ -33,15 +33,15 @@ from distriage_training.study.sources import (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a study is asked for.
+    """Options of a study.
 
     Attributes:
-        model: The bundle that classifies and whose errors are corrected; None: the default one.
-        config: Names the validation reports for the correction; None: nothing is corrected.
-        split: Of the corpus; None: all.
-        limit: Issues of a repository, the newest.
-        texts: The local store of raw texts, for the releases that reports of the corpus state.
-        more: Make sections that stand after ours.
+        model: The bundle that classifies and whose errors are corrected; the default model if None.
+        config: Names the validation reports for the correction; no correction if None.
+        split: Of the corpus; all if None.
+        limit: How many of a repository's newest issues.
+        texts: The local store of raw texts, for the releases stated in corpus reports.
+        more: Make sections that follow ours.
     """
 
     model: str | None = None
@@ -56,10 +56,10 @@ Read = Callable[[str, Options, Console], tuple[Source, Classifier | None]]
 
 
 def read_source(source: str, options: Options, console: Console) -> tuple[Source, Classifier | None]:
-    """Read what a study is made of, and the classifier that chose its labels.
+    """Read a study's material, and the classifier that chose its labels.
 
     Raises:
-        CorpusError: nothing that a study can be made of, or options that do not go with it.
+        CorpusError: unusable source, or options that do not fit it.
         GitHubError: the repository cannot be read.
     """
     kind, taxonomy = kind_of(source), default_taxonomy()
@@ -97,10 +97,10 @@ def make_study(
     """Write a study of a source.
 
     Returns:
-        What was read, and the page.
+        The material, and the page.
 
     Raises:
-        CorpusError: nothing that a study can be made of, no failure in it, or options that do not go with it.
+        CorpusError: unusable source, a source without failures, or options that do not fit it.
         GitHubError: the repository cannot be read.
     """
     found, classifier = read(source, options, console)

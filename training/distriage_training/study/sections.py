@@ -1,4 +1,4 @@
-"""What a study consists of: sections of figures, each with its table. Pure."""
+"""The sections of a study: figures, each with its table. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure (perhaps none) with its table and what to know of it.
+    """A figure (perhaps absent) with its table and notes.
 
     Attributes:
         grid: A cross table shown in colour: row and column names, and cells of (count, strength 0 to 1).

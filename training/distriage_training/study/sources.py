@@ -37,10 +37,10 @@ Kind = Literal["corpus", "repository", "reviews", "verdicts", "reports"]
 
 
 def kind_of(source: str) -> Kind:
-    """What a source is, by its name and its first line.
+    """The kind of a source, by its name and first line.
 
     Raises:
-        CorpusError: nothing that a study can be made of.
+        CorpusError: unusable source.
     """
     path = Path(source)
     if path.is_dir():
@@ -71,8 +71,8 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
 
     Args:
         path: Its folder, or the annotations themselves.
-        split: None: all.
-        texts: The local store of raw texts. Releases are read from it and from the texts beside the annotations.
+        split: All if None.
+        texts: The local store of raw texts; releases are read from it and from the texts beside the annotations.
 
     Raises:
         CorpusError: the annotations are not valid.
@@ -103,10 +103,10 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
 
 
 def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
-    """What people said in the queue, by command or by label, as `distriage reviews export` writes it.
+    """Reviews given in the queue, by command or by label, as `distriage reviews export` writes them.
 
     Raises:
-        CorpusError: a line is no review.
+        CorpusError: a line is not a review.
     """
     threads: dict[str, list[ReviewRecord]] = {}
     for _, review in read_review_records(path):
@@ -168,7 +168,7 @@ def classify_repository(repository: str, classifier: Classifier, console: Consol
     """Fetch the newest issues of a repository and classify them.
 
     Raises:
-        GitHubError: no such repository, no network, or access refused.
+        GitHubError: unknown repository, no network, or access refused.
     """
     client = Client(token_of_environment())
     issues = islice(list_issues(client, repository, state="all", sort="created", direction="desc"), limit)
@@ -204,7 +204,7 @@ def _classify(rows: Iterable[Mapping[str, Any]], classifier: Classifier, console
 
 
 def likeliest(prediction: Prediction) -> Iterator[tuple[str, str]]:
-    """Axis and likeliest label: what is counted and corrected, sure or not."""
+    """Axis and likeliest label, sure or not, for counting and correction."""
     for axis, scores in prediction.scores.items():
         yield axis, scores.ranked()[0][0]
 

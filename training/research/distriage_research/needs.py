@@ -1,4 +1,4 @@
-"""Packages that experiments need beside those of the wheel's extras."""
+"""Packages that experiments need on top of the wheel's extras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def needed() -> Iterator[None]:
     """Around the imports of a command; tokenizers start no threads of their own.
 
     Raises:
-        MissingExtraError: a package is not installed. A missing module of ours is no such case.
+        MissingExtraError: a third-party package is not installed.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:

@@ -18,15 +18,15 @@ _LOCK: Final = 0x64697374  # any number that no other use of the same PostgreSQL
 
 
 def migrate(connection: Connection, place: str, *, upgrades: bool = True) -> None:
-    """Apply what is missing.
+    """Apply missing migrations.
 
     Args:
         connection: In a transaction that holds SQLite's write lock; all migrations happen in it, or none.
         place: The database, for messages.
-        upgrades: False: make the tables where there are none, and nothing else.
+        upgrades: If False, only make tables in an empty database.
 
     Raises:
-        ConfigError: a newer version of Distriage made the database; or an older one, which is to be left as it is.
+        ConfigError: the database is of a newer Distriage, or of an older one and must stay so.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

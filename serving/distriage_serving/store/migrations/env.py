@@ -1,4 +1,4 @@
-"""What alembic runs: the migrations, in the transaction of the connection that `migrate` hands over."""
+"""Run by alembic: the migrations, in the transaction of the connection given by `migrate`."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class CheckArgument(_Argument):
     """Of a job `check`.
 
     Attributes:
-        head, base: Commits: a pull request's last one, and the one that it starts from.
+        head, base: Commits: a pull request's last one, and its starting point.
     """
 
     head: str
@@ -53,12 +53,12 @@ class CheckArgument(_Argument):
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to put into the outbox.
+    """A job for the outbox.
 
     Attributes:
-        key: Jobs that wait under one key are one job.
+        key: Waiting jobs with one key are one job.
         kind: One of `bot/kinds.py`.
-        issue: Its number; None: the job is about none.
+        issue: Its number, if the job concerns one.
         argument: A JSON object, as the kind needs it.
     """
 
@@ -83,20 +83,20 @@ def triage_job(issue: IssueReference, installation_id: int | None) -> NewJob:
 
 
 def second_read_job(issue: IssueReference, installation_id: int | None) -> NewJob:
-    """Ask the second reader about an issue, beside all other work on it: it may take long."""
+    """Ask the second reader about an issue, in parallel to all other work on it: it may take long."""
     key = f"second-read:{issue.repository.lower()}#{issue.number}"
     return NewJob(key, "second-read", issue.repository, issue.number, installation_id)
 
 
 def close_job(issue: IssueReference, installation_id: int | None) -> NewJob:
-    """Bring GitHub in step with what people did with an issue in the queue."""
+    """Bring GitHub in step with people's acts on an issue in the queue."""
     return NewJob(
         f"close:{issue.repository.lower()}#{issue.number}", "close", issue.repository, issue.number, installation_id
     )
 
 
 def command_job(issue: IssueReference, installation_id: int | None, argument: CommandArgument) -> NewJob:
-    """Carry out what a comment asks for."""
+    """Carry out a comment's command."""
     key = f"command:{issue.repository.lower()}#{issue.number}:{argument.comment}:{argument.at:.0f}"
     return NewJob(key, "command", issue.repository, issue.number, installation_id, argument.model_dump())
 
@@ -113,7 +113,7 @@ def configure_job(repository: str, installation_id: int | None) -> NewJob:
 
 
 def reconcile_job(repository: str, installation_id: int | None) -> NewJob:
-    """Compare what is stored of a repository's open issues with GitHub."""
+    """Compare a repository's stored open issues with GitHub."""
     return NewJob(f"reconcile:{repository.lower()}", "reconcile", repository, None, installation_id)
 
 
@@ -123,7 +123,7 @@ def access_job(installation_id: int) -> NewJob:
 
 
 def sweep_job() -> NewJob:
-    """Look for what was missed, in all repositories."""
+    """Look for missed events in all repositories."""
     return NewJob(SWEEP, "sweep")
 
 
@@ -135,12 +135,12 @@ def moved_job(job: Job, repository: str) -> NewJob:
 
 @cache
 def due_items(table: type[Delivery] | type[Job], second_reads: bool | None) -> Select[Any]:
-    """What is due at `now`, or whose lease ran out, at most `limit`, the longest due first.
+    """Items due at `now`, or with an expired lease, at most `limit`, the longest due first.
 
-    The statement is made once: every worker asks it every second, and to make it takes longer than to answer it.
+    The statement is cached: every worker runs it every second, and building it takes longer than running it.
 
     Args:
-        second_reads: Only jobs that ask the second reader, or only others; None: all.
+        second_reads: Only jobs that ask the second reader, or only others; all if None.
     """
     is_second_read = Job.kind == "second-read"
     kinds = [] if second_reads is None or table is Delivery else [is_second_read if second_reads else ~is_second_read]

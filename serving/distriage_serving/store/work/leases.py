@@ -1,5 +1,5 @@
-"""Inbox and outbox: who works on what. Leases instead of locks, so that a killed worker's work is taken over;
-see `WorkStore.lease`.
+"""Inbox and outbox: who works on which item. Leases instead of locks let others take over a killed worker's items
+(`WorkStore.lease`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ATTEMPTS: Final = 10
 
 
 class LeaseLostError(Exception):
-    """The lease ran out and somebody else has the item, or finished it: leave it alone."""
+    """The lease ran out and another worker has the item, or finished it: leave it alone."""
 
 
 class WorkStore(Database):
@@ -54,13 +54,13 @@ class WorkStore(Database):
             return session.scalar(select(Delivery.id).where(Delivery.id == id)) is not None
 
     def put_job(self, new: NewJob, due_at: float | None = None) -> Job:
-        """Put a job into the outbox. If one of its key waits already, that one takes over kind, argument, installation
-        and time.
+        """Put a job into the outbox. A waiting job of the same key takes over its kind, argument, installation and
+        time.
 
         A job of that key which is under way is left alone; the new one runs after it.
 
         Args:
-            due_at: Not before; None: now. The end of a back-off that a waiting job is in is kept if it is later.
+            due_at: Not before; now if None. A waiting job keeps its back-off if that ends later.
         """
         now = self.clock()
         job = Job(
@@ -89,14 +89,15 @@ class WorkStore(Database):
     def lease(
         self, table: type[Item], owner: str, lease_s: float, limit: int = 1, *, second_reads: bool | None = None
     ) -> list[Item]:
-        """Take what is due, or whose lease ran out, the longest due first; nobody else gets it before the lease ends.
+        """Take items that are due or whose lease ran out, the longest due first; no other worker gets them before the
+        lease ends.
 
-        Jobs of one issue are given out one at a time. What was taken `MAX_ATTEMPTS` times and never answered for is
-        dead instead.
+        Jobs of one issue are given out one at a time. An item taken `MAX_ATTEMPTS` times without a result is dead
+        instead.
 
         Args:
-            owner: Names one run of one worker; no other may have the same.
-            second_reads: Only jobs that ask the second reader, or only others; None: all.
+            owner: Names one run of one worker; must be unique.
+            second_reads: Only jobs that ask the second reader, or only others; all if None.
         """
         now = self.clock()
         with self._session(writes=True) as session:
@@ -215,7 +216,7 @@ class WorkStore(Database):
             return session.scalar(dropped) is not None
 
     def dead(self, table: type[Item], limit: int = 100) -> list[Item]:
-        """What was given up, the newest first."""
+        """Items given up, the newest first."""
         return self.list_work(table, "dead", limit)
 
     def list_work(self, table: type[Item], state: WorkState | None = None, limit: int = 100) -> list[Item]:

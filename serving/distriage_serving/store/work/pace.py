@@ -46,7 +46,7 @@ class SharedLimits:
         return until if until > self.store.clock() else 0.0
 
     def reached(self, stated: float | None) -> float:
-        """See `Limits`; what GitHub said before counts where that is later."""
+        """Note a limit for all clients; an earlier statement of GitHub counts if it ends later."""
         now = self.store.clock()
         with self.store._session(writes=True) as session:
             if stated is None:
@@ -72,10 +72,10 @@ class Pace(Database):
     """The store's part for pacing."""
 
     def take_write(self, installation_id: int) -> float | None:
-        """Count a write that is about to be sent to GitHub.
+        """Count a write about to be sent to GitHub.
 
         Returns:
-            None: send it. Else it is one too many, and was not counted: the time from which on it is not.
+            None if it may be sent. Otherwise it is over the limit and not counted: the time when it no longer is.
         """
         now, mine = self.clock(), Write.installation_id == installation_id
         with self._session(writes=True) as session:

@@ -1,132 +1,87 @@
 """Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
 
 The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
-They are written for training on several of NVIDIA's cards under Linux; `wording` and `elsewhere.toml` say what holds
-elsewhere.
+Each check names what must be seen in a report before it makes sense; `elsewhere.toml` has the names that commands have
+on other platforms.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
-from functools import cache
-from importlib import resources
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from distriage.answer.playbooks.wording import worded
-from distriage.base.validation import Strict
-from distriage.facts.situation import ORDINARY, Platform, Situation
-from distriage.model.taxonomy import Taxonomy, default_taxonomy
+from distriage.answer.playbooks.books import AXES, Check, Playbook, elsewhere, pair, playbook_of
+from distriage.facts.situation import ORDINARY, Situation
+from distriage.model.taxonomy import Taxonomy
 
-AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
-MAX_CHECKS: Final = 3
+__all__ = ["AXES", "MAX_CHECKS", "Check", "Playbook", "check_for", "checks_for", "commands_of", "playbook_of"]
 
-_ACTS = re.compile(  # that several checks share and no command names
-    r"micro batch|\bworld\b|\bpin\b|fresh environment|\bkeys\b|\bprofile\b|two features|last good release|in fp32"
-    r"|the option\b|reproduce(?= (?:on|with) the )"
-)
+MAX_CHECKS: Final = 2
+
 _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
-_HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
 
 
-class Playbook(Strict):
-    """What an expert knows about one label; Markdown, one paragraph or item a string.
-
-    Attributes:
-        looks: What it looks like in a log.
-        confirm: Steps that confirm it, most of them commands.
-        unlike: What tells it apart from its neighbours.
-        fixes: What usually mends it.
-        ask: What to ask the reporter.
-        check: The one check to do first; one sentence.
-        serving: That check where a model is served; empty: it is the same.
-        on: Platform -> the check there, where other commands than those of `elsewhere.toml` do it.
-        sources: Pages that the commands were checked against; may be empty.
-    """
-
-    looks: str
-    confirm: tuple[str, ...]
-    unlike: str
-    fixes: str
-    ask: tuple[str, ...]
-    check: str
-    serving: str = ""
-    on: Mapping[Platform, str] = {}
-    sources: tuple[str, ...] = ()
-
-
-def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
-    """The playbook of a label; None for the labels of a taxonomy of the user's own, and on axes without playbooks."""
-    if taxonomy.name != default_taxonomy().name or axis not in AXES or label not in _tables(axis):
-        return None
-    return _book(axis, label)
-
-
-def checks_for(taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY) -> list[str]:
-    """The two or three checks to do first.
+def checks_for(
+    taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY, *, generic: bool = True
+) -> list[str]:
+    """The checks to do first; none that needs what the report does not show, or where its reporter knows the cause.
 
     The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix. One
-    that needs a command which there is not, or that does again what one before it does, is left out.
+    whose command another has is left out.
 
     Args:
         taxonomy: The one that the labels belong to.
         labels: Axis id -> label, only of axes where the label is sure enough to act on.
-        situation: On what the job ran.
+        situation: On what the job ran, and what is seen of it.
+        generic: Whether one that fits any report may stand where there is none else.
 
     Returns:
         At most `MAX_CHECKS` sentences; none for a taxonomy of the user's own.
     """
     books = [book for axis in AXES if axis in labels and (book := playbook_of(taxonomy, axis, labels[axis]))]
-    together = [_together(labels.get("symptom"), labels.get("cause"), situation)] if books else []
-    checks: list[str] = []
+    if not books:
+        return []
+    together = pair(labels.get("symptom"), labels.get("cause"))
+    said: list[str] = []
     done: set[str] = set()
-    for check in filter(None, [*together, *(_check_of(book, situation) for book in books)]):
-        if done.isdisjoint(commands_of(check)):
-            checks.append(check)
+    for checks in (together, *(book.checks for book in books)):
+        check = _first(checks, situation, generic=False)
+        if check is not None and check not in said and done.isdisjoint(commands_of(check)):
+            said.append(check)
             done |= commands_of(check)
-    return checks[:MAX_CHECKS]
+    if not said and generic:
+        last = (_first(book.checks, situation, generic=True) for book in books)
+        said = list(filter(None, last))[:1]
+    return said[:MAX_CHECKS]
 
 
-def check_for(taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY) -> str:
-    """The one check that tells a cause apart from others: with the symptom, of the cause alone, else its definition."""
+def check_for(
+    taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY
+) -> str | None:
+    """The one check that tells a cause apart from others, with the symptom or of it alone; None: none fits."""
     book = playbook_of(taxonomy, "cause", cause)
-    check = (_together(symptom, cause, situation) or _check_of(book, situation)) if book is not None else None
-    return check or taxonomy.axes["cause"].label(cause).definition
+    if book is None:
+        return None
+    return _first((*pair(symptom, cause), *book.checks), situation, generic=False)
 
 
 def commands_of(check: str) -> set[str]:
-    """What a check has one do: programs with their sub-command, variables and functions, and some acts without one."""
-    return {*map(str.strip, _COMMAND.findall(check)), *_ACTS.findall(check.lower())}
+    """What a check has one do: programs with their sub-command, variables and functions."""
+    return set(map(str.strip, _COMMAND.findall(check)))
 
 
-def _check_of(book: Playbook, situation: Situation) -> str | None:
-    """The check of a playbook as it holds in a situation, else the first step of the confirmation that does."""
-    if situation.platform in book.on:
-        return book.on[situation.platform]
-    steps = (*([book.serving] if situation.serving and book.serving else []), book.check, *book.confirm)
-    return next((text for step in steps if (text := worded(step, situation))), None)
+def _first(checks: Iterable[Check], situation: Situation, *, generic: bool) -> str | None:
+    """The first check of which all is seen, with its commands as the platform calls them."""
+    if situation.explained:
+        return None
+    fit = (check.say for check in checks if check.generic is generic and situation.seen.issuperset(check.needs))
+    return next((text for say in fit if (text := _worded(say, situation.platform))), None)
 
 
-def _together(symptom: str | None, cause: str | None, situation: Situation) -> str | None:
-    check = _pair(symptom, cause)
-    return worded(check, situation) if check is not None else None
-
-
-@cache
-def _book(axis: str, label: str) -> Playbook:
-    return Playbook.model_validate(tomllib.loads(_tables(axis)[label]))
-
-
-@cache
-def _pair(symptom: str | None, cause: str | None) -> str | None:
-    """The check written for a symptom and a cause together."""
-    checks: Mapping[str, str] = tomllib.loads(_tables("pairs").get(symptom or "", ""))
-    return checks.get(cause or "")
-
-
-@cache
-def _tables(name: str) -> Mapping[str, str]:
-    """Table -> its TOML. Parsing is slow, and a verdict needs one table of seventy."""
-    parts = _HEADER.split(resources.files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+def _worded(text: str, platform: str) -> str | None:
+    """A sentence with what there is on a platform; None: it names something that there is not."""
+    words, pattern = elsewhere(platform)
+    if any(not words[found] for found in pattern.findall(text)):
+        return None
+    return pattern.sub(lambda match: words[match.group()], text)

@@ -1,8 +1,7 @@
 """Labels that a calibrated second reader gave -> annotation records of origin `second-reader`, always in `train`, with
 their texts in the local text store.
 
-Whatever else the corpus says of a thread outranks them. No thread of validation or test, and none that is withheld,
-becomes a record.
+Every other source of labels outranks them. No thread of validation or test, and no withheld one, becomes a record.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _THREAD = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+#[1-9]\d{0,9}")
 
 @dataclass(frozen=True, slots=True)
 class AnswersResult:
-    """What a call did with the reports.
+    """Outcome for the reports of a call.
 
     Attributes:
         records: Records that the corpus holds now for threads of this file.
         changed: How many of them are new or differ from before, and how many earlier ones were withdrawn.
         held_out: Threads of validation or test.
-        withheld: Threads that are kept for a last test.
+        withheld: Threads kept for a last test.
         annotated: Other threads that have a reading or a review.
-        unanswered: Reports without an answer to what was asked, or about which nothing was asked.
-        not_accepted: Reports with an answer that is not sure enough for any label; a record of an earlier answer is
+        unanswered: Reports without an answer, or without a question.
+        not_accepted: Reports with an answer that is not sure enough for any label; the record of an earlier answer is
             withdrawn.
     """
 

@@ -33,17 +33,17 @@ class Frameworks:
 def store_records(
     place: Path, texts: Path, fresh: Mapping[str, Annotation], stored: Texts, withdrawn: Mapping[str, str]
 ) -> int:
-    """Put records into the place of earlier ones of the same thread, the rest at the end; remove what was taken back.
+    """Replace earlier records of the same threads, append new ones, remove withdrawn ones.
 
     Args:
         place: annotations.jsonl; records of origins that are not partial stay as they are, byte for byte.
         texts: The local text store.
         fresh: `thread_key` -> record.
         stored: Id -> title and body.
-        withdrawn: `thread_key` -> the partial origin whose record of it is removed.
+        withdrawn: `thread_key` -> the partial origin of the record to remove.
 
     Returns:
-        How many lines of annotations.jsonl differ from before.
+        Number of changed lines of annotations.jsonl.
     """
     before = read_texts([texts])
     changed = _replace_records(place, fresh, withdrawn)

@@ -1,9 +1,9 @@
 """Reviews of maintainers -> annotation records of origin `feedback`, with their texts in the local text store.
 
-A thread that is annotated already keeps its reading, whatever its split: no review reaches the test split, and no
-test report reaches training. A new one goes to `validation` where the hash of its id says so (one in five), else to
-`train`; no record changes its split. A record of a second reader gives way to a review and stays in `train`. No thread
-that is withheld becomes a record.
+An annotated thread keeps its reading, whatever its split: no review reaches the test split, and no test report reaches
+training. A new thread goes to `validation` if the hash of its id says so (one in five), else to `train`; no record
+changes its split. A second reader's record gives way to a review and stays in `train`. Withheld threads never become
+records.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ VALIDATION_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ReviewsResult:
-    """What a call did with the threads of the reviews.
+    """Outcome for the threads of the reviews.
 
     Attributes:
-        train, validation: Records that the corpus holds now for threads of this file.
-        changed: How many of them are new or differ from before, and how many earlier ones were withdrawn.
-        withheld: Threads that are kept for a last test.
+        train, validation: Records that the corpus now holds for threads of this file.
+        changed: How many of them are new or different, and how many earlier ones were withdrawn.
+        withheld: Threads kept for a last test.
         annotated: Threads that have a reading already.
-        without_label: Threads on which people only said what is wrong, or judged an axis that does not apply to the
-            kind they gave; a record of an earlier review is withdrawn.
+        without_label: Threads on which people only said that a label is wrong, or judged an axis that does not apply to
+            the kind they gave; the record of an earlier review is withdrawn.
     """
 
     train: int
@@ -53,10 +53,10 @@ class ReviewsResult:
 
 
 def read_review_records(path: Path) -> Iterator[tuple[int, ReviewRecord]]:
-    """Line numbers and lines of what `distriage reviews export` wrote, whatever their axis.
+    """Line numbers and lines of an export by `distriage reviews export`, on every axis.
 
     Raises:
-        CorpusError: the file cannot be read, or a line is not a review; names file, line and field.
+        CorpusError: unreadable file, or a line that is not a review; names file, line and field.
     """
     for number, row in read_jsonl(path):
         try:

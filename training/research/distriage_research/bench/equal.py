@@ -24,13 +24,13 @@ Answer = Mapping[str, Any]  # a verdict as JSON
 
 
 def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path) -> dict[str, Any]:
-    """Answer the reports in every way, and count those whose answer differs from the one that is asked about alone.
+    """Answer the reports in every way, and count those whose answer differs from that to the report alone.
 
-    A cluster is started unless one is there.
+    Starts a cluster unless one is running.
 
     Returns:
-        `reports`; `ways`: way -> how many `decisions` (outcome, label or family of an axis) and how many `verdicts`
-        (anything at all) differ; `missing`: way -> what to install.
+        `reports`; `ways`: way -> how many `decisions` (outcome, label or family of an axis) and how many whole
+        `verdicts` differ; `missing`: way -> the package to install.
     """
     file = folder / "equal.jsonl"
     rows = [{"id": f"r{number}", "title": one.title, "body": one.body} for number, one in enumerate(reports)]
@@ -60,7 +60,7 @@ def measure(bundle: Path, reports: Sequence[IssueReport], folder: Path) -> dict[
 
 
 def differences(expected: Sequence[Answer], found: Sequence[Answer]) -> dict[str, int]:
-    """How many answers differ: in what is decided, in anything."""
+    """How many answers differ in a decision, and how many at all."""
     pairs = list(zip(expected, found, strict=True))
     return {
         "decisions": sum(_decisions(one) != _decisions(other) for one, other in pairs),

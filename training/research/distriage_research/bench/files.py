@@ -18,13 +18,13 @@ from distriage_training.bench.run import installed
 
 
 def write(bundle: Path, reports: Sequence[IssueReport], encoder: str | None, folder: Path | None) -> dict[str, Any]:
-    """Find the peers, and make what they run.
+    """Find the peers, and make their files.
 
     Args:
-        folder: For the graphs; None: they are not wanted.
+        folder: For the graphs; skipped if None.
 
     Returns:
-        `others` as `turns.graphs` takes it, and in `missing` why each of the rest is not there.
+        `others` as `turns.graphs` takes it, and in `missing` the reason for each absent peer.
     """
     manifest = Bundle(bundle).manifest
     others: dict[str, Any] = {"labels": sum(len(axis.labels) for axis in manifest.axes.values()), "missing": {}}

@@ -41,10 +41,10 @@ def check_checkout(folder: Path) -> None:
 
 
 def read_figures(file: Path) -> dict[str, Any]:
-    """What an earlier run measured.
+    """The figures of an earlier run.
 
     Raises:
-        InputError: it is no such file.
+        InputError: unreadable file, or another kind of file.
     """
     try:
         figures = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])

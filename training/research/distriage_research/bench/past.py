@@ -46,7 +46,7 @@ def measure(bundle: Path, reports: Sequence[IssueReport], issues: int, folder: P
     file = folder / "past.npz"
     index.save(file)
     loaded = milliseconds(lambda: load_index(file))
-    index.find(PastQuery(*_asked(known[0])))  # what is made once is not counted
+    index.find(PastQuery(*_asked(known[0])))  # one-time work is not counted
     times = [milliseconds(lambda: index.find(PastQuery(*_asked(one)))) for one in known]  # noqa: B023 - called at once
     return {
         "issues": issues,

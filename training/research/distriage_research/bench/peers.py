@@ -1,7 +1,8 @@
-"""Other ways to run the same encoder. Each loader returns a function, or raises `MissingPeer` with what to install.
+"""Other ways to run the same encoder. Each loader returns a function, or raises `MissingPeer` with the package to
+install.
 
-The encoder is all-MiniLM-L6-v2, which the shipped model was fine-tuned from: other weights, the same work. Every peer
-reads what our recipe leaves of a report, cut at the same number of tokens, so that no peer reads more than we do.
+The encoder is all-MiniLM-L6-v2, the base of the shipped model: other weights, the same work. Every peer reads our
+recipe's text of a report, cut at the same number of tokens, so that no peer reads more than we do.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def setfit(encoder: Path, labels: int, tokens: int, threads: int) -> OnTexts:
     body.max_seq_length = tokens
     rng = np.random.default_rng(0)
     size = int(body.get_sentence_embedding_dimension() or 0)
-    # What the head has learned does not change what it costs.
+    # The head's weights do not change its cost.
     head = LogisticRegression(max_iter=5).fit(rng.normal(size=(2 * labels, size)), np.arange(2 * labels) % labels)
     model: Any = SetFitModel(model_body=body, model_head=head)
 

@@ -24,12 +24,12 @@ SECTIONS = ("parts", "start", "graph", "text", "many", "http", "past")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What stands beside ours.
+    """Peers and further measurements.
 
     Attributes:
-        encoder: The peers' encoder; None: all-MiniLM-L6-v2.
+        encoder: The peers' encoder; all-MiniLM-L6-v2 if None.
         infinity: An address or a command line of infinity-emb; empty: not measured.
-        equal: Reports that are answered in every way; 0: none.
+        equal: Number of reports answered in every way.
         issues: Past issues among which `past` looks.
     """
 

@@ -24,8 +24,8 @@ def graphs(bundle: Path, reports: Sequence[IssueReport], rounds: int, threads: i
     """The graph alone: token ids -> logits, one report a pass.
 
     Args:
-        others: `labels`, `encoder`, `plain` (an ONNX file), `openvino` (an XML file) and `openvino_name`; what is
-            absent is not measured; `files.write` makes them.
+        others: `labels`, `encoder`, `plain` (an ONNX file), `openvino` (an XML file) and `openvino_name`, from
+            `files.write`; absent ones are not measured.
     """
     classifier = Classifier(bundle, threads=1)
     manifest = classifier.bundle.manifest

@@ -29,7 +29,7 @@ _COMMANDS = (
 
 
 def main() -> None:
-    """Run what was typed: errors of ours end in one line and exit code 2."""
+    """Run the command line: our own errors end in one line and exit code 2."""
     speak_utf8()
     app = typer.Typer(
         name="research",

@@ -1,4 +1,4 @@
-"""What speaks for a verdict, measured on a split of the corpus. Imports nothing heavy before a command runs."""
+"""Evidence for a verdict, measured on a split of the corpus. Imports nothing heavy before a command runs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Experiments around an evaluation: each keeps what it has measured, so that it can be interrupted."""
+"""Experiments around an evaluation. Each keeps its measurements, so it can be interrupted."""

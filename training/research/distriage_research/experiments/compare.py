@@ -45,12 +45,12 @@ def compare_with_peers(
     console: Console,
     axes: Sequence[str] | None = None,
 ) -> dict[str, AxisComparison]:
-    """Train peers on the training records and measure them beside a bundle, on the same split.
+    """Train peers on the training records and measure them beside a bundle on the same split.
 
     Args:
         names: Of `PEERS`.
-        output: Folder for peers.json, which keeps every label given.
-        axes: None: all.
+        output: Folder for peers.json, which keeps every given label.
+        axes: All if None.
 
     Raises:
         ConfigError: an unknown peer or axis.

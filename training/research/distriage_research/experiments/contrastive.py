@@ -45,14 +45,14 @@ def shots(members: Iterable[Sequence[int]], seed: int) -> list[int]:
 def fine_tuned(
     source: str, max_tokens: int, texts: Sequence[str], labels: Sequence[int] | Sequence[list[int]], seed: int
 ) -> SentenceTransformer:
-    """An encoder after `STEPS` steps on pairs of the same and of unlike labels; as it was where no two are unlike.
+    """An encoder after `STEPS` steps on pairs of equal and of different labels; unchanged if all labels are equal.
 
     Args:
-        source: The encoder, see `locate`.
-        labels: Of each text, its label; or for each label 1 where it has it, else 0.
+        source: The encoder, as for `locate`.
+        labels: Of each text, its label; or one 0 or 1 per label.
 
     Raises:
-        ConfigError: there is no such encoder.
+        ConfigError: unknown encoder.
     """
     import torch
     from datasets import Dataset

@@ -1,4 +1,4 @@
-"""The domain gate on repositories that it never saw, and what it costs on bugs of its own domain that it never saw."""
+"""The domain gate on repositories that it never saw, and its cost on unseen bugs of its own domain."""
 
 from __future__ import annotations
 

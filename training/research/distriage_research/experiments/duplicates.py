@@ -57,14 +57,13 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class DuplicatesResult:
-    """What was measured.
+    """Recall and precision of the look-up.
 
     Attributes:
         recall: Method -> (among earlier issues, among all), each the share of pairs whose other issue is among the
             nearest `AT`.
-        judged, right: Of the issues that would be called a likely duplicate, how many were judged, and how many of
-            them were.
-        spoken, asked: How many would be called one, of how many reports.
+        judged, right: Issues called a likely duplicate that were judged, and those of them that are.
+        spoken, asked: Issues called a likely duplicate, and all reports.
     """
 
     pairs: int
@@ -82,10 +81,10 @@ def measure_duplicates(
     """Measure on a table of pairs.
 
     Args:
-        texts: Files of issues; of one that stands in several the first counts.
+        texts: Files of issues; the first copy of an issue counts.
         pairs: CSV with `issue` and `same_as`.
-        judged: CSV with `issue`, `past` and `same` (`yes` or `no`); None: nothing is said of precision.
-        plain: Also measure the encoder without our training, which takes PyTorch.
+        judged: CSV with `issue`, `past` and `same` (`yes` or `no`); None: precision is not measured.
+        plain: Also measure the encoder without our training, which needs PyTorch.
 
     Raises:
         CorpusError: a table lacks a column, or no pair has both texts.

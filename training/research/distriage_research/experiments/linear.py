@@ -27,7 +27,7 @@ EVERYTHING = "all training records"
 
 
 class Linear:
-    """What the sparse head says of records, fitted on chosen training records; kept in `linear.json`."""
+    """The sparse head's answers, fitted on chosen training records; kept in `linear.json`."""
 
     def __init__(self, config: Config, taxonomy: Taxonomy, splits: Splits, output: Path) -> None:
         """Open the notebook of a run's data in the folder `output`."""

@@ -33,14 +33,14 @@ class Confusion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AxisMistakes:
-    """Where a bundle is wrong on an axis.
+    """A bundle's mistakes on an axis.
 
     Attributes:
         n, wrong: Reports, and those with a wrong top label.
-        second, third: Where the right label is the second or third likeliest.
-        family: Where the right family was given; None: the axis has none.
+        second, third: Reports whose right label is the second or third likeliest.
+        family: Reports whose right family was given; None for an axis without families.
         confusions: Commonest first.
-        accuracy: What is known of the report (annotator's confidence, evidence, length) -> n, accuracy.
+        accuracy: Property of the report (annotator's confidence, evidence, length) -> n, accuracy.
     """
 
     n: int

@@ -15,7 +15,7 @@ class Notebook:
         """Open a file of measurements.
 
         Args:
-            made_of: What the measurements depend on, as JSON values.
+            made_of: Everything that the measurements depend on, as JSON values.
         """
         self.file = file
         self.made_of = json.loads(json.dumps(made_of))

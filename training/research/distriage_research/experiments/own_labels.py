@@ -1,7 +1,7 @@
-"""How good `distriage learn` is, beside TF-IDF and SetFit: on later issues of a repository, and on NLBSE'24.
+"""The quality of `distriage learn`, beside TF-IDF and SetFit: on later issues of a repository, and on NLBSE'24.
 
-SetFit fine-tunes the base of our own encoder. All three have the same regressions, calibration and thresholds above
-their features, and the same later issues to answer.
+SetFit fine-tunes the base of our own encoder. All three have the same regressions, calibration and thresholds, and
+answer the same later issues.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def by_date(classifier: Classifier, histories: Sequence[Path], *, setfit: bool, 
     """Measure each history that `distriage learn` or `backtest` keeps.
 
     Raises:
-        InputError: a file is none, or holds too little to learn from.
+        InputError: a file is not a history, or is too small to learn from.
     """
     rows = []
     for file in histories:
@@ -114,12 +114,12 @@ def _row(repository: str, taken: str, figures: Figures, seconds: float) -> ByDat
 
 
 def published(classifier: Classifier, known: Table, asked: Table, note: Note) -> dict[str, dict[str, float]]:
-    """Macro-F1 on the tables of NLBSE'24: a model a repository, the likeliest of its labels.
+    """Macro-F1 on the tables of NLBSE'24: one model per repository, the likeliest of its labels.
 
-    The tables list issues by label, so they are taken in a drawn order: `learn` holds out the last ones to choose by.
+    The tables list issues by label, so they are shuffled: `learn` holds out the last ones to choose by.
 
     Args:
-        known, asked: What `read_table` made of `train.csv` and `test.csv`.
+        known, asked: `train.csv` and `test.csv`, from `read_table`.
 
     Returns:
         Features -> repository -> macro-F1.
@@ -166,7 +166,7 @@ def _setfit_features(issues: Sequence[ListedIssue], truth: Bools, first: int) ->
 
 
 def by_date_table(rows: Sequence[ByDate]) -> str:
-    """Markdown; a star is what `learn` takes; the last rows are all repositories together."""
+    """Markdown; a star marks the choice of `learn`; the last rows are all repositories together."""
     headings = ["repository", "features", "labels", "labelled", "right", "micro-F1", "average precision", "seconds"]
     lines: list[list[object]] = [
         [

@@ -1,4 +1,4 @@
-"""Sources left out: what does each source of annotations contribute?"""
+"""Each source of annotations left out in turn: its contribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published figures beside ours: Ma et al. and Liu et al. Pure, but for the packaged file."""
+"""Published figures beside ours: Ma et al. and Liu et al. Pure except for reading the packaged file."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from distriage_training.study.run import Options
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: faults, those with a symptom or a fix of ours, texts fetched (None: no token), texts gone."""
+    """Outcome of an import: faults, those with our symptom or fix, texts fetched (None without a token), texts gone."""
 
     faults: int
     symptoms: int
@@ -38,7 +38,7 @@ def import_faults(folder: Path, output: Path, console: Console) -> Imported:
 
     Raises:
         CorpusError: the workbook cannot be read.
-        GitHubError: no network, or access refused; what was fetched so far is kept.
+        GitHubError: no network, or access refused; fetched texts are kept.
     """
     faults = read_tosem(folder)
     write_jsonl(output / "tosem.jsonl", (fault.record() for fault in faults))

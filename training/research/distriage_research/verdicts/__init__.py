@@ -1,1 +1,1 @@
-"""What speaks for a verdict, measured: explained lines, similar issues, a second reader."""
+"""Evidence for a verdict, measured: explained lines, similar issues, a second reader."""

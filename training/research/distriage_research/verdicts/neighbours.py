@@ -54,12 +54,12 @@ def measure_similar(
     """How often a neighbour has the same label.
 
     Args:
-        records: Of the split; those that are labelled on every axis are asked for. None of them is in the index.
-        train: What a random neighbour, or one of the commonest label, is drawn from.
+        records: Of the split; only those labelled on every axis are used. None is in the index.
+        train: Pool for a random neighbour, or one of the commonest label.
 
     Returns:
-        `recall` of this model and its baselines: share of reports with such an issue among the nearest `AT`;
-        `precision`: share of the nearest `AT[-1]` that are such.
+        `recall` of this model and its baselines: share of reports with a neighbour of the same label among the nearest
+            `AT`; `precision`: share of such neighbours among the nearest `AT[-1]`.
     """
     taxonomy = classifier.bundle.taxonomy
     similar = classifier.similar

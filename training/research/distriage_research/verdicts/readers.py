@@ -31,9 +31,9 @@ class BothReaders(Strict):
     Attributes:
         answered: By the second reader.
         first, both: Right at full coverage, before and after the second reader.
-        second: Right where it answered; None: nowhere.
-        either: The first reader or the second is right: what a perfect choice between them would reach.
-        first_applied, both_applied: Mode -> the labels that are given.
+        second: Right among its answers; None without answers.
+        either: Either reader is right: the score of a perfect choice between them.
+        first_applied, both_applied: Mode -> labels given.
     """
 
     n: int
@@ -47,7 +47,7 @@ class BothReaders(Strict):
 
 
 class SecondReaderResult(Strict):
-    """What a second reader brings.
+    """Gain from a second reader.
 
     Attributes:
         reader: Its model's name.
@@ -63,10 +63,10 @@ class SecondReaderResult(Strict):
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
-    """Whose answers are measured.
+    """A second reader to measure.
 
     Attributes:
-        answers: By `custom_id`; None: there are none yet, and only the questions are wanted.
+        answers: By `custom_id`; None to get only the questions.
         calibration: Without one, its labels are suggestions.
     """
 

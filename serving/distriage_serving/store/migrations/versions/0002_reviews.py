@@ -79,7 +79,7 @@ def _verdicts() -> None:
 
 
 def _complete() -> None:
-    """A verdict says what to check first, and whether the report is in the domain; those stored before say neither."""
+    """Add first checks and domain to stored verdicts, which lack both."""
     table = sa.table("predictions", sa.column("id", _INTEGER), sa.column("verdict", sa.Text))
     connection = op.get_bind()
     for number, text in connection.execute(sa.select(table.c.id, table.c.verdict)).all():

@@ -1,4 +1,4 @@
-"""What a second reader said, what it may still cost today, and what became of the questions."""
+"""A second reader's answers, its remaining budget, and the outcomes of questions."""
 
 from __future__ import annotations
 

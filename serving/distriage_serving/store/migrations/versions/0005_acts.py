@@ -1,4 +1,4 @@
-"""What people do with issues in the queue: close, mark as duplicate, snooze."""
+"""Acts in the queue: close, mark as duplicate, snooze."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def upgrade() -> None:
     op.add_column("verdict_axes", sa.Column("decided", sa.Boolean, nullable=False, server_default=sa.false()))
     for name in ("requires_axis", "requires_label"):
         op.add_column("verdict_axes", sa.Column(name, sa.Text, nullable=False, server_default=""))
-    # As the packaged taxonomy has it; of another one, the next verdict says what it requires.
+    # According to the packaged taxonomy; with another one, the next verdict states its requirements.
     bugs = "'stage', 'symptom', 'cause', 'fix'"
     op.execute(f"UPDATE verdict_axes SET requires_axis = 'kind', requires_label = 'bug' WHERE axis IN ({bugs})")
     op.execute("UPDATE verdict_axes SET standing = label WHERE outcome <> 'not-applicable'")

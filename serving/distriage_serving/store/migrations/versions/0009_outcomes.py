@@ -1,4 +1,4 @@
-"""What GitHub refused of an act, an issue's type, and what is remembered of a repository's labels."""
+"""Refused parts of an act, an issue's type, and a repository's remembered labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was suggested on GitHub, and whether a repository takes suggestions."""
+"""Suggestions on GitHub, and whether a repository takes them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""The playbooks' data: models, and tables that are parsed when they are asked for. Pure, but for the packaged data."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from distriage.base.validation import Strict
+from distriage.model.taxonomy import Taxonomy, default_taxonomy
+
+AXES: Final = ("symptom", "cause", "fix")  # the axes whose labels have a playbook, in the order of their checks
+_HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
+
+
+class Check(Strict):
+    """A check that a maintainer may do or ask for.
+
+    Attributes:
+        needs: What must be seen in the report, else the check stays unsaid; names of `distriage.facts.needs`.
+        say: One sentence.
+        generic: It fits any report, and is said only where nothing better is.
+    """
+
+    needs: tuple[str, ...]
+    say: str
+    generic: bool = False
+
+
+class Playbook(Strict):
+    """What an expert knows about one label; Markdown, one paragraph or item a string.
+
+    Attributes:
+        looks: What it looks like in a log.
+        confirm: Steps that confirm it, most of them commands.
+        unlike: What tells it apart from its neighbours.
+        fixes: What usually mends it.
+        ask: What to ask the reporter.
+        checks: The check to do first, by what the report shows: the most particular one first.
+        sources: Pages that the commands were checked against; may be empty.
+    """
+
+    looks: str
+    confirm: tuple[str, ...]
+    unlike: str
+    fixes: str
+    ask: tuple[str, ...]
+    checks: tuple[Check, ...]
+    sources: tuple[str, ...] = ()
+
+
+def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
+    """The playbook of a label; None for the labels of a taxonomy of the user's own, and on axes without playbooks."""
+    if taxonomy.name != default_taxonomy().name or axis not in AXES or label not in _tables(axis):
+        return None
+    return _book(axis, label)
+
+
+@cache
+def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
+    """Names of commands on a platform: as the checks call them -> as they are called there; and a pattern of all."""
+    data = resources.files(__package__).joinpath("elsewhere.toml").read_text(encoding="utf-8")
+    words: Mapping[str, str] = tomllib.loads(data).get(platform, {})
+    longest_first = sorted(words, key=len, reverse=True)
+    return words, re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+@cache
+def _book(axis: str, label: str) -> Playbook:
+    return Playbook.model_validate(tomllib.loads(_tables(axis)[label]))
+
+
+@cache
+def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
+    """The checks written for a symptom and a cause together."""
+    checks = tomllib.loads(_tables("pairs").get(symptom or "", ""))
+    return tuple(map(Check.model_validate, checks.get(cause or "", ())))
+
+
+@cache
+def _tables(name: str) -> Mapping[str, str]:
+    """Table -> its TOML. Parsing is slow, and a verdict needs one table of seventy."""
+    parts = _HEADER.split(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))

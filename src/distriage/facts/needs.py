@@ -1,0 +1,213 @@
+"""What is seen in a report: what checks and questions need before they make sense. Pure, but for the list of words.
+
+A need is a name; a check that declares it stays silent where the report does not show it. `needs.toml` has those that
+words show.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Set
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from distriage.base.texts import folded
+from distriage.base.validation import Strict
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.projects import NCCL, PYTORCH, Projects, projects
+from distriage.facts.scanning import any_of, first_at, matches_at, places, stands_before
+from distriage.facts.spoken import is_without_pip
+from distriage.segments import Kind, Segments
+
+# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, of which the beginning alone says too little.
+_TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
+_PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
+_COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
+_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
+_NEWEST = ("main", "master", "nightly")
+_ON_MAIN = (
+    ("main", "master", "ci fail", "[ci"),
+    re.compile(
+        r"(?:(?<=\bon )|(?<=\btried )|(?<=\blatest )|(?<=\bcurrent )|(?<=\band ))[\"'`*]{0,2}(?:main|master)"
+        r"(?![\w/-]| (?:node|port|rank|process|thread))|(?<!\w)(?:main|master)[\"'`*]{0,2} branch"
+        r"|(?<!\w)ci fail|\[ci\b(?![^\]\n]{0,60}\]\()"
+    ),
+)
+_MAIN_IN_FORM = (
+    ("version", "branch"),
+    re.compile(
+        r"(?:version(?! mismatch)|branch)[^\n:]{0,40}:[ *`\"]{1,4}(?:latest )?(?:main|master)"
+        r"(?![\w/-]| (?:node|rank|thread))"
+    ),
+)
+_UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
+_NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
+    ("c++", "libtorch", "plasma manager"),
+    re.compile(
+        r"c\+\+(?<![\w+]c\+\+)(?![\w+]| ?(?:exception|stack|compiler|extension|version))"
+        r"|libtorch(?![\w.-]{0,20}\.so|_)|plasma manager"
+    ),
+)
+_PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
+_SIZES = (  # that must divide one another; a script's `batch` and `DataParallel` are none
+    ("batch", "micro", "world", "divi", "parallel", "tp", "pp", "dp"),
+    re.compile(
+        r"batch[ _-]?size|batch config|micro[ _-]?batch|world[ _-]?size|divisib|divide"
+        r"|parallel[ _-](?:size|degree)|(?<!\w)[tpd]p[ =]\d"
+    ),
+)
+_SEVERAL = (
+    (
+        *(" rank", "rank ", "ranks", "world", "multi", "data", "tensor", "pipeline", "expert", "context", "model"),
+        *("distribut", "workers", "ddp", "fsdp", "zero", "nccl", "tp"),
+    ),
+    re.compile(
+        r" ranks?\b|rank \d|ranks\b|world[ _-]?size(?![=: ]{1,3}1\b)|multi[- _]?(?:gpu|node|process|card|worker)"
+        r"|(?:data|tensor|pipeline|expert|context|model)[- _]parallel(?![- _]size[ =]{1,3}1\b)"
+        r"|distributed|workers\b|ddp\b|fsdp|zero[- _]?[123]\b|nccl|tp[ =]{0,3}(?:[2-9]|\d\d)\b"
+    ),
+)
+_SEVERAL_NODES = (
+    *("cluster", "nodes", "machines", "kubernetes", "k8s", "redis_address", "--head"),
+    *("head node", "head_node", "worker node", "hosts", "other node", "two servers"),
+)
+# In a title: a server's answer is wrong, and perhaps not its tokens.
+_ANSWER = re.compile(
+    r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
+    r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
+)
+_TITLE_CHARS = 256  # GitHub allows no more
+_TWO = re.compile(r"\w ?\+ ?\w|\bwith\b|\btogether\b|\bunder\b|\bcombin|\bx\b|\band\b")
+_LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
+_FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
+
+
+class Words(Strict):
+    """A need that words show; as an entry of `needs.toml`."""
+
+    said: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    where: Literal["", "title", "own"] = ""
+
+
+def seen_in(
+    facts: EnvironmentFacts,
+    segments: Segments,
+    platform: str,
+    library: str | None,
+    subjects: Set[str],
+    *,
+    no_device: bool,
+) -> frozenset[str]:
+    """The needs that a report meets. Never raises; linear in the report.
+
+    Args:
+        platform: As `Situation.platform`.
+        library: As `Situation.library`.
+        subjects: As `Situation.subjects`.
+        no_device: The report says that there is no device.
+    """
+    shown = folded("\n".join(segment.text for segment in segments.all if segment.kind is not Kind.LISTING))
+    own = folded("\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM)))
+    title = folded(segments.title)[:_TITLE_CHARS]
+    framework, known = facts.framework, projects()
+    project = known.all.get(framework or "")
+    native = (known.is_native(framework) or _stands(_NATIVE, own)) and not any_of(_PYTHON, shown)
+    ray = framework == "Ray" and not any_of(_COLLECTIVES, shown)
+    several = (
+        max(facts.gpu_count or 0, facts.nodes or 0) > 1
+        or (facts.gpu_count is None and _stands(_SEVERAL, shown))
+        or (project is not None and project.distributed)
+    )
+    several_nodes = facts.nodes > 1 if facts.nodes is not None else any_of(_SEVERAL_NODES, own)
+    # Workers of Ray and Horovod have a device only where the report speaks of one.
+    spoken = bool(subjects & {"device", "nccl"}) or None not in (facts.cuda, facts.gpu_model)
+    on_cpu = no_device or (ray and not spoken)
+    gpu = (
+        platform in {"nvidia", "rocm"}
+        and (not on_cpu or any_of(_CUDA_ERRORS, shown))
+        and (spoken or any_of(("gpu", "cuda", "nccl"), shown) or framework not in {"Ray", "Horovod", None})
+    )
+    torch = library == PYTORCH or (library is None and "torch" in shown)
+    of_nccl = project is not None and NCCL in {framework, *project.on}
+    nccl = gpu and several and not ray and "nccl" not in facts.absent
+    frame = _last_frame(segments)
+    holds = {
+        "native": native,
+        "python": not native and (any_of(_PYTHON, shown) or bool(frame) or project is not None),
+        "several": several,
+        "nodes": several_nodes,
+        "gpu": gpu,
+        "nvidia": gpu and platform == "nvidia",
+        "nccl": nccl and (of_nccl or "nccl" in shown or (torch and "gloo" not in own)),
+        "torch": torch,
+        "process-group": several and torch and not ray and framework != "Horovod",
+        "ray": ray,
+        "error": segments.first_error is not None,
+        "needs-output": segments.first_error is None,
+        "traceback": any_of(_TRACEBACK, shown) or first_at(_PYTEST, shown, places((".py:",), shown)) is not None,
+        "own-frame": bool(frame)
+        and not any_of((*_LIBRARIES, *_folders(known)), frame)
+        and not (framework and f"{framework.lower()}/" in frame),
+        "child-failed": "childfailederror" in shown and segments.first_error is None,
+        "config": bool(segments.of(Kind.CONFIGURATION)) or any_of(("config", "yaml", ".json"), own),
+        "toolkit-unknown": facts.cuda is None or facts.driver is None,
+        "pip": not is_without_pip(shown, own),
+        "sizes": _stands(_SIZES, shown),
+        "two-features": _TWO.search(title) is not None,
+        "answer-format": _ANSWER.search(title) is not None,
+        "on-main": facts.framework_version in _NEWEST
+        or _says(_ON_MAIN, own, unless=_UNTRIED)
+        or _stands(_MAIN_IN_FORM, shown),
+    }
+    holds["released"] = not holds.pop("on-main")
+    places_of = {"": shown, "own": own, "title": title}
+    by_words = {
+        name: any_of(words.said, text := places_of[words.where]) and not any_of(words.unless, text)
+        for name, words in words_of_needs().items()
+    }
+    devices = set() if platform == "nvidia" else {platform}  # which is not known of most reports
+    return frozenset(devices.union(name for name, held in (holds | by_words).items() if held))
+
+
+def _last_frame(segments: Segments) -> str:
+    """The path of the last frame above the first error, folded; empty: no traceback shows one."""
+    path = ""
+    for segment in segments.of(Kind.TRACEBACK, Kind.LOG):
+        for line in segment.lines:
+            if line == segments.first_error and path:
+                return path
+            if found := _FRAME.search(folded(line.text)):
+                path = found[1]
+    return path
+
+
+@cache
+def _folders(known: Projects) -> tuple[str, ...]:
+    """How the folders of projects are called in paths."""
+    called = {
+        name.replace(" ", "_").replace("-", "_")
+        for project in known.all.values()
+        for name in (*project.names, *project.at_home, *(one.rpartition("/")[2] for one in project.repositories))
+    }
+    return tuple(f"{name}/" for name in sorted(called) if len(name) > 2)
+
+
+@cache
+def words_of_needs() -> Mapping[str, Words]:
+    """The needs that words show, in the order of `needs.toml`."""
+    text = resources.files("distriage.facts").joinpath("needs.toml").read_text(encoding="utf-8")
+    return {name: Words.model_validate(entry) for name, entry in tomllib.loads(text).items()}
+
+
+def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:
+    starts, pattern = said
+    return first_at(pattern, text, places(starts, text)) is not None
+
+
+def _says(said: tuple[tuple[str, ...], re.Pattern[str]], own: str, *, unless: re.Pattern[str]) -> bool:
+    starts, pattern = said
+    found = matches_at(pattern, own, places(starts, own))
+    return any(not stands_before(unless, own, match.start()) for match in found)

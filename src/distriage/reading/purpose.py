@@ -1,0 +1,126 @@
+"""What a report is filed for: to tell a failure, to explain one, or neither. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from distriage.base.texts import folded
+from distriage.facts.scanning import any_of, matches_at, places, stands_before
+from distriage.segments import Kind, Segments
+from distriage.segments.roles import names_failure, quotes_exception, vocabulary
+
+# A reporter who says how to mend the code.
+_MENDS = (
+    (
+        *("should", "fix ", "culprit", "root cause", "introduced "),
+        *("causing it to", "probably needs to", "like it needs to"),
+    ),
+    re.compile(
+        r"should (?:probably |gracefully |explicitly |also )?"
+        r"(?:fix|handle|skip|throw|raise|allow|state|check|be (?:removed|replaced|changed|renamed))(?![\w?])"
+        r"|(?:fix (?:is|would be|should be)|culprit is|root cause is)\b"
+        r"(?! (?:still |yet |much |very |highly |really )?"
+        r"(?:not\b|un(?:known|clear|certain)|open\b|hard\b|great|nice|good|appreciated|welcome|helpful|needed)"
+        r"|\s?[.,;?!]|\s?\Z)"
+        r"|causing it to |introduced (?:in|by) (?:#\d|pr |commit)|(?:probably|like it) needs to "
+    ),
+)
+# It is denied, hoped or asked.
+_DOUBT = re.compile(r"n[o'’]t\b|\b(?:no|nothing|idea|great|hope|some(?:one|body)|which|what|whether|if)\b")
+# Who names places in the code and says how it comes about knows the cause.
+_CODE = re.compile(
+    r"`[^`\n]{0,60}(?:\w\(|\w\.\w|::|\w_\w)[^`\n]{0,60}`|\b[\w/.-]{1,60}\.(?:py|cuh?|cc|cpp|h)\b|\b\w{2,40}\(\)|\b\w{1,30}::\w+"
+)
+_LEAST_CODE, _LEAST_MECHANISMS = 2, 2
+_MECHANISMS = (
+    *("because", "hence", "therefore", "assum", "instead of", "root cause", "caused by", "the reason", "which means"),
+    *(
+        "is never",
+        "are never",
+        "never gets",
+        "never set",
+        "never called",
+        "not passed",
+        "not pass ",
+        "passes ",
+        "calls ",
+    ),
+    *("hard-coded", "hardcoded", "overwrit", "inherit", "carry over", "carries over", "is still ", "looks up", "picks"),
+    *(" lost", "comes out of", "afterwards", "rotates", "rearrange", "changed from", "is treated", "no such arg"),
+    *(
+        "only the ",
+        "only looks",
+        "adds only",
+        "is converted",
+        "are converted",
+        "not looked at",
+        "no longer",
+        "is skipped",
+    ),
+    *("divided by", "saved in", "stored in", "leaves the", "is in `", "goes to ", "so the ", "since ", "falls back"),
+    *("without checking", "without a warning", "does not check", "does not handle", "does not forward", "not honour"),
+    *("opposite order", "wrong group", "off by one", "at least a ", "dropped"),
+)
+_CHORE = re.compile(
+    r"(?:\s?\[[^\]\n]{0,40}\]|\s?[a-z]{2,12}(?:\([\w-]{1,20}\))?:){0,4}\s?"
+    r"(?:drop|remove|bump|upgrade|update|refactor|rename|clean ?up|deprecate|migrate|move|delete|document|backport"
+    r"|revert|switch to|unpin|pin|retire|replace|tracking|track|sync|withdrawn|release \d"
+    r"|add (?:docs?|documentation|tests?|ci)|rfc|roadmap)\b(?=:?\s)(?! (?:in|of|on|after|when|with|from|is|to \d)\b)"
+)
+_FAILS = ("break", "broke", "fail", "wrong", "slow", "worse", "regress", "stop", "kill", "lost", "mess")
+_SECURITY = (
+    *(
+        "malware",
+        "malicious",
+        "backdoor",
+        "supply chain attack",
+        "supply-chain attack",
+        "steals credential",
+        "stealing credential",
+    ),
+    *(
+        "credential theft",
+        "exfiltrat",
+        "typosquat",
+        "cve-20",
+        "vulnerabilit",
+        "security advisory",
+        "security notice",
+        "compromised",
+    ),
+    *("arbitrary code execution", "remote code execution"),
+)
+_PICTURE = re.compile(
+    r"!\[[^\]\n]{0,200}\]\([^)\n]{1,500}\)|<img\b[^>\n]{0,500}>|https?://\S{1,300}\.(?:png|jpe?g|gif|webp)\b"
+)
+_BARE_WORDS: Final = 4  # beside a picture; so few say nothing
+
+
+def explains(segments: Segments) -> bool:
+    """Whether the reporter says how the failure comes about, or how to mend the code."""
+    prose = _prose(segments)
+    own = folded(prose)
+    starts, pattern = _MENDS
+    if any(not stands_before(_DOUBT, own, found.start()) for found in matches_at(pattern, own, places(starts, own))):
+        return True
+    places_in_code = len(set(_CODE.findall(prose))) + (_LEAST_CODE if segments.of(Kind.SOURCE) else 0)
+    return places_in_code >= _LEAST_CODE and sum(word in own for word in _MECHANISMS) >= _LEAST_MECHANISMS
+
+
+def tells_no_failure(segments: Segments) -> bool:
+    """Whether a report is a chore, a notice about security, or a picture without a word."""
+    if segments.first_error is not None or vocabulary().is_error(segments.title):
+        return False
+    prose = _prose(segments)
+    own, title = folded(prose), folded(segments.title)
+    if any_of(_SECURITY, own) and not segments.of(Kind.TRACEBACK):
+        return True
+    if _CHORE.match(title) and not (names_failure(own) or any_of(_FAILS, own) or quotes_exception(own)):
+        return True
+    body = "\n".join(segment.text for segment in segments.all if segment.kind is not Kind.TITLE)
+    return _PICTURE.search(body) is not None and len(_PICTURE.sub("", body).split()) <= _BARE_WORDS
+
+
+def _prose(segments: Segments) -> str:
+    return "\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM))

@@ -1,0 +1,259 @@
+"""What is seen in a report; made-up ones, one or two for each need that a check declares."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import pytest
+
+from distriage.answer.playbooks.books import AXES, pair, playbook_of
+from distriage.base.types import IssueReport
+from distriage.facts.environment import EnvironmentFacts
+from distriage.facts.needs import seen_in, words_of_needs
+from distriage.model.taxonomy import default_taxonomy
+from distriage.reading.purpose import explains, tells_no_failure
+from distriage.reading.report import read
+from distriage.segments import split
+
+TAXONOMY = default_taxonomy()
+DEEPSPEED, NCCL, RAY, VLLM, UCX = (
+    "deepspeedai/DeepSpeed#1",
+    "NVIDIA/nccl#1",
+    "ray-project/ray#1",
+    "vllm-project/vllm#1",
+    "openucx/ucx#1",
+)
+TRACEBACK = 'Traceback (most recent call last):\n  File "/w/train.py", line 3, in main\n    f()\nKeyError: 1'
+# Need -> a report that shows it; the ones of a tracker have its name before a bar.
+SHOWN = {
+    "python": "train.py stops|The step fails",
+    "native": f"{NCCL}|all_reduce_perf stops|`./build/all_reduce_perf -g 8` prints nothing",
+    "several": "8 ranks wait|On 8 ranks it waits",
+    "nodes": "It waits|Two nodes with 8 H100 each",
+    "gpu": "It waits|8 H100, CUDA 12.8",
+    "nvidia": "It waits|8 H100, CUDA 12.8",
+    "npu": "It waits|Ascend 910B with torch_npu",
+    "hpu": "It waits|8 Gaudi2 with SynapseAI 1.18",
+    "windows": "It waits|Windows 11",
+    "nccl": "It waits|8 H100 with torch 2.9 and NCCL",
+    "torch": f"{DEEPSPEED}|It waits|At step 3",
+    "process-group": f"{DEEPSPEED}|It waits|At step 3 of 8 ranks",
+    "ray": f"{RAY}|It waits|The raylet is gone",
+    "error": f"It fails|```\n{TRACEBACK}\n```",
+    "needs-output": "It fails|I do not know why",
+    "traceback": f"It fails|```\n{TRACEBACK}\n```",
+    "own-frame": f"It fails|```\n{TRACEBACK}\n```",
+    "child-failed": "It fails|```\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n```",
+    "config": "It fails|With this config",
+    "toolkit-unknown": "It fails|On a card",
+    "pip": "It fails|pip install x ends",
+    "sizes": "It fails|world size is not divisible by 3",
+    "two-features": "ZeRO-3 with PEFT fails|It fails",
+    "answer-format": f"{VLLM}|Streaming tool calls are cut off|It fails",
+    "released": "It fails|With 0.18",
+    "collective": "It waits|in all_reduce",
+    "activation-checkpointing": "It fails|with gradient_checkpointing",
+    "compile": "It fails|with torch.compile",
+    "capture": "It fails|while a CUDA graph is recorded",
+    "loader": "It fails|in the DataLoader",
+    "data": "It fails|for this dataset",
+    "offload": "It fails|with offload_param",
+    "sharded": "It fails|with FSDP",
+    "custom-all-reduce": "It fails|in the custom all-reduce",
+    "weights": "It fails|Missing key(s) in state_dict",
+    "checkpoint": "It fails|when it resumes",
+    "converter": "It fails|in zero_to_fp32.py",
+    "chat": "It fails|with this chat template",
+    "container": "It fails|in Docker",
+    "image": "It fails|docker run --gpus all x",
+    "operator": "It fails|kubectl logs shows it",
+    "hosts": "It fails|with this hostfile",
+    "horovod": "It fails|horovodrun -np 2",
+    "ucx": f"{UCX}|tag_bw drops|ucx_perftest gives 2 GB/s",
+    "nccl-tests": f"{NCCL}|It fails|all_reduce_perf -g 8",
+    "nccl-log": "It fails|NCCL WARN Call to ibv_modify_qp failed",
+    "nccl-ras": "It waits|ncclras says that rank 3 is behind",
+    "nccl-variables": "It fails|with NCCL_P2P_LEVEL=SYS",
+    "flight-recorder": "It waits|torchfrtrace says",
+    "infiniband": "It fails|ibv_reg_mr",
+    "nvswitch": "It fails|on an HGX H200",
+    "not-initialized": "It fails|CUDA error 802: system not yet initialized",
+    "weak-peers": "It waits|2 x 4090",
+    "network-disk": "It fails|on NFS",
+    "paths": "It fails|CUDA_HOME points elsewhere",
+    "two-packages": "It fails|with transformers 5.2",
+    "pickling": "It fails|Can't pickle local object",
+    "unscheduled": "It waits|FailedScheduling: 6 Insufficient nvidia.com/gpu",
+    "pending": f"{RAY}|It waits|The placement group is pending",
+    "peer-closed": "It fails|Connection closed by peer",
+    "port-in-use": "It fails|Address already in use",
+    "connection": "It fails|Connection refused",
+    "sequence-numbers": "It waits|WorkNCCL(SeqNum=7, OpType=ALLREDUCE)",
+    "timeout": "It fails|after the timeout",
+    "segfault": "It fails|Segmentation fault (core dumped)",
+    "abort": "It fails|terminate called after throwing",
+    "illegal-instruction": "It fails|Illegal instruction (core dumped)",
+    "kernel-fault": "It fails|an illegal memory access was encountered",
+    "reserved": "It fails|2 GiB is reserved by PyTorch but unallocated",
+    "other-process": "It fails|Memory is held by another process",
+    "memory": "It fails|out of memory",
+    "disk": "It fails|No space left on device",
+    "shm": "It fails|df -h /dev/shm",
+    "killed": "It fails|exitcode: -9",
+    "unused-parameters": "It fails|Expected to have finished reduction in the prior iteration",
+    "in-place": "It fails|modified by an inplace operation",
+    "shards": "It fails|torch.Size([0])",
+    "sometimes": "It fails|only sometimes",
+    "slow": "It is slow|half the throughput",
+    "numbers": "The loss is wrong|it diverges",
+    "wrong-values": "It is wrong|they differ",
+    "worked-before": "It fails|0.17 used to work",
+    "idle": "It fails|one card is idle",
+    "option": "It fails|the option has no effect",
+    "isolated-build": "It fails|Getting requirements to build wheel ... error",
+    "no-wheel": "It fails|No matching distribution found for x",
+    "resolver": "It fails|ResolutionImpossible",
+    "missing-header": "It fails|fatal error: mpi.h: No such file or directory",
+    "missing-library": "It fails|libx.so: cannot open shared object file",
+    "undefined-symbol": "It fails|undefined symbol: _ZN3c10",
+    "renamed": "It fails|got an unexpected keyword argument",
+    "no-module": "It fails|No module named 'x'",
+    "not-found": "It fails|ninja is not installed",
+    "extension-cache": "It fails|Loading extension module cpu_adam",
+    "build-log": "It fails|g++ ends in an error",
+    "no-kernel": "It fails|no kernel image is available",
+    "stack-error": "It fails|CUDA driver version is insufficient",
+    "not-loadable": "It fails|Model architectures are not supported",
+    "load-error": "It fails|OSError: unable to load the file",
+    "broken-file": "It fails|HeaderTooLarge",
+}
+FROM_LABELS = {"serving", "training", "server"}  # of the verdict
+
+
+def needs_of_checks() -> set[str]:
+    books = [playbook_of(TAXONOMY, axis, label) for axis in AXES for label in TAXONOMY.axes[axis].label_ids]
+    axes = TAXONOMY.axes
+    pairs = [pair(symptom, cause) for symptom in axes["symptom"].label_ids for cause in axes["cause"].label_ids]
+    checks = [check for book in books if book for check in book.checks] + [check for one in pairs for check in one]
+    assert all(check.needs for check in checks), "a check that needs nothing fits nothing"
+    return {need for check in checks for need in check.needs}
+
+
+@cache
+def seen(text: str) -> frozenset[str]:
+    *tracker, title, body = text.split("|")
+    return read(IssueReport(title, body, "".join(tracker))).situation.seen
+
+
+def test_every_need_of_a_check_is_known_and_every_known_one_is_needed() -> None:
+    assert needs_of_checks() - FROM_LABELS == SHOWN.keys()
+    assert words_of_needs().keys() <= SHOWN.keys()
+
+
+@pytest.mark.parametrize("need", SHOWN)
+def test_a_need_is_seen_where_the_report_shows_it_and_nowhere_else(need: str) -> None:
+    assert need in seen(SHOWN[need])
+    others = [other for other, text in SHOWN.items() if need not in seen(text)]
+    assert len(others) > 5 or need in {"needs-output", "toolkit-unknown", "released"}, "all reports show it"
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("It waits|torchrun --nproc_per_node 2 train.py, CPU only, gloo", "gpu nvidia nccl"),
+        ("It ends|torch 1.3.1+cpu", "gpu nvidia nccl"),
+        (f"{RAY}|It ends|The raylet is gone", "gpu nccl process-group several nodes"),
+        ("horovod/horovod#1|It ends|In hvd.init()", "gpu nccl process-group"),
+        (f"{NCCL}|It waits|all_reduce_perf -g 8", "python torch process-group"),
+        (f"{UCX}|It drops|ucx_perftest -t tag_bw between two hosts", "python torch nccl nccl-tests"),
+        ("Conv2d is wrong|On one H100", "several nccl nodes"),
+        ("It ends|On the latest main branch.", "released"),
+        ("It ends|* branch: `main`, verl 0.9.0.dev0", "released"),
+        ("It ends|CUDA error: an illegal instruction was encountered", "illegal-instruction"),
+        ("It ends|CUDA driver error: out of memory", "reserved kernel-fault"),
+        ('It ends|File "/usr/lib/python3/site-packages/torch/nn.py", line 3, in f\nKeyError: 1', "own-frame"),
+        ('It ends|File "/w/deepspeed/runtime/engine.py", line 3, in f\nKeyError: 1', "own-frame"),
+        ('acme/flock#1|It ends|File "/w/flock/engine.py", line 3, in f\nKeyError: 1', "own-frame"),
+        ("It waits|Stack trace not found, potentially because FlightRecorder is disabled", "flight-recorder"),
+        ("It ends|[pip3] horovod==0.28\n[pip3] transformers==5.2", "horovod two-packages"),
+        (f"{VLLM}|Garbage from a 70B model|It ends", "answer-format"),
+        ("It waits|FailedScheduling: 6 Insufficient nvidia.com/gpu. Successfully assigned ml/w-0", "unscheduled"),
+    ],
+)
+def test_what_is_not_there_is_not_seen(text: str, absent: str) -> None:
+    assert set(absent.split()) & seen(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is lost|`skip_first_batches` calls `type(loader)(...)` without `slice_fn`, so the attribute is lost.",
+        "The flush hangs|`gather()` is in `_flush`, and rank 1 leaves the loop of `log_metric()`.",
+        "It blocks|We should fix this by skipping such requests.",
+        "It blocks|The culprit is the last change of the sampler.",
+    ],
+)
+def test_who_says_how_it_comes_about_explains_it(text: str) -> None:
+    assert explains(split(*text.split("|")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It hangs|With `neat_packing: true` and `flash_attn: fa2` it hangs at step 1.",
+        "It hangs|Any idea what might fix it? Nothing I tried would fix this.",
+        "It crashes|No idea why, it worked since May.",
+    ],
+)
+def test_who_does_not_know_explains_nothing(text: str) -> None:
+    assert not explains(split(*text.split("|")))
+
+
+@pytest.mark.parametrize(
+    ("text", "none"),
+    [
+        ("Drop our sleep patch once we are on vLLM >0.17.0|After the bump it can be taken out again.", True),
+        ("[Chore] Bump transformers to 5.2|Then the shim goes.", True),
+        ("docs: rename the page on ZeRO|As said in the meeting.", True),
+        ("Released wheel contains malware|It steals credentials. Please yank it.", True),
+        ("Question|![image](https://github.com/user-attachments/assets/1a)", True),
+        ("prepare() with two models gives the last one twice|accelerate 1.11", False),
+        ("Drop in throughput after the upgrade|Half as fast as before.", False),
+        ("Update of torch breaks ZeRO-3|It fails with KeyError: 'a'.", False),
+        ("Remove fails|KeyError: 'x'", False),
+        ("CUDA out of memory|![image](https://github.com/user-attachments/assets/1a)", False),
+        ("It hangs|![image](https://x.org/a.png) It hangs after the first step on two nodes.", False),
+    ],
+)
+def test_chores_notices_and_pictures_tell_no_failure(text: str, none: bool) -> None:
+    assert tells_no_failure(split(*text.split("|"))) is none
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            'file "',
+            ".py:1: a",
+            ".py:1: in" + "a" * 60,
+            "\n\tat",
+            "#1 ",
+            "can not be ",
+            "on main ",
+            "c++ ",
+            "libtorch.",
+        ),
+        *("parallel ", "n = ", "on main branch not ", "[ci", "version: ", "version a: ", "should probably ", "fix "),
+        *("root cause is n", "`a_b(", "a.py ", "::", "[a] ", "![a](", "<img ", "https://a.", "rank ", "tp = ", "a: "),
+    ],
+)
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    for title, body in (("x", text), (text, "x")):
+        segments = split(title, body)
+        start = time.process_time()
+        seen_in(EnvironmentFacts("Ray"), segments, "nvidia", None, frozenset(), no_device=False)
+        explains(segments)
+        tells_no_failure(segments)
+        assert time.process_time() - start < 1
