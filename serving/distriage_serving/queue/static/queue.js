@@ -113,6 +113,10 @@
     const looked = one("[data-axis]:is(:hover, :focus-within)") ?? one("[data-axis][open]");
     all("mark[data-carries]").forEach((mark) => mark.classList.toggle("on", mark.dataset.carries.split(" ").includes(looked?.dataset.axis)));
   }
+  document.addEventListener("pointerover", (event) => { // what is cut off is shown whole
+    const cell = event.target.closest?.(".title, .said div");
+    if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent.trim();
+  });
   for (const kind of ["pointerover", "focusin", "focusout", "toggle", "htmx:afterSettle"]) document.addEventListener(kind, markLines, true);
 
   function openAxis(axis) {
