@@ -47,7 +47,7 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
     other = read_other(fields, number)
     app = desk(request).app
     known = visit.store.get_repository(repository)
-    if app is None or known is None or not known.has_app:
+    if app is None or known is None or known.installation_id is None or not known.enabled:
         return  # nobody could ask; where nobody could close the issue either, that is said later
     stored = visit.store.get_issue(repository, other)
     if stored is not None and stored.state in {"open", "closed"}:
