@@ -24,7 +24,7 @@ _WORDS = (
 
 
 class Strict(BaseModel):
-    """Frozen, and without keys that it does not know."""
+    """Frozen; refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,7 +50,7 @@ def read_model(file: Path, model: type[_Model], error: type[DistriageError], exp
 def first_fault(
     error: ValidationError, model: type[BaseModel], what: str = "content", *, show_value: bool = True
 ) -> str:
-    """The first fault: its key and what was expected; for an unknown key, the known ones.
+    """The first fault: its key and the expected value; for an unknown key, the known ones.
 
     Args:
         model: The expected shape of the data.

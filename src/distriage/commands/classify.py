@@ -166,7 +166,7 @@ def _answer_many(
     resume: bool,
     workers: int | None,
 ) -> None:
-    """In order, a line each, to a file or standard output."""
+    """Write the answers in order, one per line, to a file or standard output."""
     if engine is Engine.LOCAL and workers != 1:
         from distriage.engine.workers import begin
 
@@ -205,7 +205,7 @@ def _issues(issues: list[str], *, tolerant: bool) -> Iterator[IssueReport | BadR
         from distriage.github.client import Client
         from distriage.reports.records import read_one
 
-        client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
+        client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: report faults at once
         try:
             references = [parse_reference(text, client.hosts) for text in issues]
         except InputError as error:
