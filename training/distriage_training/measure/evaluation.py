@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
-
-from distriage.base.validation import Strict
+from pydantic import BaseModel, ConfigDict, Field
 
 Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class Scores(Strict):
+class Scores(BaseModel, extra="forbid", frozen=True):
     """Accuracy and macro-F1."""
 
     accuracy: float
@@ -52,7 +50,7 @@ class AxisResult(CountedScores):
     tfidf_lr: Scores | None = None
 
 
-class Applied(Strict):
+class Applied(BaseModel, extra="forbid", frozen=True):
     """Labels that the policy applies at the shipped thresholds: share of reports, and how often they are right."""
 
     coverage: float
@@ -75,7 +73,7 @@ class GroupScores(CountedScores):
     applied: Mapping[str, Applied] = {}
 
 
-class Evaluation(Strict):
+class Evaluation(BaseModel, extra="forbid", frozen=True):
     """A bundle measured on a split.
 
     Attributes:
@@ -106,7 +104,7 @@ class Evaluation(Strict):
     published: Mapping[str, float] = {}
 
 
-class BundleFigures(Strict):
+class BundleFigures(BaseModel, extra="forbid", frozen=True):
     """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
 
     validation: Mapping[str, CountedScores] = {}
