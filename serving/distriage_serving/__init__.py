@@ -1,1 +1,1 @@
-"""Distriage at work: the HTTP endpoint (`distriage serve`) and what acts on GitHub. Needs the extra `serve`."""
+"""Distriage at work: the HTTP endpoint (`distriage serve`) and all that acts on GitHub. Needs the extra `serve`."""

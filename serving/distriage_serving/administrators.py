@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
-DEFAULT: Final = "default"  # the name of whoever knows DISTRIAGE_ADMIN_TOKEN
+DEFAULT: Final = "default"  # the name for a login with DISTRIAGE_ADMIN_TOKEN
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,38}")
 _ENTRY: Final = re.compile(rf"({NAME.pattern}):([0-9a-f]{{32}}):([0-9a-f]{{64}})")
 
@@ -48,10 +48,10 @@ def read_entries(entries: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
 
 
 class Administrators:
-    """Who may see everything.
+    """People who may see everything.
 
-    Args of the constructor:
-        shared_token: Of `DISTRIAGE_ADMIN_TOKEN`; None: there is none.
+    Args:
+        shared_token: `DISTRIAGE_ADMIN_TOKEN`, if set.
         salt: Stretches it, random.
     """
 
@@ -62,10 +62,10 @@ class Administrators:
 
     @property
     def credentials(self) -> Mapping[str, str]:
-        """Name -> what tells this token from a later one of the same name."""
+        """Name -> a value that changes with its token."""
         return {name: digest.hex()[:32] for name, (_, digest) in self._known.items()}
 
     def knows(self, name: str, token: str) -> bool:
-        """Whether the token is this administrator's; takes as long for a name that nobody has."""
+        """Whether the token is this administrator's; takes as long for an unknown name."""
         salt, digest = self._known.get(name, (bytes(16), bytes(32)))
         return hmac.compare_digest(stretch(token, salt), digest)

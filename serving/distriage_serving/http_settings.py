@@ -16,7 +16,7 @@ MAX_WEBHOOK_BYTES: Final = 25 << 20  # GitHub sends no larger one
 
 
 class HttpSettings(BaseSettings):
-    """What `Settings` begins with."""
+    """The first part of `Settings`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True

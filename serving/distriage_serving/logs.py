@@ -49,9 +49,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class OthersAtMost(logging.Filter):
-    """Lets through so many lines a minute of one place in another library: what a stranger can cause must not fill the
-    disk.
-    """
+    """Limits the lines a minute from one place in another library: strangers must not be able to fill the disk."""
 
     def __init__(self, lines: int, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -76,7 +74,7 @@ def log(level: int, event: str, exception: BaseException | None = None, **fields
     """Write one line.
 
     Args:
-        event: What happened, one of a few constant names.
+        event: One of a few constant names.
         exception: Adds its type and frames.
         fields: Figures and short names; never text of a report.
     """

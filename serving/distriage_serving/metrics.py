@@ -117,7 +117,7 @@ class Metrics:
                 gauge.labels(state).set(count)
 
     def second_reader(self, counts: Mapping[str, int]) -> None:
-        """Show `Store.reader_results`: those of all processes, since workers may run beside the server."""
+        """Show `Store.reader_results`: sums over all processes, since workers may run beside the server."""
         self._second_reader.counts = counts
 
     def text(self) -> bytes:

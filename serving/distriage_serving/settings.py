@@ -17,7 +17,7 @@ from distriage.second_reader import AXES
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
 
-# What others compare with their own copy, so that a stray character would be noticed by nobody.
+# Others compare these with their own copy, so a stray character would go unnoticed.
 LITERAL: Final = (
     *("admin_token", "github_app_id", "github_client_id", "github_client_secret", "github_webhook_secret"),
     *("second_reader_key", "second_reader_model"),
@@ -189,7 +189,7 @@ class Settings(HttpSettings):
         return self
 
     def secret(self, name: Literal["github_private_key", "second_reader_key"]) -> str | None:
-        """A secret that is given here or in a file; None: it is not.
+        """A secret from its setting or its file, if given.
 
         Raises:
             ConfigError: the file cannot be read.
@@ -211,12 +211,12 @@ class Settings(HttpSettings):
 
     @property
     def has_queue(self) -> bool:
-        """Whether anybody can log in to the triage queue; without, there is none."""
+        """Whether there is a triage queue, that is, any way to log in."""
         return self.has_administrators or self.github_client_id is not None
 
     @property
     def has_administrators(self) -> bool:
-        """Whether somebody can log in with a token."""
+        """Whether a token can log in."""
         return self.admin_token is not None or bool(self.admins)
 
 
@@ -228,7 +228,7 @@ def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     """Read the settings.
 
     Args:
-        options: Setting -> value from the command line; None: not given there.
+        options: Setting -> value from the command line; None if not given there.
 
     Raises:
         ConfigError: an unknown `DISTRIAGE_` variable, or a value that is not valid.

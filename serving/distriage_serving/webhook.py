@@ -19,8 +19,8 @@ from distriage_serving.web.problem import ProblemError, unavailable
 from distriage_serving.web.threads import write_soon
 
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,64}")
-# Whoever takes a repository off the App and puts it on again sends twice the same. What a replay of it claims, GitHub
-# is asked about anyway.
+# Taking a repository off the App and putting it back sends the same body twice. A replay's claim is checked with
+# GitHub anyway.
 _TIMELESS: Final = frozenset({"installation_repositories"})
 _ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 

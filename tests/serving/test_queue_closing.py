@@ -14,7 +14,7 @@ from distriage.github.client import Client
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.queue.listing import moment
-from distriage_serving.store import Act, Issue, IssueFilter, Job, Store
+from distriage_serving.store import Act, Issue, IssueFilter, Job, Store, SuggestionRow
 
 from support.databases import Clock
 from support.github import BOT, PERSON, GitHub
@@ -294,3 +294,13 @@ def test_a_snooze_ends_and_acts_move_with_their_repository(store: Store, clock: 
     assert [moved.until for moved in store.acts(IssueReference("owner/new", 1))] == [now + 60]
     store.undo_act(newest)
     assert store.last_act("mara", 0) is None and store.count_issues(IssueFilter(awake_at=now)) == 1
+
+
+def test_suggestions_on_github_are_shown_with_what_became_of_them(site: Queue, admin: httpx.Client) -> None:
+    site.add(61, "hangs")
+    for value, state, who in (("symptom: hang", "dismissed", "mia<b>"), ("symptom: oom", "pending", None)):
+        row = SuggestionRow(repository="owner/repo", number=61, action="add_label", value=value, at=site.store.clock())
+        site.store.begin_suggestions([row])
+        site.store.note_suggestion(row, state=state, who=who, decided_at=site.store.clock() if who else None)
+    page = admin.get("/queue/owner/repo/61").text
+    assert "dismissed by mia&lt;b&gt;" in page and "waits for a person there" in page and "symptom: oom" in page

@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
 
 from distriage.base.references import IssueReference
-from distriage_serving.store import reconcile_job
+from distriage.classifier import Classifier
+from distriage.github.client import Client
+from distriage_serving.backfill.run import Backfill, BackfillOptions
+from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.queue.decisions import Decisions, IssueDecision
+from distriage_serving.queue.history import NOBODY
+from distriage_serving.queue.login.sessions import Session
+from distriage_serving.store import Store, reconcile_job
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
 from support.github import PERSON, GitHub
@@ -167,6 +176,25 @@ def test_a_decision_elsewhere_approves_or_dismisses_on_github(
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
 
 
+@pytest.mark.parametrize(("label", "state"), [("hang", "approved"), (None, "dismissed")])
+def test_a_decision_in_the_queue_approves_or_dismisses_on_github(
+    suggesting: GitHub, bot: Bot, label: str | None, state: str
+) -> None:
+    bot.issue("opened")
+    stored = bot.store.latest_verdict("owner/repo", 1)
+    assert stored is not None
+    bot.clock.now += 1
+    session = Session("mia", ("owner/repo",))
+    decision = IssueDecision(stored, NOBODY, {"symptom": label})
+    assert Decisions(bot.store, session).decide([decision]) == []
+    bot.settle()
+    assert [one["state"] for one in suggesting.suggestions[ISSUE]] == [state]
+    assert suggesting.labels(ISSUE) == ([HANG] if label else [])
+    assert bot.reviews() == [("queue", label, "mia", "hang")]
+    bot.issue("edited")
+    assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
 # ---------------------------------------------------------------- the comparison
 
 
@@ -209,3 +237,39 @@ def test_a_comparison_asks_about_six_issues_and_those_that_changed(suggesting: G
         suggesting.issues[f"owner/repo#{number}"]["updated_at"] = at
     assert compare(bot) == 9
     assert [name for request in suggesting.requests if (name := request.path).startswith("/user/")] == []
+
+
+@pytest.mark.slow
+def test_a_thousand_issues_get_one_suggestion_each(
+    suggesting: GitHub, store: Store, keyword_classifier: Classifier
+) -> None:
+    """By backfill, twice; the second run asks only what became of them."""
+    suggesting.tokens[suggesting.token] = math.inf
+    for number in range(1, 1001):
+        suggesting.open(f"owner/repo#{number}", "It stops", PERHAPS if number % 2 else SURE)
+    client = Client(suggesting.token, suggesting.url, sleep=lambda _: None)
+    for again in (False, True):
+        work = Backfill(client, store, LocalJudge(keyword_classifier), Console(quiet=True))
+        work.run("owner/repo", BackfillOptions(again=again))
+        assert work.report.failed == []
+    made = [one for issue in suggesting.suggestions.values() for one in issue]
+    assert len(made) == 500 and {one["state"] for one in made} == {"pending"}
+    assert sum(suggesting.labels(f"owner/repo#{number}") == [HANG] for number in range(1, 1001)) == 500
+    posts = [write.path for write in suggesting.written if write.path.endswith("/labels") and "/issues/" in write.path]
+    assert len(posts) == len(set(posts)) == 1000
+    assert asked(suggesting) == 501  # one to learn whether it takes any, and one for each that is pending
+
+
+def test_a_dry_run_lists_suggestions_and_sends_none(
+    suggesting: GitHub, store: Store, keyword_classifier: Classifier
+) -> None:
+    suggesting.tokens[suggesting.token] = math.inf
+    client = Client(suggesting.token, suggesting.url, sleep=lambda _: None)
+    work = Backfill(client, store, LocalJudge(keyword_classifier), Console(quiet=True))
+    work.run("owner/repo", BackfillOptions(dry_run=True))
+    assert [str(one.change) for one in work.report.proposals] == [f"suggested: {HANG}"]
+    assert (
+        suggesting.suggestions == {}
+        and asked(suggesting) == 0
+        and store.suggestions(IssueReference("owner/repo", 1)) == []
+    )

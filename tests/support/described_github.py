@@ -94,7 +94,8 @@ def prism(prism_at: Prism, double: GitHub, monkeypatch: pytest.MonkeyPatch) -> I
     double.requests.clear()
     double.troubles.clear()
     yield prism_at
-    assert prism_at.violations() == []
+    violations = prism_at.violations()
+    assert violations == [], violations
 
 
 @pytest.fixture

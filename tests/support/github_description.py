@@ -42,6 +42,7 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
       +json).
     - Ajv refuses `nullable` beside `anyOf` without a `type`, and Prism then lets everything pass.
     - An issue's state may be an object too: only the answer says so, which gives back what was asked for.
+    - That a list has not changed since it was asked for last (304) is said only in prose.
     - Two kinds of events in a timeline, comments on commits, require no field, so anything would be one: left out.
     - It is of the REST API alone: for GraphQL, only that there are a query and data.
     """
@@ -59,6 +60,8 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
             answer = paths[path]["patch"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"][1]
             given_back = answer["properties"]["suggestions"]["properties"]["state"]["items"]
             asked["state"] = {"oneOf": [asked["state"], {**given_back, "required": ["value"]}]}
+        if method == "GET":
+            paths[path]["get"]["responses"].setdefault("304", {"description": "Not modified"})
         if known != path:
             paths[path][method.lower()]["responses"]["200"]["content"] = {RAW: {"schema": {}}}
     return {"openapi": whole["openapi"], "info": whole["info"], "servers": whole["servers"], "paths": _checkable(paths)}

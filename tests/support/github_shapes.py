@@ -35,6 +35,13 @@ def account(login: str, id: int = 1, type: str = "User") -> dict[str, Any]:  # n
     }
 
 
+def profile(account: dict[str, Any]) -> dict[str, Any]:
+    """An account as its own page shows it."""
+    said = dict.fromkeys(("name", "company", "blog", "location", "email", "hireable", "bio"))
+    counts = dict.fromkeys(("public_repos", "public_gists", "followers", "following"), 0)
+    return {**account, **said, **counts, "created_at": TIME, "updated_at": TIME}
+
+
 def label(repository: str, name: str, color: str = "ededed", description: str | None = None) -> dict[str, Any]:
     """A label of a repository."""
     return {

@@ -45,7 +45,7 @@ def _decide(github: GitHub, request: Request, repository: str, number: str, id: 
 @route("GET /user/{number}")
 def _account(github: GitHub, request: Request, number: str) -> Fault:
     known = next((account for account in github.accounts if account["id"] == int(number)), None)
-    return found(known) if known is not None else faults.status(404)
+    return found(github_shapes.profile(known)) if known is not None else faults.status(404)
 
 
 @route("GET /orgs/{owner}/issue-fields")

@@ -1,4 +1,4 @@
-"""What a dry run of `backfill` proposes, as a table to review: CSV, and one HTML page without scripts. Pure."""
+"""The proposals of `backfill`'s dry run, as a table to review: CSV, and one HTML page without scripts. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet b
 
 
 def as_csv(rows: Sequence[Proposal]) -> str:
-    """A line a change; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """One line per change; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -34,10 +34,10 @@ def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
 
 
 def estimate(report: BackfillResult, seconds: float, requests: int) -> str:
-    """What carrying the proposals out would take, judged by this dry run; empty where it read no issue.
+    """The cost of carrying out the proposals, judged by this dry run; empty if it read no issue.
 
     Args:
-        seconds, requests: That the dry run took.
+        seconds, requests: Used by the dry run.
     """
     read = report.changed + report.nothing
     if not read:

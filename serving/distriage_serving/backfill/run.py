@@ -1,7 +1,6 @@
-"""The issues that a repository has already, one after the other, each as the bot would treat it.
-Network and database I/O.
+"""A repository's existing issues, one after the other, each as the bot would treat it. Network and database I/O.
 
-The store knows what is done, so that an interrupted run goes on where it stopped. Writes keep below GitHub's limits.
+The store remembers finished issues, so an interrupted run can be resumed. Writes keep below GitHub's limits.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Proposal:
     """A change that an issue would get.
 
     Attributes:
-        probability: Of what a label says, by the model; None: the change says nothing of an axis.
+        probability: The model's, of the label behind it; None for a change unrelated to an axis.
     """
 
     number: int
@@ -55,17 +54,17 @@ class Proposal:
 
 @dataclass(slots=True)
 class BackfillResult:
-    """What a run did; complete after an interruption too.
+    """Result of a run; complete after an interruption too.
 
     Attributes:
         changed: Issues that got a label, a type or a comment, or lost a label; or would have.
         changes: Each change -> how often.
-        writes: Requests for them, but for the creation of labels.
+        writes: Requests for them, without the creation of labels.
         nothing: Issues read and left as they are.
-        known: Issues skipped because an earlier run of this model was through with them.
-        failed: `#12: why`, also of one that was changed, if something else was refused.
-        dry_run: Nothing was written, because the options or the configuration say so.
-        proposals: Of a dry run: every change, also those of an earlier dry run.
+        known: Issues skipped because an earlier run of this model has finished them.
+        failed: `#12: why`, also for a changed issue with another change refused.
+        dry_run: Nothing was written, by option or configuration.
+        proposals: Every change of a dry run, including those of earlier ones.
     """
 
     dry_run: bool = False
@@ -139,7 +138,7 @@ class Backfill:
         self.report.dry_run = config.dry_run
         there, _ = read_labels(self.client, repository)
         names = resolve(config, self.judge.bundle.taxonomy, there)
-        self.client.login = own_login(self.client)  # a person's: what is written in her name is told from her own acts
+        self.client.login = own_login(self.client)  # a person's: our writing in their name differs from their own acts
         columns = (
             TextColumn("issues"),
             BarColumn(),
@@ -221,7 +220,7 @@ class Backfill:
             return False
         if last.carried_out_at is not None:
             return True
-        # A dry run shows what the run after it does, which is by the configuration of then.
+        # A dry run shows the next real run, which uses the configuration of that time.
         return config.dry_run and (last.plan or {}).get("configuration") == config_digest(config)
 
 

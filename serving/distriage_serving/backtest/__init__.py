@@ -1,1 +1,1 @@
-"""What Distriage would have said of a repository's past issues, compared with people's labels: one HTML page."""
+"""A model's labels for a repository's past issues, compared with people's: one HTML page."""

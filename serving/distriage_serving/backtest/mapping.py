@@ -1,4 +1,4 @@
-"""Which label of a repository says what of an issue, by the configuration and by `--map`. Pure."""
+"""The meaning of a repository's labels, by the configuration and by `--map`. Pure."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def typed(meaning: Meaning) -> frozenset[str]:
 
 
 def named(extra: Sequence[str]) -> frozenset[tuple[str, str]]:
-    """The (axis, label) pairs that `extra` names; `make_mapping` says what is wrong with it."""
+    """The (axis, label) pairs in `extra`; `make_mapping` reports its mistakes."""
     targets = (entry.rpartition("=")[2].strip().partition(":") for entry in extra)
     return frozenset((axis, label) for axis, _, label in targets)
 
 
 def never_set(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> frozenset[tuple[str, str]]:
     """The (axis, label) pairs of the axes labelled here that the configuration sets neither as a label nor as an issue
-    type, but for those that `extra` names (see `make_mapping`): whoever names one wants to see it.
+    type, except those in `extra` (see `make_mapping`), which somebody wants to see.
     """
     return frozenset(
         (axis.id, label_id)
@@ -68,7 +68,7 @@ def never_set(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy
 
 
 def unused(extra: Sequence[str], labels: Iterable[str]) -> list[str]:
-    """Names in `extra` that are none of `labels`, which issues carry: most likely misspelt."""
+    """Names in `extra` that no issue carries: most likely misspelt."""
     carried = {label.casefold() for label in labels}
     names = dict.fromkeys(entry.rpartition("=")[0].strip() for entry in extra)
     return [name for name in names if name.casefold() not in carried]

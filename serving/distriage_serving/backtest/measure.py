@@ -1,7 +1,7 @@
-"""Past issues with what the model says of them -> coverage and precision. Pure.
+"""Past issues with a model's answers -> coverage and precision. Pure.
 
-Coverage: the share of issues that would get a label. Precision: of those among them that people labelled on this axis,
-the share on which they agree.
+Coverage: the share of issues that would get a label. Precision: the share of agreement among those that people
+labelled on this axis.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ POINTS = 120  # of a curve
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the model says of an issue on one axis.
+    """The model's answer on one axis of an issue.
 
     Attributes:
-        applies: False: nothing is said, whatever the threshold, since the axis does not apply to what the model takes
-            the issue for, the issue is of another field or says too little, or the configuration never sets the label.
+        applies: False if nothing is said at any threshold: the axis does not apply to the predicted kind, the issue is
+            of another field or says too little, or the configuration never sets the label.
         modes: The modes in which the label would be given.
     """
 
@@ -94,11 +94,11 @@ class AxisResult:
     """One axis.
 
     Attributes:
-        labelled: Issues on which people said something.
-        mapped: Labels of the axis that occur among what people said.
-        at: All labels together, a tally a threshold.
-        modes: The same at the thresholds that ship with the model.
-        rows: By label, the most frequent first; those that neither people nor model gave are left out.
+        labelled: Issues that people labelled on this axis.
+        mapped: Labels of the axis that people gave.
+        at: All labels together, one tally per threshold.
+        modes: The same at the model's own thresholds.
+        rows: By label, the most frequent first, without labels that neither people nor model gave.
         would: Label -> how often it would be given in mode `balanced`, the most frequent first.
         periods: Name of a span of time -> its tally in mode `balanced`, by date.
         misses: Issues on which model and people differ, the surest ones first.
@@ -119,7 +119,7 @@ class AxisResult:
 
 
 MIN_JUDGED = 20  # issues that people judged, for a threshold to be proposed
-WANTED = 0.8  # what the lower end of the precision's interval must reach
+WANTED = 0.8  # the lower end of the precision's interval must reach this
 
 
 def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
@@ -164,7 +164,7 @@ def measure(axis: str, replayed: Sequence[Replayed], max_misses: int = 12) -> Ax
 
 
 def tally_of(axis: str, items: Iterable[Replayed], mode: Mode) -> Tally:
-    """What a mode would give some issues on an axis."""
+    """The labels that a mode would give some issues on an axis."""
     return _tally(axis, items, _in(mode))
 
 
@@ -211,9 +211,7 @@ def _curve(axis: str, labelled: Sequence[Replayed]) -> tuple[CurvePoint, ...]:
 
 
 def by_period(replayed: Sequence[Replayed]) -> list[tuple[str, list[Replayed]]]:
-    """Issues by the month, the quarter or the year in which they were filed, whichever makes at most `MAX_PERIODS`
-    (years may be more).
-    """
+    """Issues by month, quarter or year of filing, the finest that makes at most `MAX_PERIODS` (years may be more)."""
     result: dict[str, list[Replayed]] = {}
     for name in (_month, _quarter, _year):
         result = {}

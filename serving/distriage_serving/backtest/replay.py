@@ -20,14 +20,14 @@ from distriage_serving.backtest.measure import Claim, Replayed
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What went through the model, and what did not.
+    """Issues that went through the model, and numbers of the others.
 
     Attributes:
         items: By date of filing.
-        trained_on: Issues left out because the model's weights were fitted on them; None: the model does not say which.
-        by_bots: Issues that bots wrote, left out as the bot leaves them alone.
-        unreadable: Issues that cannot be classified, empty ones for instance.
-        model_made_at: Unix time in seconds of the day on which the model was made; None: it does not say.
+        trained_on: Issues left out because the model was trained on them; None if it does not list them.
+        by_bots: Issues that bots wrote, left out as the bot ignores them.
+        unreadable: Issues that cannot be classified, such as empty ones.
+        model_made_at: Day on which the model was made, Unix time in seconds, if known.
     """
 
     items: tuple[Replayed, ...]

@@ -24,12 +24,12 @@ from distriage_serving.github.files import read_config
 
 @dataclass(frozen=True, slots=True)
 class BacktestOptions:
-    """What to do.
+    """Options of a backtest.
 
     Attributes:
         extra: `NAME=AXIS:LABEL`, see `mapping.make_mapping`.
-        config: A configuration in place of the repository's own.
-        limit: The newest so many issues; None: all.
+        config: A configuration to use instead of the repository's own.
+        limit: How many of the newest issues; all if None.
         cache: The history's file.
         output: The page's file.
     """

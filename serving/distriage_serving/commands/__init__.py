@@ -1,6 +1,4 @@
-"""What a person types: the sub-commands of `distriage` that this package adds.
-Imports nothing heavy before a command runs.
-"""
+"""The sub-commands that this package adds to `distriage`. Heavy imports wait until a command runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def open_store(database: str | None, *, must_exist: bool) -> Iterator[Store]:
 
     Args:
         must_exist: Make no file, and refuse an older database: an older server that runs on it could not start again.
-            Tables are made where there are none.
+            An empty one still gets its tables.
     """
     from distriage_serving.settings import load_settings
     from distriage_serving.store import Store, UnavailableError

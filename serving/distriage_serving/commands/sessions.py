@@ -36,7 +36,7 @@ def end(
     which: Annotated[str, typer.Argument(metavar="ID|WHO|all", help="As `distriage sessions list` shows them.")],
     database: DatabaseOption = None,
 ) -> None:
-    """End sessions; whoever is logged in there has to log in again."""
+    """End sessions; their owners have to log in again."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
         ids = [
             session.id

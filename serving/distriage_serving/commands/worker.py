@@ -52,7 +52,7 @@ def dead(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100,
     database: DatabaseOption = None,
 ) -> None:
-    """What was given up, and why; `distriage inbox replay` tries one again, `distriage inbox drop` puts it away."""
+    """List items given up, and why; `distriage inbox replay` retries one, `distriage inbox drop` removes it."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
         _show(store, "dead", limit)
 

@@ -79,9 +79,9 @@ class _Token:
 class App:
     """A GitHub App. Safe to use from several threads.
 
-    Args of the constructor:
+    Args:
         app_id: Its App ID or client ID.
-        api: Base URL; default as `Client`.
+        api: Base URL; default as for `Client`.
         clock: Unix time in seconds.
     """
 
@@ -164,9 +164,9 @@ class App:
         return known.text
 
     def renew(self, installation_id: int, old: str, patience: Patience) -> str | None:
-        """A token in place of one that GitHub refused; None: that one is as new as can be.
+        """A token to replace one that GitHub refused; None if that one is the newest possible.
 
-        An installation's new permissions are in no token from before them, and of their grant one process hears.
+        Older tokens lack an installation's new permissions, and only one process hears of their grant.
         """
         with self._lock:
             known = self._tokens.get(installation_id)
@@ -185,7 +185,7 @@ class App:
 
 
 def open_app(settings: Settings) -> App | None:
-    """The App of the settings; None: they have none.
+    """The App of the settings, if they have one.
 
     Raises:
         ConfigError: its private key cannot be read.

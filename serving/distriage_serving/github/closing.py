@@ -21,19 +21,19 @@ DUPLICATE: Final = "duplicate"  # the label, one of those that GitHub gives each
 
 
 def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int | None) -> tuple[float, list[str]]:
-    """Close an issue; of a duplicate then say of which, and label it.
+    """Close an issue; mark a duplicate with its original and a label.
 
     Args:
-        reason: GitHub's: `completed`, `not_planned` or `duplicate`; a server that does not know the last one is told
-            `not_planned`.
+        reason: GitHub's: `completed`, `not_planned` or `duplicate`; sent as `not_planned` to a server that does not
+            know `duplicate`.
 
     Returns:
-        The issue's `updated_at`, Unix time in seconds, and what GitHub refused beside closing it.
+        The issue's `updated_at`, Unix time in seconds, and everything else that GitHub refused.
 
     Raises:
-        TransferredError: the issue or its repository is in another place by now.
+        TransferredError: the issue or its repository has moved.
         RefusedError: GitHub does not close it, and nothing is written.
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     body = {"state": "closed", "state_reason": reason}
     try:
@@ -70,12 +70,12 @@ def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Ite
 
 
 def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> None:
-    """Open an issue again, and take away what `close` wrote; what somebody else did before or after it stays.
+    """Reopen an issue, and remove the traces of `close`; other people's changes stay.
 
     Raises:
-        TransferredError: the issue or its repository is in another place by now.
+        TransferredError: the issue or its repository has moved.
         RefusedError: GitHub refuses.
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     timeline = read_timeline(client, issue, DUPLICATE)
     try:

@@ -1,4 +1,4 @@
-"""What was done on an issue. Pure."""
+"""Record of work done on an issue. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from distriage_serving.planning.types import Change, changes_of
 
 @dataclass(slots=True)
 class Execution:
-    """What was done.
+    """Work done on an issue.
 
     Attributes:
-        labels_created: Names of labels that did not exist in the repository.
-        labels_added: Names of labels that the issue has now by this plan.
-        labels_taken_off: Names of labels that the issue has no more by this plan.
-        issue_type: That was set; None: none was.
-        fields: That were set.
-        suggested: That a person is asked to approve.
-        settled: Earlier suggestions, and whether each was approved; else it was dismissed.
-        label_ids: Name -> GitHub's id of labels that were created.
-        no_suggestions: Why nothing can be suggested here; None: it can, as far as is known.
+        labels_created: Names of labels new to the repository.
+        labels_added: Names of labels that the issue gained.
+        labels_taken_off: Names of labels that the issue lost.
+        issue_type: Set now, if any.
+        fields: Set now.
+        suggested: Changes that a person is asked to approve.
+        settled: Earlier suggestions, and whether each was approved or dismissed.
+        label_ids: Name -> GitHub's id of created labels.
+        no_suggestions: Why nothing can be suggested here, if so.
         comment: `written`, `edited` or None.
-        warnings: What GitHub refused, one sentence each.
+        warnings: GitHub's refusals, one sentence each.
     """
 
     labels_created: list[str] = field(default_factory=list)

@@ -1,9 +1,8 @@
-"""Carry out a Plan over GitHub's REST API, so that doing it twice is the same as once. Network I/O; writes.
+"""Carries out a Plan over GitHub's REST API; doing it twice is the same as once. Network I/O; writes.
 
-First it creates labels that the repository lacks, then it adds labels and takes others off, then it sets the issue
-type, then it writes the comment, which says only what was done.
-What GitHub refuses for good (the issue is gone or locked, the token may not write) becomes a warning; the rest goes on,
-but a label whose successor was refused stays.
+The order: create missing labels, add labels and take others off, set the issue type, write the comment, which reports
+only work done. A final refusal by GitHub (the issue is gone or locked, the token may not write) becomes a warning; the
+rest goes on, but a label whose successor was refused stays.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from distriage_serving.planning.types import (
 
 
 def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execution:
-    """Carry a plan out; a dry run sends nothing at all.
+    """Carry out a plan; a dry run sends nothing.
 
     Args:
-        done: Where to note what is done, for a caller that wants to know it after an error too.
+        done: Where to note the work, for a caller that needs it after an error too.
 
     Raises:
-        TransferredError: the issue or its repository is in another place by now.
-        RateLimitError: GitHub's limit ends later than the client may wait. A second run does what is left.
-        GitHubError: GitHub cannot be reached.
+        TransferredError: the issue or its repository has moved.
+        RateLimitError: GitHub's limit ends later than the client may wait. A second run does the rest.
+        GitHubError: GitHub is out of reach.
     """
     done = done if done is not None else Execution()
     if not plan.writes:
@@ -74,7 +73,7 @@ def _create_label(client: Client, base: str, definition: LabelDefinition, done: 
     try:
         created = client.write("POST", f"{base}/labels", body, repeatable=True)
     except RefusedError as error:
-        if not error.already_exists:  # else somebody was faster, or it was an attempt of ours whose answer was lost
+        if not error.already_exists:  # else somebody was faster, or an earlier attempt of ours lost its answer
             what = f"the label {definition.name!r} could not be created"
             done.warnings.append(_explain(error, what, "the token may not create labels, as with the role triage"))
         return error.already_exists
@@ -130,7 +129,7 @@ def _explain(error: RefusedError, what: str, may_not: str | None = None) -> str:
     """A warning.
 
     Args:
-        may_not: What 403 and 404 mean here; None: as of an issue.
+        may_not: The meaning of 403 and 404 here; as of an issue if None.
     """
     raise_if_moved(error)
     if error.status == 403 and "archived" in str(error):

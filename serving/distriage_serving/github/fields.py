@@ -11,10 +11,10 @@ from distriage_serving.planning.suggested import IssueField
 
 
 def read_fields(client: Client, repository: str) -> dict[str, IssueField]:
-    """Name, case-folded -> each single-select issue field of a repository's organization; empty where it has none.
+    """Name, case-folded -> each single-select issue field of a repository's organization.
 
     Raises:
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     path = f"/orgs/{repository.partition('/')[0]}/issue-fields"
     try:

@@ -64,20 +64,20 @@ def find_config(client: Client, repository: str, path: str, taxonomy: Taxonomy) 
 
 @lru_cache(maxsize=256)  # a triage of each issue reads it, and it seldom changes
 def _found(own: tuple[str, str | None], general: tuple[str, str | None], taxonomy: Taxonomy) -> FoundConfig:
-    """Of the two files, each with its text."""
+    """The configuration merged from both files, each with its text."""
     written = [{} if text is None else parse_document(text, place, taxonomy) for place, text in (own, general)]
     places = tuple(place for place, text in (own, general) if text is not None)
     return FoundConfig(merge_configs(written[1], written[0], taxonomy), places)
 
 
 def read_file(client: Client, repository: str, path: str, commit: str | None = None) -> str | None:
-    """Read a configuration file; None if there is no such file.
+    """Read a configuration file; None if absent.
 
     Args:
         commit: Default: the last one of the default branch.
 
     Raises:
-        ConfigError: it is too large, or not UTF-8.
+        ConfigError: too large, or not UTF-8.
         GitHubError: GitHub cannot be reached or refuses.
     """
     content = _content(client, repository, path, commit)
@@ -93,7 +93,7 @@ def read_file(client: Client, repository: str, path: str, commit: str | None = N
 
 
 def is_there(client: Client, repository: str, path: str) -> bool:
-    """Whether the default branch has a file, whatever is in it.
+    """Whether the default branch has a file of that name.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

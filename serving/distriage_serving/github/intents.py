@@ -1,9 +1,9 @@
-"""Carries out a plan's changes with the reason beside each, and suggests what a person has to approve.
-Network I/O; writes.
+"""Carries out a plan's changes with a reason for each, and suggests those that a person has to approve. Network I/O;
+writes.
 
-Labels go in one request, type, fields and state in another: there a list of labels would replace all that the issue
-has. A suggestion is not sent twice: where an answer is lost, GitHub is asked whether it is there. Where GitHub does not
-take reasons, the changes that need no person are sent as they always were.
+Labels go in one request, type, fields and state in another, in which a list of labels would replace all of the issue's.
+A suggestion is not sent twice: if an answer is lost, GitHub is asked whether the suggestion exists. If GitHub does not
+take reasons, changes that need no person are sent without them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
             return
         warned = len(done.warnings)
         _add_plainly(client, path, names, done, explain)
-        if len(done.warnings) == warned:  # else it was not for the reasons beside the labels
+        if len(done.warnings) == warned:  # else the reasons beside the labels were not to blame
             done.no_suggestions = OFF
         return
     there = [str(label.get("name")).casefold() for label in answer] if isinstance(answer, list) else None
@@ -106,7 +106,7 @@ def _add_plainly(client: Client, path: str, names: Sequence[str], done: Executio
 
 
 def _take_off_again(client: Client, plan: Plan, changes: Sequence[Reasoned], done: Execution) -> None:
-    """Take labels off that GitHub set instead of suggesting them, unless somebody else did."""
+    """Take off labels that GitHub set instead of suggesting them, unless somebody else set them."""
     ours = set_by_us(read_timeline(client, plan.issue).label_events)
     for change in changes:
         if change.value.casefold() in ours:
@@ -162,7 +162,7 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
 
 
 def _note_edit(client: Client, plan: Plan, asked: Sequence[Reasoned], answer: object, done: Execution) -> None:
-    """Note what GitHub's answer shows; what the token may not set it drops in silence."""
+    """Note the changes in GitHub's answer, which silently drops those that the token may not make."""
     issue = answer if isinstance(answer, Mapping) else {}
     if plan.issue_type is not None:
         if (issue_type(issue) or "").casefold() == plan.issue_type.casefold():
@@ -190,7 +190,7 @@ def _note_edit(client: Client, plan: Plan, asked: Sequence[Reasoned], answer: ob
 
 
 def _is_suggested(issue: Mapping[str, Any], name: str, value: str) -> bool:
-    """Whether GitHub made a suggestion of what was to be set: the repository lets nothing be set without a person."""
+    """Whether GitHub turned a change into a suggestion: the repository requires a person's approval."""
     listed = (issue.get("suggestions") or {}).get(name) or ()
     return any(str(item.get("value")).casefold() == value.casefold() and not item.get("ignored") for item in listed)
 
@@ -225,7 +225,7 @@ def _send(
 
 
 def _id_of(client: Client, plan: Plan, change: Reasoned) -> Reasoned | None:
-    """The suggestion with GitHub's id of the original; None: that is gone."""
+    """The suggestion with GitHub's id of the original; None if that is gone."""
     try:
         issue = client.json(f"/repos/{plan.issue.repository}/issues/{change.value}")
     except (NotFoundError, RefusedError):

@@ -1,4 +1,4 @@
-"""What GitHub knows of one issue -> IssueState. Network I/O; reads only."""
+"""One issue on GitHub -> IssueState. Network I/O; reads only."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
 
 
 def with_label_history(state: IssueState, events: Sequence[LabelEvent]) -> IssueState:
-    """The state with what the issue's label history says of who set and took off what."""
+    """The state, completed with who set and took off which label."""
     ours = set_by_us(events)
     return replace(
         state,
@@ -219,11 +219,11 @@ class Timeline:
 
     Attributes:
         label_events: Oldest first.
-        comment: The own one of the kind that is looked for.
-        comment_deleted: Any comment.
+        comment: Our own comment of the wanted kind.
+        comment_deleted: Any comment was deleted.
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
-        closed_by_us: It was closed last by us, and nobody opened it since.
+        closed_by_us: We closed it last, and nobody has reopened it.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -243,7 +243,8 @@ class Timeline:
         label = (event.get("label") or {}).get("name")
         if kind in {"labeled", "unlabeled"} and isinstance(label, str):
             is_bot = (actor or {}).get("type") == "Bot"
-            # What a person whose token we have took off, she took off by hand. A deleted account has no type, and was a
+            # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
+            # and was a
             # person.
             is_us = self._is_us(actor) and (is_bot or kind == "labeled")
             by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"

@@ -27,7 +27,7 @@ MAX_PAGES: Final = 10
 
 
 def authorize_url(settings: Settings, state: str, verifier: str) -> str:
-    """The page on which a person lets the App see what they may do."""
+    """The page on which a person lets the App see their permissions."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     query = {
         "client_id": settings.github_client_id,
@@ -48,14 +48,13 @@ def _web() -> str:
 
 
 async def who_may_triage(settings: Settings, code: str, verifier: str) -> tuple[str, list[str]]:
-    """Exchange a code and ask GitHub what its owner may do.
+    """Exchange a code and ask GitHub for its owner's permissions.
 
     Returns:
-        Login, and the repositories with the App whose issues this person may label (role triage and up), in lower
-        case.
+        Login, and the repositories with the App whose issues this person may label (role triage and up), in lower case.
 
     Raises:
-        GitHubError: GitHub cannot be reached, or refuses.
+        GitHubError: GitHub is out of reach, or refuses.
     """
     return await run_in_threadpool(_who_may_triage, settings, code, verifier)
 

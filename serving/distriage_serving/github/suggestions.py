@@ -32,11 +32,11 @@ class ListedSuggestion:
     """A suggestion as GitHub lists it.
 
     Attributes:
-        value: The type or the option; None: `target_id` says it.
+        value: The type or the option; None if `target_id` names it.
         state: `ended`: replaced by another one, or invalidated.
-        by, resolved_by: Ids of the accounts that made it, and that decided about it.
-        event_id: Of the timeline's event that the approval made.
-        at: When it last changed, Unix time in seconds.
+        by, resolved_by: Ids of the accounts that made it and decided on it.
+        event_id: Of the approval in the timeline.
+        at: Last change, Unix time in seconds.
     """
 
     id: int
@@ -71,10 +71,10 @@ class ListedSuggestion:
 
 
 def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSuggestion] | None:
-    """All of an issue, in every state, the oldest first; None: GitHub takes none in this repository.
+    """All suggestions of an issue, in every state, the oldest first; None if GitHub takes none in this repository.
 
     Raises:
-        GitHubError: GitHub cannot be reached, or refuses for another reason.
+        GitHubError: GitHub is out of reach, or refuses for another reason.
     """
     found: list[ListedSuggestion] = []
     try:
@@ -118,7 +118,7 @@ def login_of(client: Client, account: int) -> str:
 def as_suggested(
     listed: Iterable[ListedSuggestion], label_ids: Mapping[int, str], names: Names
 ) -> tuple[Suggested, ...]:
-    """What GitHub lists, whoever made it, as far as the configuration gives it a meaning.
+    """The listed suggestions of everyone that have a meaning in the configuration.
 
     Args:
         label_ids: GitHub's id -> name of the repository's labels.

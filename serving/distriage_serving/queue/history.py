@@ -9,7 +9,7 @@ from typing import Final
 from distriage.answer.feedback import own_label
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.queue.listing import age, display_name, moment
-from distriage_serving.store import Review
+from distriage_serving.store import Review, SuggestionRow
 
 _HOW: Final[Mapping[str, str]] = {
     "queue": "in the queue",
@@ -65,6 +65,19 @@ def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> l
         Decided("; ".join(said), who, _HOW[how], moment(at), age(now - at), undone)
         for (at, who, how, undone), said in sorted(groups.items(), key=lambda group: -group[0][0])
     ]
+
+
+def view_suggestions(rows: Sequence[SuggestionRow], now: float) -> list[tuple[str, str]]:
+    """What was suggested on GitHub, and what became of it; what GitHub ended is left out."""
+    became = {"pending": "waits for a person there", "approved": "approved", "dismissed": "dismissed"}
+    found = []
+    for row in rows:
+        if row.state in became:
+            what = f"close as a duplicate of #{row.value}" if row.action == "close_issue" else row.value
+            who = f" by {row.who}" if row.who else ""
+            when = f", {age(now - row.decided_at)}" if row.decided_at is not None else ""
+            found.append((what, f"{became[row.state]}{who}{when}"))
+    return found
 
 
 def _words(review: Review, taxonomy: Taxonomy) -> str:

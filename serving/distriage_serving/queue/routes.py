@@ -19,7 +19,7 @@ from distriage.reading.report import check_report
 from distriage_serving.github.app_auth import open_app
 from distriage_serving.queue import actions, closing, notices
 from distriage_serving.queue.charts import routes as chart_routes
-from distriage_serving.queue.history import decided_so_far, standing_of, view_history
+from distriage_serving.queue.history import decided_so_far, standing_of, view_history, view_suggestions
 from distriage_serving.queue.issue_view import (
     OTHER,
     view_axes,
@@ -245,6 +245,7 @@ def _issue_page(
         verdict=verdict,
         differential=view_differential(verdict, visit.taxonomy),
         history=view_history(reviews, visit.taxonomy, now),
+        suggested=view_suggestions(visit.store.suggestions(IssueReference(*place)), now),
         **_report(visit, issue, stored, explained, filters.query, pictures=pictures),
     )
     if pictures:

@@ -1,1 +1,1 @@
-"""What surrounds an HTTP request: limits, keys, errors, metrics, the engine, and the classification routes."""
+"""Everything around an HTTP request: limits, keys, errors, metrics, the engine, and the classification routes."""

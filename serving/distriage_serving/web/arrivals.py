@@ -1,8 +1,7 @@
-"""Bodies on their way in: how many at once, and how many bytes of all together. Whoever holds most gives way.
+"""Bodies being received: bounds on their number and their bytes. The biggest holder gives way.
 
-A body that trickles in costs its sender nothing and us a place. So nobody is refused for want of a place: the newcomer
-gets that of the oldest body of the peer that has most bodies on their way, and whoever sends in earnest is through in
-a moment.
+A slow body costs its sender nothing and us a place. So no newcomer is refused for lack of a place: it takes that of the
+oldest body of the peer with most bodies, and an honest sender is through in a moment.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ def has_body(scope: Scope) -> bool:
 class Arrivals:
     """The bodies of one server.
 
-    Args of the constructor:
-        places: Most bodies of one kind of request on their way.
-        max_bytes: Most bytes of all bodies together that are held, until their requests are answered.
+    Args:
+        places: Most bodies of one kind of request.
+        max_bytes: Most bytes of all bodies together, held until their requests are answered.
         timeout_s: A body must arrive within this time.
     """
 
@@ -71,7 +70,7 @@ class Arrivals:
         """Count more bytes of a body.
 
         Raises:
-            ProblemError: there is no room, and nobody who holds more is on their way (503).
+            ProblemError: no room, and no bigger holder to push aside (503).
         """
         while self._held + size > self._max_bytes:
             of_peer = Counter[str]()
@@ -97,12 +96,12 @@ class Arrivals:
 
 
 class Body:
-    """One request's body; a context, at whose end it is not held any more.
+    """One request's body; a context that releases it at its end.
 
-    Args of the constructor:
-        kind: Of the request; each kind has places of its own.
-        limit: Bytes that it may have.
-        signature: That it must have; None: none.
+    Args:
+        kind: Of the request; each kind has its own places.
+        limit: Most bytes.
+        signature: The required one, if any.
     """
 
     def __init__(self, arrivals: Arrivals, scope: Scope, kind: str, limit: int, signature: Signature | None) -> None:
@@ -124,11 +123,11 @@ class Body:
         self._arrivals.release(self)
 
     async def read(self, receive: Receive) -> bytes | None:
-        """The whole body; None: the client went away.
+        """The whole body; None if the client went away.
 
         Raises:
-            ProblemError: too large (413), too slow (408), pushed aside or no room for it (503; 408 for a delivery or
-                a form, see `_late`), wrongly signed (401).
+            ProblemError: too large (413), too slow (408), pushed aside or no room for it (503; 408 for a delivery or a
+                form, see `_late`), wrongly signed (401).
         """
         announced = has_body(self._scope)
         try:
@@ -178,7 +177,7 @@ class Body:
                 return True
 
     def drop(self) -> None:
-        """Let go of what has come: an error's traceback would keep it until the error has been sent."""
+        """Release the received bytes: an error's traceback would keep them until the error has been sent."""
         self._chunks.clear()
 
     def end(self) -> None:

@@ -1,8 +1,7 @@
-"""uvicorn's connections, with what it lacks: a time limit for a request's head, bounds on the number of connections and
-of a body's chunks, errors in our own form.
+"""uvicorn's connections, with additions: a time limit for a request's head, bounds on the number of connections and of
+a body's chunks, errors in our own form.
 
-uvicorn bounds none of them; its `limit_concurrency` counts a connection only once its head has been read, and then
-refuses everybody.
+uvicorn bounds none of them; its `limit_concurrency` counts a connection only after its head, and then refuses everyone.
 """
 
 from __future__ import annotations
@@ -23,18 +22,17 @@ from distriage_serving.web.problem import ProblemError
 
 BACKLOG: Final = 128  # asyncio takes up to this number of connections before it lets anything else, us too, happen
 READ_BYTES: Final = 32 << 10  # h11, uvicorn and we each hold one such part of every body that is on its way
-FREE_CHUNKS: Final = 256  # of a body, whatever their size: parsing them takes as long as a small request
-CHUNK_BYTES: Final = 64  # of its body; for so many it may have one chunk more
+FREE_CHUNKS: Final = 256  # of a body, of any size: parsing them takes as long as a small request
+CHUNK_BYTES: Final = 64  # of its body; one more chunk is allowed for each
 Made = Callable[..., asyncio.Protocol]
 
 
 class Waiting:
-    """Connections that have no request under way: they send its head, or nothing.
-    The newcomer gets the place of one of them.
+    """Idle connections: they send a request's head, or nothing. A newcomer takes the place of one.
 
-    Args of the constructor:
-        limit: Most connections, those with a request under way included.
-        timeout_s: So long one may wait.
+    Args:
+        limit: Most connections, including busy ones.
+        timeout_s: Longest idle time.
     """
 
     def __init__(self, limit: int, timeout_s: float) -> None:
@@ -54,7 +52,7 @@ class Waiting:
             self._of_peer.pop(connection.peer, None)
 
     def longest(self) -> Connection | None:
-        """The one that has waited longest, of the peer that has most; None: none waits."""
+        """The longest idle connection of the peer with most of them, if any."""
         if not self._of_peer:
             return None
         peer = max(self._of_peer, key=lambda name: len(self._of_peer[name]))
@@ -136,7 +134,7 @@ class Connection(H11Protocol):
             self._wait()
 
     def handle_events(self) -> None:
-        """Read what has come; once that is a whole head, its time does not matter any more."""
+        """Read events; once a head is whole, its time no longer matters."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -148,7 +146,7 @@ class Connection(H11Protocol):
             self._wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, or has a head that is too large or chunks that are too small."""
+        """Refuse anything but HTTP, too large a head, or too small chunks."""
         self._refuse(ProblemError(400, "bad-request", self.conn.refused or msg))
 
     def _wait(self) -> None:
@@ -176,7 +174,7 @@ class Connection(H11Protocol):
 
 
 def protocol(settings: Settings, door: Door) -> Made:
-    """What uvicorn calls for each connection."""
+    """The factory that uvicorn calls for each connection."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = settings.max_connections if files < 0 else min(settings.max_connections, max(8, files // 2))
     return partial(Connection, Waiting(limit, settings.head_timeout_s), door)

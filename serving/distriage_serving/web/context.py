@@ -1,5 +1,5 @@
-"""What surrounds each request: its id, one log line, its counters, the headers of every answer, and a 500 for what
-nobody foresaw. ASGI.
+"""Around each request: its id, one log line, its counters, the headers of every answer, and a 500 for the unforeseen.
+ASGI.
 """
 
 from __future__ import annotations

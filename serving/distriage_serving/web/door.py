@@ -30,7 +30,7 @@ _UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expe
 class Door:
     """Counts the requests of each kind that are under way.
 
-    Args of the constructor:
+    Args:
         most: Of one kind.
     """
 
@@ -65,10 +65,10 @@ class Door:
             self._working[kind] -= 1
 
     def refusal(self, data: bytes) -> bytes | None:
-        """The answer to what came over an idle connection, if there is no room for it; None: let it be parsed.
+        """The refusal of data on an idle connection, if there is no room; None to parse it.
 
         Args:
-            data: Answered here only if it is one whole request to classify.
+            data: Refused here only if it is one whole request to classify.
         """
         if self._working[API] < self._most or not _is_whole(data):
             return None

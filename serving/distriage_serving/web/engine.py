@@ -1,6 +1,4 @@
-"""The model inside the server: started in the background, fed through two lanes.
-What reads a report runs in their processes.
-"""
+"""The model inside the server: started in the background, fed through two lanes. Other processes read reports."""
 
 from __future__ import annotations
 
@@ -51,12 +49,12 @@ class Engine:
         on_load_error: Callable[[], None] = lambda: None,
         past: PastIndexes | None = None,
     ) -> None:
-        """Start nothing yet.
+        """Set up; `start` loads the model.
 
         Args:
             load: Makes the classifier, in a process; can be pickled; default: from the settings.
-            on_load_error: Called in the event loop when that fails.
-            past: Default: the files that the settings name.
+            on_load_error: Called in the event loop if that fails.
+            past: Default: the files named by the settings.
         """
         self._settings = settings
         self._metrics = metrics
@@ -112,12 +110,12 @@ class Engine:
         )
 
     async def judge(self) -> LaneJudge | None:
-        """Wait for the model, and return what the bot's workers ask; None: it could not be loaded."""
+        """Wait for the model, and return the judge for the bot's workers; None if it failed to load."""
         await asyncio.wait({self._loading})
         return None if self._bundle is None else LaneJudge(self._plain, self._bundle, self.past, self._metrics)
 
     async def close(self) -> None:
-        """Finish what is queued and end the processes."""
+        """Finish queued work and end the processes."""
         await self._loading
         await asyncio.gather(asyncio.to_thread(self._plain.close), asyncio.to_thread(self._explained.close))
 
@@ -141,18 +139,18 @@ class Engine:
         similar: bool = False,
         past: PastIndex | None = None,
     ) -> list[Verdict | FailedRecord | ModelError]:
-        """Classify reports that `check_report` has let pass.
+        """Classify reports that passed `check_report`.
 
         Args:
-            past: Where to look for likely duplicates; None: nowhere.
+            past: Where to look for likely duplicates, if anywhere.
 
         Returns:
-            One verdict a report, in order; a `FailedRecord` in place of a report that takes too long to read, a
-            `ModelError` in place of one that the model failed on.
+            One verdict per report, in order; a `FailedRecord` for a report that takes too long to read, a `ModelError`
+            for one on which the model failed.
 
         Raises:
             ProblemError: the model is not loaded, the queue is full, or the server is shutting down (503 each);
-                `similar` is asked of a model without an index (422).
+                `similar` with a model that has no index (422).
         """
         if similar and not Similar.available(self.bundle):
             what = "this server's model has no index of known issues"

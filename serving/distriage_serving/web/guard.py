@@ -1,8 +1,8 @@
-"""What a request must pass before anything of it is parsed: key, signature, number of requests at once, size and time
-of its body. ASGI.
+"""Checks before anything of a request is parsed: key, signature, number of requests at once, size and time of its body.
+ASGI.
 
-The body is read here, whole and bounded, so that the rest of the server never waits for a client; after that, a client
-that goes away and a time limit both cancel the work.
+The body is read here, whole and bounded, so the rest of the server never waits for a client; afterwards, a client that
+goes away cancels the work, and so does a time limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from distriage_serving.web.signature import HEADER, Signature
 PROTECTED: Final = "/v1/"
 WEBHOOK: Final = "/github/webhook"
 ALWAYS: Final = frozenset({"/livez", "/readyz", "/metrics"})  # must answer above all when the server is overloaded
-LINGER_S: Final = 2.0  # a refused body is read on and thrown away for so long
+LINGER_S: Final = 2.0  # how long a refused body is read on and thrown away
 
 
 class Guard:
@@ -160,8 +160,8 @@ async def _cancel(task: asyncio.Future[None]) -> None:
 def _lingering(receive: Receive, send: Send, status: int) -> Send:
     """For an answer before the body has been read.
 
-    A connection that is closed with data unread is reset, and the client may then never see the answer. So the answer
-    goes out first, and for a while what the client is still sending is thrown away.
+    A connection closed with unread data is reset, and the client may never see the answer. So the answer goes out
+    first, and for a while the client's further data is thrown away.
     """
 
     async def send_and_linger(message: Message) -> None:

@@ -12,7 +12,7 @@ from distriage_serving.web.problem import ProblemError
 
 
 class KeyRing:
-    """The keys that are accepted; none: everybody is let in."""
+    """The accepted keys; without any, every request is let in."""
 
     def __init__(self, keys: Sequence[SecretStr]) -> None:
         # Digests are of one length, so a comparison tells not even how long a key is.
@@ -27,7 +27,7 @@ class KeyRing:
         """Refuse a request without a known key.
 
         Args:
-            authorization: The header as it came, decoded as Latin-1; None: there is none.
+            authorization: The raw header, decoded as Latin-1, if sent.
 
         Raises:
             ProblemError: 401.

@@ -130,7 +130,7 @@ def unavailable(code: Code, detail: str, retry_after_s: int) -> ProblemError:
 
 
 def of_status(status: int, headers: Mapping[str, str] | None) -> ProblemError:
-    """The problem for an error that the web framework raised; what it has no name for is a 500."""
+    """The problem for an error that the web framework raised; a 500 if unknown."""
     code = _STATUS_CODES.get(status)
     if code is None:
         return ProblemError(500, "internal-error", "the server failed; its log has more under the request id")

@@ -1,4 +1,4 @@
-"""What an application holds for its routes: one typed object under `app.state`."""
+"""The parts of an application that its routes use: one typed object under `app.state`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rooms:
     """The parts of one application.
 
     Attributes:
-        store: None: neither bot nor queue.
+        store: None without bot and queue.
     """
 
     settings: Settings

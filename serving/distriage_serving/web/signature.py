@@ -14,13 +14,13 @@ _FORM: Final = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class Signature:
-    """The signature that a request claims, and the one that its body has so far."""
+    """The signature that a request claims, and that of its body so far."""
 
     def __init__(self, secret: bytes, header: str | None) -> None:
         """Read the header.
 
         Raises:
-            ProblemError: there is none, or it has not the form of one (401): no byte of the body need be read.
+            ProblemError: missing or malformed (401): no byte of the body need be read.
         """
         claimed = _FORM.fullmatch(header or "")
         if claimed is None:

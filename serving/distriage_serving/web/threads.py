@@ -1,6 +1,6 @@
-"""Threads for what waits for the database. Those that write are few and apart, so that a lock never stops reading.
+"""Threads that wait for the database. Writers are few and separate, so that a lock never stops readers.
 
-Routes that are no coroutines run in Starlette's own threads; they only read.
+Routes that are not coroutines run in Starlette's own threads; they only read.
 """
 
 from __future__ import annotations

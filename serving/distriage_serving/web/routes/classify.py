@@ -237,6 +237,6 @@ def _fault(report: IssueReport) -> str | None:
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
-    """The mark of what is no character in place of a lone surrogate, as every other entrance reads it."""
+    """A replacement character for a lone surrogate, as at every other entrance."""
     is_lone = len(escape[0]) == 6
     return rb"\ufffd" if is_lone else escape[0]

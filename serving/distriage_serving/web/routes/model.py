@@ -1,4 +1,4 @@
-"""GET /v1/taxonomy and /v1/models: what the loaded model can say, and where it comes from."""
+"""GET /v1/taxonomy and /v1/models: the loaded model's labels and provenance."""
 
 from __future__ import annotations
 
