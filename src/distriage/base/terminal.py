@@ -6,8 +6,10 @@ import errno
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Groups of `distriage --help`, in the order in which a newcomer needs them.
 READ, MAINTAIN, TRAIN = "Read reports", "Look after a tracker", "Train and study"
@@ -27,6 +29,8 @@ def speak_utf8() -> None:
 
 def output() -> Console:
     """Standard output; in a pipe lines are as long as they are, unless COLUMNS says otherwise."""
+    from rich.console import Console  # slow to import
+
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     # A report's `:100:` is no emoji, and the table of emoji takes long to load.
     return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
@@ -34,9 +38,9 @@ def output() -> Console:
 
 def say(text: str) -> None:
     """Print a line to standard error, apart from output for programs."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
-    console.print("distriage: " + "\n".join(lines), markup=False)
+    if sys.stderr is not None:  # as Python leaves it after `2>&-`
+        sys.stderr.write("distriage: " + "\n".join(lines) + "\n")
 
 
 def is_full(error: OSError) -> bool:
@@ -47,6 +51,11 @@ def is_full(error: OSError) -> bool:
 def give_up_output(error: OSError) -> None:
     """Say why standard output cannot be written, and drop the rest, which would be flushed at exit."""
     say(f"standard output: cannot be written: {error.strerror}")
+    let_go_of_output()
+
+
+def let_go_of_output() -> None:
+    """Write what is left of standard output nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -10,7 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class Scores(BaseModel, extra="forbid", frozen=True):
+class _Figures(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scores(_Figures):
     """Accuracy and macro-F1."""
 
     accuracy: float
@@ -50,7 +54,7 @@ class AxisResult(CountedScores):
     tfidf_lr: Scores | None = None
 
 
-class Applied(BaseModel, extra="forbid", frozen=True):
+class Applied(_Figures):
     """Labels that the policy applies at the shipped thresholds: share of reports, and how often they are right."""
 
     coverage: float
@@ -73,7 +77,7 @@ class GroupScores(CountedScores):
     applied: Mapping[str, Applied] = {}
 
 
-class Evaluation(BaseModel, extra="forbid", frozen=True):
+class Evaluation(_Figures):
     """A bundle measured on a split.
 
     Attributes:
@@ -104,7 +108,7 @@ class Evaluation(BaseModel, extra="forbid", frozen=True):
     published: Mapping[str, float] = {}
 
 
-class BundleFigures(BaseModel, extra="forbid", frozen=True):
+class BundleFigures(_Figures):
     """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
 
     validation: Mapping[str, CountedScores] = {}
