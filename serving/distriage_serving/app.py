@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 import distriage
 from distriage.classifier import Classifier
 from distriage_serving.bot.service import Workers
-from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.indexes import PastIndexes, show_indexes
 from distriage_serving.metrics import Metrics
 from distriage_serving.queue.pages import error_page, go_to, is_browser
 from distriage_serving.queue.routes import add_queue
@@ -67,8 +67,10 @@ def create_app(
     metrics = Metrics()
     door = Door(settings.max_requests, metrics)
     paths: set[str] = set()
-    engine = Engine(settings, metrics, load, on_load_error, PastIndexes(settings.past, store))
-    workers = Workers(settings, store) if settings.has_bot and store is not None else None
+    past = PastIndexes(settings.past, store)
+    show_indexes(metrics, settings, past)
+    engine = Engine(settings, metrics, load, on_load_error, past)
+    workers = Workers(settings, store, metrics) if settings.has_bot and store is not None else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

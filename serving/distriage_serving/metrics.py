@@ -5,10 +5,11 @@ name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
+import httpx
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -20,16 +21,36 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.metrics_core import CounterMetricFamily
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 import distriage
 from distriage.answer.verdict import Verdict
 from distriage.model.bundle import Bundle
+from distriage_serving.store import Figures
 
 MEDIA_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 _SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_LONG_SECONDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0)
+# As `Store.figures` names them: help, labels. The database has them, so each process shows those of all.
+_STORED: Final = {
+    "deliveries": ("Webhook deliveries by state.", ("state",)),
+    "jobs": ("Jobs on GitHub by state.", ("state",)),
+    "jobs_waiting_longer": ("Jobs that have waited longer than 1m, 1h, 1d.", ("than",)),
+    "jobs_oldest_seconds": ("How long the oldest waiting job has waited.", ()),
+    "issues_waiting": ("Open issues in the queue that no person has decided on.", ()),
+    "issues_oldest_seconds": ("Age of the oldest of these issues.", ()),
+    "reviews": (
+        "Reviews that stand, by axis and whether they agree with the model: yes, no, unknown.",
+        ("axis", "agrees"),
+    ),
+    "database_bytes": ("Size of the database.", ()),
+    "second_reader_requests": (
+        "Questions to the second reader by result: answered, budget, nonsense, refused, time-out, unreachable.",
+        ("result",),
+    ),
+}
 
 
 class Metrics:
@@ -64,16 +85,20 @@ class Metrics:
             "distriage_decisions_total", "Decisions by axis and outcome.", ["axis", "outcome"], registry=self.registry
         )
         self.queued = Gauge(
-            "distriage_queue_reports", "Reports that wait for the model.", ["queue"], registry=self.registry
+            "distriage_model_queue_reports", "Reports that wait for the model.", ["queue"], registry=self.registry
         )
         self.refused = Counter(
-            "distriage_queue_full_total",
+            "distriage_model_queue_full_total",
             "Requests refused because the queue was full.",
             ["queue"],
             registry=self.registry,
         )
         self.wait_seconds = Histogram(
-            "distriage_queue_wait_seconds", "Time in the queue.", ["queue"], buckets=_SECONDS, registry=self.registry
+            "distriage_model_queue_wait_seconds",
+            "Time in the queue.",
+            ["queue"],
+            buckets=_SECONDS,
+            registry=self.registry,
         )
         self.report_seconds = Histogram(
             "distriage_report_duration_seconds",
@@ -82,16 +107,34 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self._second_reader = _SecondReader()
-        self.registry.register(self._second_reader)
-        self._work = {
-            "deliveries": Gauge(
-                "distriage_deliveries", "Webhook deliveries by state.", ["state"], registry=self.registry
-            ),
-            "jobs": Gauge(
-                "distriage_jobs", "What is to be done on GitHub, by state.", ["state"], registry=self.registry
-            ),
-        }
+        self.unsigned = Counter(
+            "distriage_signatures_refused_total",
+            "Webhook deliveries without a valid signature, refused.",
+            registry=self.registry,
+        )
+        self.label_seconds = Histogram(
+            "distriage_delivery_to_label_seconds",
+            "Time from a delivery to the labels that follow from it (in a dry run, to the plan).",
+            buckets=_LONG_SECONDS,
+            registry=self.registry,
+        )
+        self._github = Counter(
+            "distriage_github_requests_total", "Requests to GitHub by status.", ["status"], registry=self.registry
+        )
+        self._github_left = Gauge(
+            "distriage_github_limit_remaining",
+            "Requests left of GitHub's rate limit, as its last answer said.",
+            ["resource"],
+            registry=self.registry,
+        )
+        self.indexes = Gauge(
+            "distriage_indexes",
+            "Repositories with a loaded index: past issues, own labels.",
+            ["of"],
+            registry=self.registry,
+        )
+        self._stored = _Stored()
+        self.registry.register(self._stored)
 
     def loaded(self, bundle: Bundle) -> None:
         """The model is there."""
@@ -109,37 +152,32 @@ class Metrics:
         for axis, said in verdict.axes.items():
             self.decisions.labels(axis, said.outcome).inc()
 
-    def stored(self, counts: Mapping[str, Mapping[str, int]]) -> None:
-        """Show `Store.counts`; without any, because the database is gone, show no old ones."""
-        for table, gauge in self._work.items():
-            gauge.clear()
-            for state, count in counts.get(table, {}).items():
-                gauge.labels(state).set(count)
+    def github_answered(self, response: httpx.Response) -> None:
+        """Count one request to GitHub; a hook of httpx."""
+        self._github.labels(str(response.status_code)).inc()
+        left = response.headers.get("x-ratelimit-remaining", "")
+        if left.isascii() and left.isdigit():
+            self._github_left.labels(response.headers.get("x-ratelimit-resource", "core")).set(int(left))
 
-    def second_reader(self, counts: Mapping[str, int]) -> None:
-        """Show `Store.reader_results`: sums over all processes, since workers may run beside the server."""
-        self._second_reader.counts = counts
+    def stored(self, figures: Figures) -> None:
+        """Show what the store says; where it says nothing, because the database is gone, show no old figures."""
+        self._stored.figures = figures
 
     def text(self) -> bytes:
         """All of it, in Prometheus' text format 0.0.4."""
         return generate_latest(self.registry)
 
 
-class _SecondReader(Collector):
-    """Counts that the store keeps."""
+class _Stored(Collector):
+    figures: Figures = MappingProxyType({})
 
-    counts: Mapping[str, int] = MappingProxyType({})
-
-    def collect(self) -> Iterator[CounterMetricFamily]:
-        family = CounterMetricFamily(
-            "distriage_second_reader_requests",
-            "Questions to the second reader by what became of them: answered, budget, nonsense, refused, time-out, "
-            "unreachable.",
-            labels=["result"],
-        )
-        for result, count in self.counts.items():
-            family.add_metric([result], count)
-        yield family
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        for name, (help_text, labels) in _STORED.items():
+            kind = CounterMetricFamily if name == "second_reader_requests" else GaugeMetricFamily
+            family = kind(f"distriage_{name}", help_text, labels=labels)
+            for values, number in self.figures.get(name, {}).items():
+                family.add_metric(values, number)
+            yield family
 
 
 def _versions() -> dict[str, str]:

@@ -56,6 +56,12 @@ class Settings(HttpSettings):
     workers: int = Field(
         default=1, ge=0, le=64, description="Threads of the bot in this process; 0: `distriage worker` does the work."
     )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=0,
+        le=65535,
+        description="Port on which `distriage worker` answers `/livez` and `/metrics`; not set: none.",
+    )
     debounce_s: float = Field(
         default=30, ge=0, description="The bot looks at an edited issue this long after its last edit, in seconds."
     )

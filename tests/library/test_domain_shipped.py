@@ -104,9 +104,10 @@ Warning: Cannot update a component (`Header`) while rendering a different compon
 ### Any additional comments?
 It worked before the update of the router. The reducer is called twice, and the second call sees the old state.""",
     ),
-    IssueReport(
-        "Backup job reports success but the archive is empty",
-        """**Describe the bug**
+    pytest.param(
+        IssueReport(
+            "Backup job reports success but the archive is empty",
+            """**Describe the bug**
 The nightly job of the backup plugin ends with status 0, and the archive in the bucket has 22 bytes.
 
 **To reproduce**
@@ -125,6 +126,10 @@ The dump of all tables, about 4 GB, as with `--now`.
 
 **Environment**
 PostgreSQL 16.3 on Debian 12, chart 7.1.0, MinIO as object store, cert-manager for TLS.""",
+        ),
+        marks=pytest.mark.xfail(
+            strict=True, reason="read by recipe 7 it passes the gate, as it did those of minilm-v6 and -v7"
+        ),
     ),
 ]
 

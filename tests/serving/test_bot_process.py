@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from support.app_key import APP_ID, app_key_pem
 from support.checkout import REPOSITORY
 from support.databases import new_sqlite
 from support.github import GitHub
-from support.server import served
+from support.server import listening, served
 from support.waiting import WAIT_S, until
 
 SECRET = "a secret that only GitHub knows"
@@ -70,11 +71,19 @@ def test_a_report_is_labelled_with_the_shipped_model(
         )
         assert github.labels(ISSUE) == []
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DISTRIAGE_")}
-        command = [sys.executable, "-m", "distriage", "worker", "--model", str(shipped_bundle)]
+        command = [sys.executable, "-m", "distriage", "worker", "--metrics-port", "0", "--model", str(shipped_bundle)]
         worker = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**clean, **settings})
         try:
             with Store.open(settings["DISTRIAGE_DATABASE"]) as store:
                 until(lambda: worker.poll() is not None or store.counts()["jobs"]["done"] >= 2)  # the sweep, too
+            probe = f"http://127.0.0.1:{listening(tmp_path / 'worker.log')}"
+            assert local_http.get(f"{probe}/livez").status_code == 200
+            assert local_http.get(f"{probe}/queue").status_code == 404
+            metrics = local_http.get(f"{probe}/metrics").text
+            assert 'distriage_jobs{state="done"} 2.0' in metrics and "distriage_ready 1.0" in metrics
+            assert "distriage_delivery_to_label_seconds_count 1.0" in metrics
+            assert re.search(r'^distriage_github_requests_total{status="200"} [1-9]', metrics, re.M)
+            assert re.search(r'^distriage_reports_total{result="classified"} 1.0', metrics, re.M)
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(WAIT_S) == 0, (tmp_path / "worker.log").read_text()
         finally:

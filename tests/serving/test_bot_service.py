@@ -12,6 +12,7 @@ from distriage.classifier import Classifier
 from distriage_serving.bot import service
 from distriage_serving.bot.service import Workers
 from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
 
@@ -37,7 +38,7 @@ def test_all_busy_workers_together_have_the_time_to_shut_down(
         github_webhook_secret=SecretStr("a secret that only GitHub knows"),
         shutdown_timeout_s=1,
     )
-    workers = Workers(settings, sqlite_store)
+    workers = Workers(settings, sqlite_store, Metrics())
     workers.start(LocalJudge(keyword_classifier), 6)
     began = time.monotonic()
     try:

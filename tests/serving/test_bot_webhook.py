@@ -104,18 +104,24 @@ REFUSED: dict[str, tuple[dict[str, str], int]] = {
 }
 
 
+def refused_signatures(server: Running) -> float:
+    found = re.search(r"^distriage_signatures_refused_total (\S+)", server.client.get("/metrics").text, re.M)
+    assert found is not None
+    return float(found[1])
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_github_s_is_refused_and_reaches_nothing(
     server: Running, store: Store, github: GitHub, case: str
 ) -> None:
     headers, status = REFUSED[case]
+    before = refused_signatures(server)
     answer = post(server, b"{}" if case == "another secret" else body_of(github), **headers)
     assert (answer.status_code, answer.headers["content-type"]) == (status, MEDIA_TYPE)
     Problem.model_validate(answer.json())
-    assert (
-        store.list_work(Delivery) == []
-        and b'distriage_reports_total{result="classified"}' not in server.client.get("/metrics").content
-    )
+    metrics = server.client.get("/metrics").text
+    assert store.list_work(Delivery) == [] and 'distriage_reports_total{result="classified"}' not in metrics
+    assert refused_signatures(server) - before == (status == 401)
 
 
 def test_after_a_refusal_the_connection_takes_the_next_request_at_once(

@@ -145,3 +145,14 @@ def test_sorting_old_issues_by_labels_does_not_wake_the_bot(bot: Bot) -> None:
     bot.github.label(ISSUE, OOM, PERSON)
     bot.issue("labeled")
     assert ("label", "oom", "maintainer", "hang") in bot.reviews()
+
+
+def test_the_time_from_delivery_to_label_counts_what_the_delivery_waited(bot: Bot) -> None:
+    seconds: list[float] = []
+    bot.worker.on_labelled = seconds.append
+    bot.deliver("issues", bot.github.payload("opened", ISSUE))
+    bot.clock.now += 45  # no worker ran
+    bot.settle()
+    assert bot.github.labels(ISSUE) == [HANG] and seconds == [45]
+    bot.issue("edited")  # nothing changes on GitHub
+    assert seconds == [45]

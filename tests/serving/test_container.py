@@ -56,7 +56,7 @@ def test_compose_yaml_is_as_compose_reads_it() -> None:
         assert services[name]["read_only"] and services[name]["cap_drop"] == ["ALL"]
 
 
-@pytest.mark.parametrize("name", ["kubernetes", "relearn"])
+@pytest.mark.parametrize("name", ["kubernetes", "relearn", "worker"])
 def test_kubernetes_yaml_is_as_kubernetes_reads_it(name: str) -> None:
     checked(BIN / "kubernetes-validate", "--strict", f"deploy/{name}.yaml")
 

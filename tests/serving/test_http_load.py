@@ -44,7 +44,7 @@ def test_a_full_queue_is_a_503_and_passes(gated: GatedModel) -> None:
         second = pool.submit(post, server.client, {"reports": [{"title": "a"}, {"title": "b"}]})
         until(lambda: _waiting(server) == 2)
         assert_problem(post(server.client, {"title": "third"}), 503, "queue-full")
-        assert 'distriage_queue_full_total{queue="plain"} 1.0' in server.client.get("/metrics").text
+        assert 'distriage_model_queue_full_total{queue="plain"} 1.0' in server.client.get("/metrics").text
         gated.open()
         assert first.result().status_code == second.result().status_code == 200
         assert post(server.client, {"title": "third"}).status_code == 200
@@ -160,6 +160,6 @@ def test_a_report_that_never_lets_go_of_the_gil_is_given_up_and_holds_up_no_prob
 
 
 def _waiting(server: Running) -> int:
-    match = re.search(r'distriage_queue_reports\{queue="plain"\} (\d+)', server.client.get("/metrics").text)
+    match = re.search(r'distriage_model_queue_reports\{queue="plain"\} (\d+)', server.client.get("/metrics").text)
     assert match is not None
     return int(match.group(1))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import socket
 import stat
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import yaml
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -16,13 +19,26 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from distriage.answer.verdict import Verdict
 from distriage.base.errors import ConfigError
 from distriage.model.taxonomy import default_taxonomy
-from distriage_serving.store import IssueFilter, Job, NewJob, Review, Store, StoredVerdict, UnavailableError, database
+from distriage_serving.store import (
+    IssueFilter,
+    Job,
+    NewJob,
+    Review,
+    Store,
+    StoredVerdict,
+    UnavailableError,
+    database,
+)
+from distriage_serving.store.database import UPGRADE_WAIT_S
+from distriage_serving.store.migrations import in_use
 from distriage_serving.store.schema import Base
 
 from support import store_worker
+from support.checkout import REPOSITORY
 from support.crash_worker import forkserver
 from support.databases import NOW, fresh_postgresql
 from support.verdicts import axis_verdict, make_verdict
+from support.waiting import WAIT_S
 
 FIRST_ROWS: dict[str, dict[str, object]] = {
     "repositories": {
@@ -202,6 +218,40 @@ def test_processes_that_start_at_once_migrate_once(database_url: str) -> None:
     for worker in workers:
         worker.join(180)
     assert [worker.exitcode for worker in workers] == [0, 0]
+
+
+def test_an_upgrade_waits_for_an_older_version_and_refuses_to_pull_the_tables_from_under_it(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_first(database_url)
+    with ExitStack() as opened:
+        with monkeypatch.context() as as_it_was:
+            for module in (database, in_use):
+                as_it_was.setattr(module, "newest_revision", lambda: "0001")
+            older = opened.enter_context(Store.open(database_url))
+            others = opened.enter_context(Store.open(database_url))  # a worker beside the server
+        others.close()
+        with pytest.raises(ConfigError, match=r"is at revision 0001, and an older Distriage works on it; stop all"):
+            Store.open(database_url, patience_s=0)
+        with older._session(writes=False) as session:
+            assert session.scalar(text("SELECT count(*) FROM predictions")) == 1  # a table of that version
+        ending = threading.Timer(1.0, older.close)
+        ending.start()
+        with Store.open(database_url, patience_s=WAIT_S) as store:
+            assert [row.name for row in store.list_repositories()] == ["o/r"]
+        ending.join()
+
+
+def test_manifest_compose_and_guide_stop_the_old_version_first() -> None:
+    documents = yaml.safe_load_all((REPOSITORY / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8"))
+    strategies = [each["spec"]["strategy"] for each in documents if each["kind"] == "Deployment"]
+    assert strategies and all(strategy == {"type": "Recreate"} for strategy in strategies)
+    upgrade_part = (REPOSITORY / "docs" / "operators.md").read_text(encoding="utf-8").partition("**Upgrade.**")[2]
+    assert upgrade_part.strip().startswith("Stop")
+    compose = yaml.safe_load((REPOSITORY / "compose.yaml").read_text(encoding="utf-8"))
+    # Compose starts the new server before it stops the old worker: the server waits, and starts again if that is long.
+    assert all(compose["services"][name]["restart"] == "unless-stopped" for name in ("server", "worker"))
+    assert int(compose["services"]["worker"]["stop_grace_period"].removesuffix("s")) < UPGRADE_WAIT_S
 
 
 def test_a_newer_database_is_refused_and_left_as_it_is(database_url: str) -> None:

@@ -21,11 +21,14 @@ from distriage_serving.planning.types import Change
 from distriage_serving.store import NewJob, Review, Store, access_job, check_job, command_job, configure_job, triage_job
 
 
-def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce_s: float) -> str | None:
+def follow_delivery(
+    store: Store, effect: Effect, installation_id: int, debounce_s: float, received_at: float | None = None
+) -> str | None:
     """Note what follows from a delivery.
 
     Args:
         debounce_s: An edited issue is looked at only once nobody has touched it for so long.
+        received_at: When the delivery came; None: now.
 
     Returns:
         Why nothing follows; None: something does.
@@ -36,7 +39,8 @@ def follow_delivery(store: Store, effect: Effect, installation_id: int, debounce
         case Triage(issue, _, if_known) if if_known and store.get_issue(issue.repository, issue.number) is None:
             return "it was there before the App; `distriage backfill` takes such issues"
         case Triage(issue, debounced):
-            store.put_job(triage_job(issue, installation_id), store.clock() + (debounce_s if debounced else 0.0))
+            due_at = store.clock() + (debounce_s if debounced else 0.0)
+            store.put_job(triage_job(issue, installation_id), due_at, since=received_at)
         case Commanded(issue, argument):
             store.put_job(command_job(issue, installation_id, argument))
         case Check(pull, argument):

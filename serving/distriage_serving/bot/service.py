@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import ExitStack
 from functools import partial
 
 from distriage.base.errors import ConfigError
@@ -12,7 +13,7 @@ from distriage.github.http_client import connections
 from distriage.model.shipped import find_bundle
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import open_app
-from distriage_serving.judging.indexes import PastIndexes
+from distriage_serving.judging.indexes import PastIndexes, show_indexes
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.lane import Lane
 from distriage_serving.judging.lane_judge import LaneJudge
@@ -22,6 +23,7 @@ from distriage_serving.logs import configure_logging
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import Store
+from distriage_serving.web.probes import probes
 
 
 class Workers:
@@ -32,10 +34,11 @@ class Workers:
         GitHubError: the proxy or the certificates that the environment names cannot be used.
     """
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, metrics: Metrics) -> None:
         app = open_app(settings)
         assert app is not None
-        connections()
+        connections().event_hooks = {"response": [metrics.github_answered]}
+        self._metrics = metrics
         self._settings = settings
         self._store = store
         self._app = app
@@ -54,8 +57,13 @@ class Workers:
             does = [*[False] * number, True]
         for place, second_reads in enumerate(does):
             worker = Worker(self._store, self._app, judge, self.stop, timing, second_reads)
+            worker.on_labelled = self._metrics.label_seconds.observe
             self._threads.append(threading.Thread(target=worker.run, name=f"worker-{place}", daemon=True))
             self._threads[-1].start()
+
+    def are_alive(self) -> bool:
+        """Whether every thread works."""
+        return all(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
         """Let what is under way be finished; what takes longer than the time to shut down is taken over by another
@@ -81,7 +89,9 @@ def run_worker(settings: Settings) -> None:
         )
     find_bundle(settings.model)
     with Store.open(settings.database) as store:
-        workers = Workers(settings, store)
+        metrics, past = Metrics(), PastIndexes(settings.past, store)
+        show_indexes(metrics, settings, past)
+        workers = Workers(settings, store, metrics)
         configure_logging(settings.log_level)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: workers.stop.set())
@@ -91,8 +101,12 @@ def run_worker(settings: Settings) -> None:
             capacity=settings.queue_reports,
             deadline_s=settings.report_timeout_s,
         )
-        past, unread = PastIndexes(settings.past, store), Metrics()  # no port here shows them
-        workers.start(LaneJudge(lane, lane.start(), past, unread), max(1, settings.workers))
-        workers.stop.wait()
+        with ExitStack() as opened:
+            if settings.metrics_port is not None:
+                opened.enter_context(probes(settings, store, metrics, workers.are_alive))
+            bundle = lane.start()
+            metrics.loaded(bundle)
+            workers.start(LaneJudge(lane, bundle, past, metrics), max(1, settings.workers))
+            workers.stop.wait()
         workers.close()
         lane.close()

@@ -12,7 +12,7 @@ import os
 import random
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,6 +72,9 @@ class Worker:
     Args:
         stop: Set: finish what is under way and return.
         second_reads: Only asks the second reader, or does all but that; None: does both.
+
+    Attributes:
+        on_labelled: Called after changes to an issue, with the seconds since the delivery that asked for them.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Worker:
         self._stop = stop
         self._timing = timing
         self._second_reads = second_reads
+        self.on_labelled: Callable[[float], None] = lambda _: None
         self._began_at = 0.0  # the job that is under way
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randrange(1 << 32):08x}"
 
@@ -134,7 +138,9 @@ class Worker:
             payload = json.loads(delivery.payload)
             effect, installation_id = effect_of(delivery.event, payload), installation_of(payload)
             with store.transaction():
-                ignored = follow_delivery(store, effect, installation_id or 0, self._timing.debounce_s)
+                ignored = follow_delivery(
+                    store, effect, installation_id or 0, self._timing.debounce_s, delivery.received_at
+                )
                 store.finish(delivery, "ignored" if ignored else "done", ignored)
             if isinstance(effect, Access | Ended) and installation_id is not None:
                 self._app.forget(installation_id)  # a token may do only what the installation might when it was made
@@ -155,6 +161,8 @@ class Worker:
             with store.transaction():
                 follow_job(store, done)
                 self._finish(job, "ignored" if done.nothing_to_do else "done", done.note)
+            if job.kind == "triage" and done.changes:
+                self.on_labelled(store.clock() - job.created_at)
             idle = done.nothing_to_do
             log(logging.INFO, "job_done", job=job.id, kind=job.kind, attempts=job.attempts, nothing_to_do=idle)
         except (LeaseLostError, UnavailableError):

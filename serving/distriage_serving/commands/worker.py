@@ -27,13 +27,18 @@ inbox_app = typer.Typer(
 )
 
 
-def worker(model: ModelOption = None) -> None:
+def worker(
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port for /livez and /metrics; default: none.")
+    ] = None,
+    model: ModelOption = None,
+) -> None:
     """Do the bot's work in a process of its own, beside `distriage serve`. Settings: see docs/settings.md."""
     with needs_extra("serve"):
         from distriage_serving.bot.service import run_worker
         from distriage_serving.settings import load_settings
 
-    run_worker(load_settings({"model": model}))
+    run_worker(load_settings({"model": model, "metrics_port": metrics_port}))
 
 
 @inbox_app.command("list")

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
+from distriage.own.shelf import PLACES
 from distriage.past.answer import likely_duplicates
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
@@ -20,6 +21,8 @@ from distriage.past.packed import unpack
 from distriage.past.update import updated
 from distriage.past.words import Features, Floats
 from distriage_serving.logs import log
+from distriage_serving.metrics import Metrics
+from distriage_serving.settings import Settings
 from distriage_serving.store import PastRow, Store
 
 ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed
@@ -58,6 +61,11 @@ class PastIndexes:
         self._lock = threading.Lock()  # of `_locks`
         self._read: dict[Path, tuple[int, PastIndex | None]] = {}
         self._made: dict[str, _Made] = {}
+
+    @property
+    def loaded(self) -> int:
+        """How many indexes are in memory."""
+        return len(self._made) + sum(index is not None for _, index in list(self._read.values()))
 
     def has(self, repository: str) -> bool:
         """Whether a repository has an index."""
@@ -130,6 +138,14 @@ class PastIndexes:
                 log(logging.ERROR, "past_not_read", reason=str(error))
                 self._read[file] = (changed, None)
         return self._read[file][1]
+
+
+def show_indexes(metrics: Metrics, settings: Settings, past: PastIndexes) -> None:
+    """Have the metrics count the indexes of this process, and the heads of own labels that its model reads."""
+    metrics.indexes.labels("past").set_function(lambda: past.loaded)
+    if settings.own is not None:
+        folder = Path(settings.own)
+        metrics.indexes.labels("own").set_function(lambda: sum(1 for place in PLACES for _ in folder.glob(place)))
 
 
 def _rows(store: Store, repository: str, since: int) -> list[PastRow]:

@@ -12,7 +12,7 @@ from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
 from distriage_serving.store.past import PastIssues, PastRow, PastState
-from distriage_serving.store.reader import ReaderAnswer, ReaderAnswers
+from distriage_serving.store.reader import ReaderAnswer
 from distriage_serving.store.repositories import Repositories
 from distriage_serving.store.reviews import Reviews, review_of
 from distriage_serving.store.schema import (
@@ -32,6 +32,7 @@ from distriage_serving.store.schema import (
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
+from distriage_serving.store.work.figures import Figures, FigureStore
 from distriage_serving.store.work.jobs import (
     CheckArgument,
     CommandArgument,
@@ -47,7 +48,7 @@ from distriage_serving.store.work.jobs import (
     sweep_job,
     triage_job,
 )
-from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError, WorkStore
+from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "CheckArgument",
     "CommandArgument",
     "Delivery",
+    "Figures",
     "How",
     "Issue",
     "IssueFilter",
@@ -101,7 +103,7 @@ __all__ = [
 
 
 class Store(
-    WorkStore,
+    FigureStore,
     Issues,
     Verdicts,
     Reviews,
@@ -109,7 +111,6 @@ class Store(
     Repositories,
     LoginSessions,
     Pace,
-    ReaderAnswers,
     PastIssues,
     SuggestionRows,
 ):

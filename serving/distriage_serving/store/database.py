@@ -21,14 +21,16 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
+from distriage_serving.store.migrations.in_use import APPLICATION, InUseError, Share, newest_revision
 from distriage_serving.store.schema import Base, SharedValue
 
 CONNECT_TIMEOUT_S: Final = 10
+UPGRADE_POLL_S: Final = 0.5
 LOCK_TIMEOUT_S: Final = 7  # GitHub waits 10 s for the answer to a delivery
 PROBE_EVERY_S: Final = 2.0
+UPGRADE_WAIT_S: Final = 45.0  # for older processes to end, which may take 30 s to finish what is under way
 MIN_FREE_BYTES: Final = 64 << 20  # of SQLite's disk
 _WRITES: Final = "distriage_writes"
-_VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
 _EXPECTED: Final = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
@@ -46,11 +48,19 @@ class Database:
         self.clock = clock
         self._engine = make_engine()
         self._read_engine = make_engine()
+        self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
 
     @classmethod
-    def open(cls, url: str, clock: Callable[[], float] = time.time, *, upgrades: bool = True) -> Self:
+    def open(
+        cls,
+        url: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        upgrades: bool = True,
+        patience_s: float = UPGRADE_WAIT_S,
+    ) -> Self:
         """Connect, and bring the tables up to date; if several processes start at once, one of them does.
 
         Args:
@@ -58,20 +68,17 @@ class Database:
             clock: UTC epoch seconds.
             upgrades: If False, refuse an older database, since an older server may be running on it; an empty one still
                 gets its tables.
+            patience_s: How long an upgrade waits for processes of an older version to end.
 
         Raises:
             ConfigError: invalid URL, database out of reach, not a database or not ours, or of a newer or older
-                Distriage.
+                Distriage, which may still be running.
         """
         address = _parse(url)
         place = address.render_as_string(hide_password=True)
         store = cls(partial(_sqlite if address.get_backend_name() == "sqlite" else _postgresql, address), clock)
         try:
-            with store._engine.execution_options(**{_WRITES: True}).begin() as connection:
-                if not _is_current(connection):
-                    from distriage_serving.store.migrations import migrate  # alembic: a third of all that is imported
-
-                    migrate(connection, place, upgrades=upgrades)
+            store._bring_up_to_date(place, upgrades=upgrades, until_s=time.monotonic() + patience_s)
         except DBAPIError as error:
             store.close()
             raise ConfigError(f"{place}: {_reason(error)}") from None
@@ -80,8 +87,24 @@ class Database:
             raise
         return store
 
+    def _bring_up_to_date(self, place: str, *, upgrades: bool, until_s: float) -> None:
+        while True:
+            try:
+                with self._engine.execution_options(**{_WRITES: True}).begin() as connection:
+                    if not _is_current(connection):
+                        from distriage_serving.store.migrations.apply import migrate  # alembic: a third of all imports
+
+                        migrate(connection, place, self._share, upgrades=upgrades)
+                    self._share.take()
+                return
+            except InUseError:
+                if time.monotonic() >= until_s:
+                    raise
+            time.sleep(UPGRADE_POLL_S)
+
     def close(self) -> None:
         """Close all connections."""
+        self._share.close()
         self._engine.dispose()
         self._read_engine.dispose()
 
@@ -170,7 +193,7 @@ def _parse(url: str) -> URL:
 def _postgresql(address: URL) -> Engine:
     options = {
         "connect_timeout": CONNECT_TIMEOUT_S,
-        "application_name": "distriage",
+        "application_name": f"{APPLICATION} {newest_revision()}",
         "options": f"-c lock_timeout={LOCK_TIMEOUT_S}s",
     }
     return create_engine(
@@ -233,9 +256,8 @@ def values_of(row: Base) -> dict[str, Any]:
 
 
 def _is_current(connection: Connection) -> bool:
-    """Whether the newest migration was the last one: the name of its file begins with its revision."""
-    newest = max(file.stem for file in _VERSIONS.glob("*.py"))
+    """Whether the newest migration was the last one."""
     if not inspect(connection).has_table("alembic_version"):
         return False
     found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
-    return found == [newest.partition("_")[0]]
+    return found == [newest_revision()]

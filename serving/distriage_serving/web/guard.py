@@ -70,6 +70,8 @@ class Guard:
                 with self._door.inside(kind):
                     await self._run(scope, body, receive, send)
         except ProblemError as problem:
+            if problem.status == 401 and kind == "webhook":
+                self._metrics.unsigned.inc()
             answer = problem.response(request_id_of(scope))
             await answer(scope, receive, send if whole else _lingering(receive, send, problem.status))
 

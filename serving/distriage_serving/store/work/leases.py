@@ -53,7 +53,7 @@ class WorkStore(Database):
         with self._session(writes=False) as session:
             return session.scalar(select(Delivery.id).where(Delivery.id == id)) is not None
 
-    def put_job(self, new: NewJob, due_at: float | None = None) -> Job:
+    def put_job(self, new: NewJob, due_at: float | None = None, *, since: float | None = None) -> Job:
         """Put a job into the outbox. A waiting job of the same key takes over its kind, argument, installation and
         time.
 
@@ -61,6 +61,7 @@ class WorkStore(Database):
 
         Args:
             due_at: Not before; now if None. A waiting job keeps its back-off if that ends later.
+            since: When what asks for it came in; now if None.
         """
         now = self.clock()
         job = Job(
@@ -68,7 +69,7 @@ class WorkStore(Database):
             lane=new.lane,
             kind=new.kind,
             repository=new.repository,
-            created_at=now,
+            created_at=now if since is None else since,
             issue=new.issue,
             installation_id=new.installation_id,
             argument=new.argument,

@@ -74,8 +74,7 @@ async def metrics(request: Request) -> Response:
     store = rooms(request).store
     if store is not None:
         try:
-            counters.stored(await asyncio.to_thread(store.counts))
-            counters.second_reader(await asyncio.to_thread(store.reader_results))
+            counters.stored(await asyncio.to_thread(store.figures))
         except UnavailableError:
             counters.stored({})
     return Response(counters.text(), media_type=MEDIA_TYPE)

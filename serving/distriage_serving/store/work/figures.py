@@ -1,0 +1,59 @@
+"""What the database says of the work: counts and ages for `/metrics`, over all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import case, func, select, text
+from sqlalchemy.orm import Session
+
+from distriage_serving.store.paging import IssueFilter
+from distriage_serving.store.reader import ReaderAnswers
+from distriage_serving.store.schema import Issue, Job, Review
+from distriage_serving.store.work.leases import WorkStore
+
+AGES_S: Final = {"1m": 60, "1h": 3600, "1d": 86400}
+Figures = Mapping[str, Mapping[tuple[str, ...], float]]  # metric without its prefix -> values of its labels -> number
+
+
+class FigureStore(WorkStore, ReaderAnswers):
+    """The store's part for `/metrics`."""
+
+    def figures(self) -> Figures:
+        """All of them, as of one moment; an age is that of the oldest, in seconds, and 0 where nothing waits."""
+        with self._session(writes=False) as session:
+            counted: dict[str, Mapping[tuple[str, ...], float]] = {
+                name: {(state,): count for state, count in states.items()} for name, states in self.counts().items()
+            }
+            issues, oldest_issue = session.execute(
+                select(func.count(), func.min(Issue.created_at)).where(*IssueFilter(awake_at=self.clock()).conditions())
+            ).one()
+            # What failed has waited since it was put; the rest only since it was due: the sweep is put ahead of time.
+            since = case((Job.last_error.is_not(None), Job.created_at), else_=Job.due_at)
+            ages = [func.count(case((since < self.clock() - age_s, 1))) for age_s in AGES_S.values()]
+            oldest_job, *older = session.execute(select(func.min(since), *ages).where(Job.state == "waiting")).one()
+            predicted = Review.predicted_label
+            agrees = case((predicted.is_(None), "unknown"), (predicted == Review.label, "yes"), else_="no")
+            reviews = select(Review.axis, agrees.label("agrees"), func.count()).where(Review.undone_at.is_(None))
+            reviewed = session.execute(reviews.group_by("axis", "agrees")).all()
+            return {
+                **counted,
+                "issues_waiting": {(): issues},
+                "issues_oldest_seconds": {(): self._age(oldest_issue)},
+                "jobs_waiting_longer": {(name,): count for name, count in zip(AGES_S, older, strict=True)},
+                "jobs_oldest_seconds": {(): self._age(oldest_job)},
+                "reviews": {(axis, said): count for axis, said, count in reviewed},
+                "second_reader_requests": {(name,): count for name, count in self.reader_results().items()},
+                "database_bytes": {(): self._bytes(session)},
+            }
+
+    def _age(self, since: float | None) -> float:
+        return 0.0 if since is None else max(0.0, self.clock() - since)
+
+    def _bytes(self, session: Session) -> float:
+        if self.is_sqlite:
+            file = str(self._engine.url.database)
+            return sum(each.stat().st_size for each in map(Path, (file, f"{file}-wal")) if each.exists())
+        return float(session.scalars(text("SELECT pg_database_size(current_database())")).one())
