@@ -1,4 +1,4 @@
-"""What the forms beside the verdict do: close an issue, mark it as a duplicate, snooze it."""
+"""Actions of the forms beside the verdict: close an issue, mark it as a duplicate, snooze it."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def _close(store: Store, act: Act) -> None:
 
 
 def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
-    """Take a person's newest act back, if it is newer than the newest decision, or the act of a time; else None.
+    """Undo the act of a time, or a person's newest act if it is newer than the newest decision; else None.
 
-    What GitHub shows already stays so until it has answered; see `became_of`.
+    A change already on GitHub stays there until GitHub has answered; see `became_of`.
     """
     act = newest_act(visit, at)
     if act is None:
@@ -110,7 +110,7 @@ def describe(act: Act) -> str:
 
 
 def became_of(act: Act) -> str:
-    """What became of an act that GitHub does not show, or that was taken back, for people; empty of any other."""
+    """The fate, for people, of an act that GitHub does not show or that was undone; otherwise empty."""
     if act.undone_at is None:
         return "GitHub has not answered yet" if act.is_pending else act.refused or ""
     if act.carried_out:
@@ -119,7 +119,7 @@ def became_of(act: Act) -> str:
 
 
 def _write_back(store: Store, act: Act) -> bool:
-    """Have GitHub brought in step; False: the App is not on the repository, and nobody could."""
+    """Have GitHub brought in step; False if the App is not on the repository."""
     known = store.get_repository(act.repository)
     if known is None or not known.enabled:
         return False

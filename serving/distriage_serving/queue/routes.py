@@ -115,7 +115,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
 
 
 def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row that the person comes back to: that of `at`, or the first one behind it."""
+    """A part of the list, and the row to return to: that of `at`, or the next one."""
     left = visit.issue_at(query.get("at", ""))
     at = None if left is None else place_of(left, sort)
     after = query.get("after") if at is None else None
@@ -177,7 +177,7 @@ def _look_up(request: Request, repository: str, number: int) -> tuple[Visit, Iss
 
 
 async def _explain(visit: Visit, issue: Issue, stored: StoredVerdict | None) -> Verdict | None:
-    """The verdict with evidence and similar issues; None: there is nothing to read."""
+    """The verdict with evidence and similar issues; None if there is nothing to read."""
     report = IssueReport(title=issue.title, body=issue.body, id=f"{issue.repository}#{issue.number}")
     try:
         check_report(report)
@@ -262,7 +262,7 @@ def _report(
     *,
     pictures: bool,
 ) -> dict[str, Any]:
-    """What the parts of a page that need the model show."""
+    """Data for the parts of a page that need the model."""
     href = issue_href(issue.repository, issue.number)
     shown = "&pictures=1" if pictures else ""
     begun = f"{href}?{query}{'&' if query else ''}"

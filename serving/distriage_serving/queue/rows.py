@@ -1,4 +1,4 @@
-"""The rows of the list: of each issue the axes that the list is filtered by, each with the label that stands. Pure."""
+"""The rows of the list: for each issue the axes of the filters, with their standing labels. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from distriage_serving.store import Issue, Review, StoredVerdict
 
 @dataclass(frozen=True, slots=True)
 class AxisSummary:
-    """What is said of one axis, short.
+    """One axis of a row.
 
     Attributes:
-        percent, probability: The model's for this label; empty and 0 where it gives none.
+        percent, probability: The model's for this label; empty and 0 if unknown.
         outcome: The model's, or `decided`: a person chose the label.
-        first: What the model had said, where a second reader says something else; else empty.
+        first: The model's first answer, if a second reader disagrees; else empty.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Row:
     """One issue of the list.
 
     Attributes:
-        key: Names the issue, and the verdict and the decisions that the row shows.
-        differs: Two readers do not say the same.
-        refused: What GitHub refused last; empty: nothing.
+        key: Names the issue, and the shown verdict and decisions.
+        differs: Two readers disagree.
+        refused: GitHub's last refusal, or empty.
     """
 
     key: str
@@ -68,10 +68,9 @@ def make_row(
     """One issue of the list.
 
     Args:
-        reviews: All of the issue, by time, undone ones too.
+        reviews: All of the issue, by time, including undone ones.
         repository: Its name as GitHub writes it.
-        query: Of the filters.
-        refused: Why GitHub refused the last act; empty: it did not.
+        refused: Why GitHub refused the last act, or empty.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
@@ -94,10 +93,8 @@ def make_row(
 
 
 def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:
-    """The axes of a verdict that a row shows: those of the filters that apply; of what is no bug, its kind.
-
-    Args:
-        standing: Axis -> what a person decided.
+    """The axes of a verdict that a row shows: those of the filters that apply; for a report that is not a bug, its
+    kind.
     """
     labels: dict[str, str | None] = {axis: said.label for axis, said in verdict.items()}
     labels |= {axis: review.label for axis, review in standing.items()}

@@ -69,7 +69,7 @@ class RequestContext:
             log(logging.ERROR, "request_failed", error, request_id=request_id)
             if (
                 status != CLIENT_CLOSED
-            ):  # the answer has begun: only breaking it off tells the client; the message may quote the report
+            ):  # only breaking off a begun answer informs the client; the message may quote the report
                 raise RuntimeError("answer broken off") from None
             problem = ProblemError(500, "internal-error", "the server failed; its log has more under the request id")
             await problem.response(request_id)(scope, receive, send_with_headers)

@@ -1,4 +1,4 @@
-"""What is known of a report -> its verdict. Pure."""
+"""Findings about a report -> its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from distriage.reading.report import ReadReport
 from distriage.segments import Role
 from distriage.segments.roles import quotes_exception
 
-# A log, of which GitHub's page shows the link alone; and what says that there is one.
+# An attached log: GitHub's page shows only the link. And the words that announce one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
@@ -47,13 +47,13 @@ _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is known of a report whatever the mode; `verdict` decides.
+    """Findings about a report, for every mode; `verdict` decides.
 
     Attributes:
         bundle: Of the model that made the prediction.
-        evidence: Axis -> lines that carried its likeliest label; None: nobody asked.
-        similar: The most similar known issues; None: nobody asked.
-        own: The repository's own labels; None: they are not known.
+        evidence: Axis -> lines that carried its likeliest label; None if not asked for.
+        similar: The most similar known issues; None if not asked for.
+        own: The repository's own labels, if known.
     """
 
     bundle: Bundle
@@ -67,8 +67,8 @@ class Findings:
         """Decide.
 
         Args:
-            mode: How sure a label must be; InputError: it is no `Mode`.
-            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+            mode: How sure a label must be; InputError for anything but a `Mode`.
+            own_modes: Axis -> its own mode or wanted probability.
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         read, project = self.read, self.read.project
@@ -89,7 +89,7 @@ class Findings:
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
         if any(question.fact == "error" for question in missing) and not _hangs(decisions, taxonomy):
-            situation = replace(situation, seen=frozenset())  # nobody can check what nobody has seen
+            situation = replace(situation, seen=frozenset())  # only visible things can be checked
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
             id=report.id,
@@ -113,7 +113,7 @@ class Findings:
             ],
             checks=checks_of(decisions, taxonomy, situation, rivals),
             differential=rivals,
-            # They are bugs, with what mended them.
+            # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
         )
@@ -149,7 +149,7 @@ class Findings:
             and likely[DISTRIBUTED].id == "true"
             and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
         ):
-            del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
+            del likely[DISTRIBUTED]  # a suspicion is not enough to ask for GPUs
         return missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
@@ -160,14 +160,14 @@ class Findings:
         )
 
     def _has_error(self, *, hangs: bool) -> bool:
-        """Whether an error stands in the report, or a log beside it; of a hang, the stacks."""
+        """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""
         read = self.read
         if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
         if quotes_exception(read.input.title):
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
-        if hangs:  # of which the line "it hangs" says nothing
+        if hangs:  # the line "it hangs" does not count
             return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed
@@ -175,7 +175,7 @@ class Findings:
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
-    """Whether a run that waits is likely: its error comes late, if at all."""
+    """Whether a waiting run is likely: its error comes late, if at all."""
     return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
 
 

@@ -44,7 +44,7 @@ class EvidenceLine(_Model):
 
 
 class FirstReading(_Model):
-    """What the model said of an axis before a second reader was asked."""
+    """The model's answer on an axis before a second reader was asked."""
 
     outcome: Outcome
     label: str
@@ -52,7 +52,7 @@ class FirstReading(_Model):
 
 
 class SecondReading(_Model):
-    """What became of the question to a second reader; see `distriage.second_reader`."""
+    """The outcome of the question to a second reader; see `distriage.second_reader`."""
 
     reader: str
     axes: list[str] = field(description="The axes that its answer decided.")
@@ -65,7 +65,7 @@ class SecondReading(_Model):
 
 
 class AxisVerdict(_Model):
-    """What is said about one axis. `label` is the likeliest one; act on it only where `outcome` is `apply`."""
+    """The answer on one axis. `label` is the likeliest one; act on it only if `outcome` is `apply`."""
 
     outcome: Outcome
     label: str
@@ -102,7 +102,7 @@ class AxisVerdict(_Model):
 
 
 def _read_older(data: Any) -> Any:
-    """A verdict that was stored when there was no `silence` says it by its reason alone."""
+    """Older stored verdicts lack `silence` and express it in their reason."""
     if not isinstance(data, dict) or "silence" in data:
         return data
     return {**data, "silence": next((code for code, why in WHY_SILENT.items() if why == data.get("reason")), None)}
@@ -120,7 +120,7 @@ class Candidate(_Model):
 
 
 class Differential(_Model):
-    """A differential diagnosis: the likeliest causes, where none is sure enough to name."""
+    """A differential diagnosis: the likeliest causes, if no cause is sure enough to name."""
 
     causes: list[Candidate] = field(description="Three at most, the likeliest first; none of next to no probability.")
     right_among: float | None = field(
@@ -145,7 +145,7 @@ class FactSource(_Model):
 
 
 class VersionPair(_Model):
-    """Two releases of which the reporter says that one works and the other fails."""
+    """Two releases, one said to work and one to fail."""
 
     fact: str = field(description="A name of `environment`, such as `torch` or `framework_version`.")
     works: str
@@ -163,7 +163,7 @@ class KnownProblem(_Model):
 
 
 class SimilarIssue(_Model):
-    """A known issue like the report, with the labels that its whole thread led to."""
+    """A known issue like the report, labelled by its whole thread."""
 
     id: str
     url: str = field(description="Empty where unknown.")
@@ -229,19 +229,19 @@ class Verdict(_Model):
 
     @property
     def is_thin(self) -> bool:
-        """Whether the report says too little for anybody to know."""
+        """Whether the report says too little to tell."""
         return any(said.silence is Silence.THIN for said in self.axes.values())
 
     @property
     def why_silent(self) -> str:
-        """Why a report that may be of another field gets no label but its kind, in one sentence; else empty."""
+        """Why a report, perhaps of another field, gets only its kind, in one sentence; else empty."""
         if self.in_domain:
             return ""
         return f"{WHY_SILENT[Silence.THIN if self.is_thin else Silence.FOREIGN].capitalize()}."
 
 
 class FailedRecord(_Model):
-    """Stands in batch output for a record that could not be classified; the rest is classified all the same."""
+    """Batch output for a record that could not be classified; the others are classified all the same."""
 
     _texts: ClassVar[Sequence[str]] = ("id", "error")
 
@@ -251,7 +251,7 @@ class FailedRecord(_Model):
 
 
 def verdict_schema() -> dict[str, Any]:
-    """JSON Schema of what `--json` and `--jsonl` print; `python -m distriage.answer.verdict` writes `schemas/`."""
+    """JSON Schema of the output of `--json` and `--jsonl`; `python -m distriage.answer.verdict` writes `schemas/`."""
     from pydantic import TypeAdapter
 
     answers: TypeAdapter[Any] = TypeAdapter(Verdict | FailedRecord | list[Verdict | FailedRecord])

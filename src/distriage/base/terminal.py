@@ -28,11 +28,11 @@ def speak_utf8() -> None:
 
 
 def output() -> Console:
-    """Standard output; in a pipe lines are as long as they are, unless COLUMNS says otherwise."""
+    """Standard output; lines are not wrapped in a pipe, unless COLUMNS says so."""
     from rich.console import Console  # slow to import
 
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    # A report's `:100:` is no emoji, and the table of emoji takes long to load.
+    # `:100:` in a report is not an emoji, and the table of emoji takes long to load.
     return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
 
 
@@ -44,7 +44,7 @@ def say(text: str) -> None:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there was no room for standard output; errors of files name theirs."""
+    """Whether standard output had no room; errors of files name their file."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
 
 
@@ -65,5 +65,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Somebody's words without the escape sequences that a terminal obeys."""
+    """Foreign text without the escape sequences that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -42,9 +42,9 @@ def field(*, default: Any = dataclasses.MISSING, default_factory: Any = dataclas
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, dataclasses.field))
 class Strict:
-    """A value: a frozen dataclass that a file may hold, without keys that it does not know.
+    """A frozen dataclass with the methods of pydantic's models; refuses unknown keys.
 
-    Its methods are those of pydantic's models. Only data from elsewhere is checked, not that which our code makes.
+    Data that is read is checked; values that our code makes are not.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
@@ -108,11 +108,11 @@ def _adapter(kind: Any) -> Any:
 
 
 def read_model(file: Path, model: type[_Model], error: type[DistriageError], expected: str) -> _Model:
-    """What a JSON file holds.
+    """The content of a JSON file.
 
     Args:
-        error: Raised where it cannot be read, or holds anything else.
-        expected: Of the file, where it cannot be read.
+        error: Raised if the file cannot be read or has other content.
+        expected: Names the expected file in that error.
     """
     try:
         text = decoded(file.read_bytes())
@@ -134,7 +134,7 @@ def _validated(file: Path, text: str, model: type[_Model], error: type[Distriage
 
 
 def first_fault(error: ValidationError, model: type, what: str = "content", *, show_value: bool = True) -> str:
-    """The first fault: its key and what was expected; for an unknown key, the known ones.
+    """The first fault: its key and the expected value; for an unknown key, the known ones.
 
     Args:
         model: The expected shape of the data.

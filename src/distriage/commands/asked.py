@@ -139,7 +139,7 @@ def answer(asked: Asked) -> None:
 
 
 def _answer_many(sources: Sequence[str], issues: Sequence[str], settings: Settings, asked: Asked) -> None:
-    """In order, a line each, to a file or standard output."""
+    """Write the answers in order, one per line, to a file or standard output."""
     output, resume, workers = asked.output, asked.resume, asked.workers
     if asked.engine is Engine.LOCAL and workers != 1:
         from distriage.engine.workers import begin
@@ -181,7 +181,7 @@ def _issues(issues: Sequence[str], *, tolerant: bool) -> Iterator[IssueReport | 
         from distriage.github.client import Client
         from distriage.reports.records import read_one
 
-        client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: say at once what is wrong
+        client = Client(token_of_environment(), max_wait_s=0.0)  # a person waits: report faults at once
         try:
             references = [parse_reference(text, client.hosts) for text in issues]
         except InputError as error:

@@ -61,7 +61,7 @@ def export_(
     axes: Axes = ALL_AXES,
     times: Times = 1,
 ) -> None:
-    """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
+    """Write one request for each doubtful report, in the OpenAI batch format, to standard output."""
     from distriage.reports.records import BadRecord
     from distriage.second_reader.bulk import requests
 

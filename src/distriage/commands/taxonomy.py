@@ -19,7 +19,7 @@ INDENT = (0, 0, 0, 2)
 
 
 class Requirement(BaseModel, extra="forbid", frozen=True):
-    """Another axis must have this label, or the axis does not apply."""
+    """The label that another axis must have for this axis to apply."""
 
     axis: str
     label: str
@@ -71,7 +71,7 @@ def print_taxonomy(console: Console, taxonomy: Taxonomy, axes: Sequence[Axis], *
 
 
 def print_label(console: Console, taxonomy: Taxonomy, axis: Axis, label: Label) -> None:
-    """Print all that is known of one label: its definition, and its playbook where it has one."""
+    """Print everything known about one label: its definition, and its playbook if any."""
     parts: list[RenderableType] = [_heading(label), Text(label.definition)]
     book = playbook_of(taxonomy, axis.id, label.id)
     rows = book and {

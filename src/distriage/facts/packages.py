@@ -22,7 +22,7 @@ from distriage.facts.versions import (
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
     rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
-    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
+    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
@@ -43,7 +43,7 @@ _CUDA_SERIES = re.compile(
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
-# What tells the toolkit, which builds, from the runtime that torch brings with it.
+# Words that tell the toolkit, which builds, from the runtime that torch brings with it.
 _TOOLKIT = re.compile(
     r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
     rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
@@ -53,7 +53,7 @@ _TOOLKIT = re.compile(
 )
 _TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
 _CUDA_OF_SMI = re.compile(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
-_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
+_NO_CUDA = "cuda runtime version: no cuda"  # from a torch built with CUDA on a machine without it
 _CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
 _ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
@@ -83,10 +83,10 @@ def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
 def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:
     """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
 
-    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is that of torch where it is another one.
+    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is torch's if different.
 
     Args:
-        labelled: As of `versions_at`.
+        labelled: As for `versions_at`.
     """
 
     def at(pattern: re.Pattern[str], *starts: str) -> Versions:
@@ -115,7 +115,7 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
-        # The driver's listing says what it could run; other words may be about another machine.
+        # The driver's listing states the newest possible one; other words may be about another machine.
         of_driver = at(_CUDA_OF_SMI, "driver version").in_use
         named = toolkit if repeated else joined((stated, toolkit))
         others = {

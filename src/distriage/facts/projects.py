@@ -1,5 +1,5 @@
-"""The projects whose reports we read, as `frameworks.toml` lists them, and which of them a tracker is of. Pure, but for
-the list.
+"""The projects whose reports we read, from `frameworks.toml`, and the project of a tracker. Pure except for reading the
+list.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LEAST_NAME = 2  # characters; the `b` of `a/b` names nothing
 
 
 class What(StrEnum):
-    """What a project is."""
+    """The kind of a project."""
 
     LIBRARY = "library"
     FRAMEWORK = "framework"
@@ -72,9 +72,9 @@ class Tracker:
     """Where a report was filed.
 
     Attributes:
-        product: What is developed there; None: the report's id tells no repository.
-        project: Its entry in the list; None: it is not known.
-        spellings: How its own tracker calls it, in lower case.
+        product: Developed there; None if the report's id names no repository.
+        project: Its entry in the list, if known.
+        spellings: Its names in its own tracker, in lower case.
     """
 
     product: str | None = None
@@ -82,9 +82,9 @@ class Tracker:
     spellings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)  # without slots, for what is cached
+@dataclass(frozen=True, eq=False)  # without slots, for cached properties
 class Projects:
-    """The list. Of equal lists each is another one, so that what is cached of it goes with it.
+    """The list. Compared by identity, so that its cached properties go with it.
 
     Attributes:
         all: Name -> project, in the list's order.
@@ -94,7 +94,7 @@ class Projects:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What any report may call a project, in lower case -> its name."""
+        """A project's name in any report, in lower case -> its name here."""
         return {spelling: project.name for project in self.all.values() for spelling in project.names}
 
     @cached_property
@@ -113,7 +113,7 @@ class Projects:
         return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
 
     def library_of(self, name: str | None) -> str | None:
-        """The library that a project computes with; None: whichever its user takes, none, or it is not known."""
+        """The library that a project computes with; None if its user chooses, if it uses none, or if unknown."""
         project = self.all.get(name or "")
         if project is None:
             return None
@@ -127,7 +127,7 @@ class Projects:
         return project is not None and project.what is what
 
     def is_native(self, name: str | None) -> bool:
-        """Whether a project is no Python, itself."""
+        """Whether a project itself is not written in Python."""
         return self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
 
     def tracker_of(self, identifier: str) -> Tracker:
@@ -140,7 +140,7 @@ class Projects:
         return Tracker() if repository is None else _tracker(self, repository, identifier.partition("#")[0])
 
     def called(self, name: str) -> Project | None:
-        """The project that a name in lower case means anywhere."""
+        """The project that a name in lower case means in any tracker."""
         if name in self.names:
             return self.all[self.names[name]]
         libraries = (project for project in self.all.values() if project.what is What.LIBRARY)
@@ -155,12 +155,12 @@ def projects() -> Projects:
 
 
 def read_projects(text: str) -> Projects:
-    """Read a list as `frameworks.toml` is one; pydantic's `ValidationError`: it is none."""
+    """Read a list like `frameworks.toml`; raises pydantic's `ValidationError`."""
     return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
 def is_built_on_torch(name: str | None) -> bool:
-    """Whether the users of a project use PyTorch; of one that is not known: no."""
+    """Whether the users of a project use PyTorch; false if unknown."""
     return projects().library_of(name) == PYTORCH
 
 

@@ -1,6 +1,6 @@
-"""Some segments of a report as one text of which each place is known, and how it is searched. Pure.
+"""Some segments of a report as one text whose places are known, and searches in it. Pure.
 
-Words are searched for first, and a pattern tried only where one stands: many times as fast on a long log.
+A pattern is tried only after one of its words is found: many times as fast on a long log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def any_of(words: Iterable[str], text: str) -> bool:
 
 
 def places(words: Iterable[str], text: str) -> list[int]:
-    """Where one of the words stands in a text, in order."""
+    """The places of words in a text, in order."""
     there = [word for word in words if word in text]  # faster than to find it, and most words are not there
     if not there:
         return []
@@ -55,7 +55,7 @@ def stands_before(pattern: re.Pattern[str], text: str, place: int, ends: Iterabl
     """Whether a pattern matches shortly before a place, in the same sentence.
 
     Args:
-        ends: What ends a sentence, beside a line break.
+        ends: Ends of a sentence, apart from a line break.
     """
     begin = max(0, place - _SENTENCE_CHARS)
     end = max(text.rfind(mark, begin, place) for mark in ("\n", *ends))
@@ -63,14 +63,14 @@ def stands_before(pattern: re.Pattern[str], text: str, place: int, ends: Iterabl
 
 
 def before_on_line(text: str, place: int) -> str | None:
-    """What stands before a place on its line, without the marks of a list; None: too much for the line of a form."""
+    """The text before a place on its line, without the marks of a list; None if too long for the line of a form."""
     line = text.rfind("\n", max(0, place - _MARKS_CHARS - 1), place) + 1
     return text[line:place].strip(_MARKS) if line or place <= _MARKS_CHARS else None
 
 
 _MOST_LINE_CHARS = 2000
-# What a form gives as an example, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without
-# an answer behind it, somebody may have written over it.
+# A form's examples, "[e.g. two machines with x8 A100s each]", "PyTorch version (e.g., 1.0): 2.4". Without an answer
+# behind it, the reporter may have overwritten it.
 _EXAMPLE_WORDS = ("e.g", "E.g", "[ex", "or example")
 _EXAMPLE = re.compile(
     r"(?<=\[)(?:e\.g|for example|ex)\b[^\[\]\n]{0,200}(?=\])"
@@ -95,10 +95,10 @@ class Passage:
     """The lines of some segments.
 
     Attributes:
-        text: The lines, joined; an example of a form's is blank.
+        text: The lines, joined; a form's examples are blanked out.
         words: The same, folded.
-        begins: Where each line begins.
-        lines: Where each line stands in the report.
+        begins: Start of each line in the text.
+        lines: Place of each line in the report.
     """
 
     text: str
@@ -107,12 +107,12 @@ class Passage:
     lines: Sequence[Source]
 
     def source(self, place: int) -> Source:
-        """Of what stands at a place."""
+        """The source of the text at a place."""
         return self.lines[max(0, bisect_right(self.begins, place) - 1)]
 
 
 def passage(segments: Segments, *kinds: Kind) -> Passage:
-    """The lines of segments of some kinds, each with the heading that it stands under."""
+    """The lines of segments of some kinds, each with its heading."""
     written: list[str] = []
     lines: list[Source] = []
     heading = ""
@@ -134,5 +134,5 @@ def passage(segments: Segments, *kinds: Kind) -> Passage:
 
 
 def _closed(line: str) -> str:
-    """A line; the row of a table with a mark behind it, since a cell of its head is no label of the next row."""
+    """A line; a table's row gets a mark at its end, since a head's cell must not label the next row."""
     return f"{line};" if line.startswith("|") and line.endswith("|") else line

@@ -25,7 +25,6 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
     Args:
         whose: Start of an error's message.
-        options: For httpx.
 
     Raises:
         ConfigError: the proxy or the certificates that the environment names cannot be used.
@@ -43,7 +42,7 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
 @cache
 def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Those that the two variables name, or certifi's: read once, since that takes a tenth of a second."""
+    """The certificates named by the two variables, or certifi's: read once, which takes a tenth of a second."""
     return httpx.create_ssl_context()
 
 

@@ -1,11 +1,12 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
 models/<name>/bundle.json      labels, calibration, sizes and checksums of the other files, provenance
-              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
+              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, one output
+              per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
               tokenizer.json   Hugging Face tokenizers
-              taxonomy.toml    the axes and labels that the outputs stand for
+              taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
               metrics.json, README.md
               index.npz        known issues, for `similar.py`; may be missing
@@ -53,7 +54,6 @@ class AxisCalibration(Strict):
         temperature: Divides the logits before softmax (Guo et al., 2017).
         floor: Share of the uniform distribution in the probabilities, for axes on which annotators often doubt.
         thresholds: Precision target (`"0.90"`) -> label -> lowest probability that meets it; None: never met.
-        family_thresholds: The same for families.
         among_three: Share of the unsure held-out reports whose right label is among the three likeliest; raw and
             restated reports weigh the same. None if not measured.
     """
@@ -108,13 +108,7 @@ class Manifest(Strict):
 
 
 class Bundle:
-    """A verified bundle.
-
-    Attributes:
-        path: Its directory.
-        manifest: The content of `bundle.json`.
-        taxonomy: The bundle's own taxonomy.
-    """
+    """A verified bundle."""
 
     def __init__(self, path: Path, *, graph: bool = True) -> None:
         """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.
@@ -142,7 +136,7 @@ class Bundle:
         """Compare the graph's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; OSError where it cannot be read.
+            sha256: Gives its digest, hex; may raise OSError.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
@@ -226,5 +220,5 @@ def _check_file(path: Path, name: str, record: FileRecord, sha256: Callable[[], 
 
 
 def thread_digest(identifier: str) -> str:
-    """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
+    """16 hexadecimal digits that stand for `owner/repo#12` in `trained-on.txt`, to hide private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]

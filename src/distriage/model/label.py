@@ -16,7 +16,7 @@ Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
 class DataModel(Strict):
-    """Read from a file of a user's: no unknown keys, no conversions."""
+    """Read from a user's file: no unknown keys, no conversions."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
@@ -34,7 +34,7 @@ class Label(DataModel):
     Attributes:
         id: Stable kebab-case identifier; never reused.
         definition: One sentence; the annotators' rule.
-        name: For people; made from the id if the data gives none.
+        name: For people; made from the id by default.
         family: Parent class, or None on an axis without families.
         source: Where the label comes from; empty in custom taxonomies.
         advice: One sentence for the person who acts on the label; empty on most axes.

@@ -154,7 +154,7 @@ class Taxonomy(DataModel):
         return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
 
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
-        """With what `newer` says of axes and labels, where this older copy of the same taxonomy says nothing."""
+        """Completed from `newer` wherever this older copy of the same taxonomy is silent."""
         if self is newer or self.name != newer.name:
             return self
         axes = {}

@@ -1,4 +1,4 @@
-"""What is said of a repository's own labels. Pure; light, since every verdict has a place for it."""
+"""A verdict's part on a repository's own labels. Pure; light, since every verdict imports it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from distriage.base.validation import Strict, field
 
 
 class OwnLabel(Strict):
-    """What is said of one of the repository's own labels. Set it only where `applied` is true."""
+    """The answer on one of the repository's own labels. Set it only if `applied` is true."""
 
     label: str
     probability: float = field(ge=0, le=1)

@@ -90,11 +90,7 @@ def probabilities_sha256(model: BundleManifest) -> str:
 
 
 class OwnLabels:
-    """The heads of one folder, ready to use. Safe to share between threads.
-
-    Attributes:
-        manifest: The content of `own.json`.
-    """
+    """The heads of one folder, ready to use. Safe to share between threads."""
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         """Read and check them.
@@ -158,16 +154,12 @@ class OwnLabels:
             raise ValueError("scale is out of range")
 
     def of(self, identifier: str) -> OwnLabels | None:
-        """These, if a report may be of their repository; `owner/repo#12` may name another one."""
+        """These heads, unless a report's `owner/repo#12` names another repository."""
         repository = repository_of(identifier)
         return self if repository is None or repository == self.manifest.repository.casefold() else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
-        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first.
-
-        Args:
-            prediction: The model's, on this report.
-        """
+        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first."""
         probabilities = self.probabilities(own_features(report, prediction))
         found = [
             OwnLabel(

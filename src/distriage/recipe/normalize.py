@@ -1,6 +1,6 @@
-"""Characters and mark-up of a report: what is dropped before its lines are read. Pure.
+"""Characters and mark-up of a report: dropped before its lines are read. Pure.
 
-Every step takes time linear in its input, and is skipped where characters that it needs are missing.
+Every step takes time linear in its input, and is skipped if its characters are missing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def normalize_lines(text: str) -> str:
 
 
 def _compose(text: str) -> str:
-    """NFC, with runs of combining marks cut to what languages need: composing is quadratic in their length (UAX #15)."""
+    """NFC, with runs of combining marks cut to a natural length: composing is quadratic in it (UAX #15)."""
     if text.isascii():
         return text
     marks = {character for character in set(text) if unicodedata.combining(character)}
@@ -78,7 +78,7 @@ def _compose(text: str) -> str:
 
 
 def _normalize_once(text: str) -> str:
-    text = _compose(text)  # what the last pass removed may have stood before a combining mark
+    text = _compose(text)  # the last pass may have removed text before a combining mark
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "[" in text:

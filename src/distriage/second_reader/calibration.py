@@ -59,8 +59,6 @@ class ReaderCalibration(BaseModel, extra="forbid", frozen=True):
     """The calibration of one second reader beside one first reader.
 
     Attributes:
-        reader: The endpoint's model name.
-        model: The bundle's name.
         times: Number of answers to each question, by whose mean it was fitted.
     """
 
@@ -72,7 +70,7 @@ class ReaderCalibration(BaseModel, extra="forbid", frozen=True):
 
 
 def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
-    """Read what `distriage second-reader calibrate` wrote.
+    """Read a calibration by `distriage second-reader calibrate`.
 
     Raises:
         ConfigError: the file cannot be read, or was made for another reader or bundle.

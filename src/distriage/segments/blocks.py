@@ -1,4 +1,4 @@
-"""The lines of a block, sorted: what each is, and which role it has. Pure."""
+"""The lines of a block, sorted: the kind and role of each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage.segments.prefixes import bare_lines, without_logger
 from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in, vocabulary
 from distriage.segments.types import Kind, Line, Role
 
-_LOOKED_AT = 20  # lines of a block tell its kind
+_LOOKED_AT = 20  # number of lines that decide a block's kind
 _MOST_BETWEEN = 2  # lines between two of a listing are of it, too
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
 _LOG_LINE = re.compile(
@@ -75,7 +75,7 @@ class Reader:
         self._forms, self._text = forms, text
         self._heading = ""
         self._in_field = False
-        self._pending: list[tuple[str, Line]] = []  # headings that nothing stands below so far
+        self._pending: list[tuple[str, Line]] = []  # headings without a line below yet
         self._warned = False
         self._box = 0  # rules of torchrun's box that are still to come
         self._found: list[tuple[Kind, str, list[Line]]] = []  # of the block that is being read
@@ -89,8 +89,7 @@ class Reader:
         """Sort a block.
 
         Args:
-            first: The number of its first line.
-            word: Behind its fence; None: it stands outside of fences.
+            word: After its fence; None outside of fences.
         """
         self._found, self._open, self._box = [], {}, 0
         bare = bare_lines(lines)
@@ -125,7 +124,7 @@ class Reader:
         self._end(fenced=word is not None)
 
     def _kind_of(self, word: str, lines: Sequence[str]) -> Kind:
-        """What a fenced block holds, as its word says or most of its lines look."""
+        """The content of a fenced block, by its word or by most of its lines."""
         word = word.split()[0] if word.split() else ""
         if word in _SETTINGS:
             return Kind.CONFIGURATION
@@ -151,7 +150,7 @@ class Reader:
         return self._found[-1][2][-1].number == number - 1 and not self._words.is_error(stripped)
 
     def _is_command(self, stripped: str, number: int, *, fenced: bool) -> bool:
-        """Whether a line starts a program, or goes on with the line above, which a backslash ends."""
+        """Whether a line starts a program, or continues the line above, which ends in a backslash."""
         if self._found and self._found[-1][0] is Kind.COMMAND:
             above = self._found[-1][2][-1]
             if above.number == number - 1 and above.text.endswith("\\"):
@@ -189,7 +188,7 @@ class Reader:
         return role
 
     def _takes(self, line: str, number: int, process: str) -> bool:
-        """Whether a line is of a traceback: of the one that its process writes, or the first of one."""
+        """Whether a line belongs to the traceback that its process writes, or begins one."""
         trace = self._open.get(process)
         if trace is not None:
             if self._goes_on(trace, line, number, process):
@@ -266,7 +265,7 @@ class Reader:
             self._found.append((kind, self._heading, [line]))
 
     def _end(self, *, fenced: bool) -> None:
-        """Keep what the block has: lines between two of a listing are of it, too."""
+        """Keep the block's lines; those between two of a listing belong to it, too."""
         found = self._found
         for i in range(1, len(found) - 1):
             kind, heading, lines = found[i]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-MAX_VALUE_CHARS = 160  # a longer one tells something
+MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
 _SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")
@@ -57,8 +57,8 @@ def _table() -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
 def is_listed(line: str) -> bool:
     """Whether a stripped line is an entry of an environment listing.
 
-    A line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`) is none, nor is an assignment in
-    code (`model = deepspeed.initialize(model)`).
+    Not a line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`), nor an assignment in code
+    (`model = deepspeed.initialize(model)`).
     """
     names, beginnings, lines = _table()
     if line.startswith(lines):
@@ -80,7 +80,7 @@ def is_listed(line: str) -> bool:
 
 
 def _entry(line: str) -> tuple[str, str] | None:
-    """The name of an entry, in lower case and without marks around it, and its value; None: the line has no such form."""
+    """The name of an entry, in lower case and without marks around it, and its value; None for other lines."""
     found = _SEPARATOR.search(line, 0, MAX_NAME_CHARS)
     if found is None:
         return None
@@ -89,6 +89,6 @@ def _entry(line: str) -> tuple[str, str] | None:
 
 
 def is_entry(line: str) -> bool:
-    """Whether a line has the form of an entry, whatever its name, and reports no failure."""
+    """Whether a line has the form of an entry, with any name, and reports no failure."""
     entry = _entry(line)
     return entry is not None and not _FAILING.search(entry[1]) and not _ASSIGNMENT.match(line)

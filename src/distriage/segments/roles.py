@@ -1,4 +1,5 @@
-"""What a line of a log is: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`. Pure."""
+"""The role of a log line: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`.
+Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Entry(NamedTuple):
     """An entry of `roles.toml`.
 
     Attributes:
-        parts: What stands in a line, in this order.
+        parts: Parts of a line, in this order.
         at_start: The first part begins the line.
         words: Of all parts, in lower case.
     """
@@ -58,7 +59,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
+    """The entries of `roles.toml`; `of` keeps those that can occur in a text, so that each line is compared with
+    few."""
 
     errors: Sequence[Entry]
     cascade: Sequence[Entry]
@@ -76,7 +78,7 @@ class Vocabulary:
         return Vocabulary(*map(seen, (self.errors, self.cascade, self.teardown, self.wrappers, self.notices)))
 
     def role(self, line: str) -> Role:
-        """The role of a line of a log that is no frame."""
+        """The role of a line of a log, other than a frame."""
         if stands_in(self.notices, line):
             return Role.NOTICE
         if stands_in(self.teardown, line) or stands_in(self.wrappers, line):
@@ -109,7 +111,7 @@ def _entry(text: str) -> Entry:
 
 
 def stands_in(rows: Iterable[Entry], line: str) -> bool:
-    """Whether the words of an entry stand in a line, in their order."""
+    """Whether the words of an entry occur in a line, in their order."""
     for parts, at_start, _ in rows:
         place = line.find(parts[0])
         if place < 0 or (at_start and place):
@@ -155,7 +157,7 @@ def names_failure(line: str) -> bool:
 
 
 def frame_of(line: str) -> str | None:
-    """Of a frame in a traceback: the last three parts of its path, and the function; None: no frame."""
+    """The last three parts of a traceback frame's path, and the function; None for other lines."""
     match = _FRAME.match(line)
     if match is None:
         return None
@@ -169,7 +171,7 @@ def is_native_frame(line: str) -> bool:
 
 
 def ends_of_processes(report: Segments) -> Iterator[Line]:
-    """The lines in which a launcher says how a process ended, but not of those that it ended itself."""
+    """A launcher's lines about the end of a process, except of those that it ended itself."""
     for segment in report.all:
         for line in segment.lines:
             if line.role is Role.TEARDOWN and _ENDED.search(line.text) and not _ENDED_BY_LAUNCHER.search(line.text):

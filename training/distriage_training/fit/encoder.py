@@ -125,6 +125,6 @@ def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
 
 
 def weights_sha256(config: EncoderConfig) -> str:
-    """SHA-256 of the base model's safetensors file, or an empty string where it is in the hub's cache."""
+    """SHA-256 of the base model's safetensors file, or an empty string for one in the hub's cache."""
     file = Path(locate(config.source)) / "model.safetensors"
     return sha256_of(file) if file.is_file() else ""

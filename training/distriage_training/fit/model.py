@@ -132,7 +132,7 @@ class TriageModel(nn.Module):
         """Training step of the encoder: loss and logits.
 
         Args:
-            labels: [batch, readings, axes], `UNLABELLED` where a reading has no label on an axis.
+            labels: [batch, readings, axes], `UNLABELLED` for a reading without a label on an axis.
             weights: [batch, readings, axes], weight of each label.
             note: [batch], number of each report's note for the auxiliary task.
 

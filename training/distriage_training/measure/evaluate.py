@@ -52,7 +52,6 @@ def evaluate(
     """Measure and write everything.
 
     Args:
-        split: `validation` or `test`.
         output: Folder for metrics.json, report.md and the figures.
 
     Raises:

@@ -81,10 +81,8 @@ class Evaluation(_Figures):
     """A bundle measured on a split.
 
     Attributes:
-        records: Reports that were measured.
         without_text: Annotated reports of the split whose text is missing here. If there are any, the figures are not
             comparable: the remaining texts are restated ones, which are easier to read.
-        groups: Axis -> group -> scores.
         thresholds: Mode -> axis -> labels applied.
         agreement: `whole_thread`, `as_filed` -> axis -> readers of the same reports.
         feedback: Axis -> scores against reviews of people who saw a model's answer.

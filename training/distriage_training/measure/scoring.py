@@ -104,7 +104,7 @@ def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
     """`macro_f1` of each draw.
 
     Args:
-        draws: How often each report stands in each draw, [draws, n].
+        draws: How often each draw takes each report, [draws, n].
 
     Returns:
         [draws].

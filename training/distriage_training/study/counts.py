@@ -28,7 +28,7 @@ class Share(intervals.Share):
 
     @property
     def value(self) -> float:
-        """0 where nothing was counted."""
+        """0 without counts."""
         return self.hits / self.n if self.n else 0.0
 
 
@@ -114,9 +114,7 @@ class Association:
 
     @property
     def cramers_v(self) -> float:
-        """Cramér's V with Bergsma's (2013) correction for small counts, 0 to 1; nan where an axis has one
-        label only.
-        """
+        """Cramér's V with Bergsma's (2013) correction for small counts, 0 to 1; nan if an axis has only one label."""
         rows, columns = self.counts.shape
         if min(rows, columns) < 2 or self.n < 2:
             return math.nan
@@ -141,7 +139,7 @@ class Association:
 
 
 def association(faults: Iterable[Fault], one: str, other: str) -> Association | None:
-    """Cross table of two axes; None where no report was judged on both."""
+    """Cross table of two axes; None if no report has both."""
     counts = Counter((f.labels[one], f.labels[other]) for f in faults if one in f.labels and other in f.labels)
     if not counts:
         return None

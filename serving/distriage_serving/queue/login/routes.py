@@ -35,7 +35,7 @@ def session_of(request: Request) -> Session:
     """The session of a person who is logged in. Reads the database.
 
     Raises:
-        LoginNeededError: nobody is.
+        LoginNeededError: not logged in.
     """
     session = desk(request).sessions.read(request)
     if not session.who:
@@ -85,7 +85,7 @@ async def login(request: Request) -> Response:
     if wait_s:
         return await run_in_threadpool(_wait_page, request, wait_s)
     delay_s = attempts.delay_s()
-    attempts.failed(peer)  # until it has succeeded: others that come meanwhile must find it counted
+    attempts.failed(peer)  # until it has succeeded: concurrent attempts must find it counted
     await asyncio.sleep(delay_s)
     try:
         response = await write(request, _log_in, request, fields)

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=Fal
 async def past(request: Request, owner: str, name: str, number: int) -> Response:
     """The past issues that are nearest."""
     visit, issue, index, query = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
-    if index is not None and query is None:  # not kept, or as it read before
+    if index is not None and query is None:  # not stored, or of an older text
         report = IssueReport(issue.title, issue.body, str(issue.reference))
         with suppress(InputError):  # there is nothing to read
             query = await visit.engine.past_query(report, issue.created_at)

@@ -1,4 +1,4 @@
-"""What the pages show of a report. Pure."""
+"""A report as the pages show it. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class ReportView:
     """A report.
 
     Attributes:
-        title: As filed.
         title_marked: It carried a verdict.
         html: The body, safe.
         any_marked: A line of it, or the title, carried a verdict.
@@ -40,8 +39,7 @@ def view_report(
     """A report with its evidence marked.
 
     Args:
-        explained: The verdict with its evidence; None: it is not known yet.
-        pictures: Load them.
+        explained: The verdict with its evidence, once known.
     """
     said = explained.axes if explained is not None else {}
     carried = {
