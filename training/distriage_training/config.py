@@ -1,6 +1,4 @@
-"""Settings of a training run: strict TOML. An unknown key, a wrong type or a value out of range is refused with its
-place.
-"""
+"""Settings of a training run: strict TOML; faults are reported with their place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The result of a back-test as one HTML page: no script, nothing from elsewhere; every text of others is escaped.
-Pure.
-"""
+"""The result of a back-test as one HTML page, without scripts or outside files; foreign text is escaped. Pure."""
 
 from __future__ import annotations
 

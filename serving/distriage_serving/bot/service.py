@@ -47,9 +47,7 @@ class Workers:
         self.stop = threading.Event()
 
     def start(self, judge: Judge, number: int) -> None:
-        """Start this number of worker threads, and one more for the second reader, if any: labels by the first reader
-        never wait for it.
-        """
+        """Start this number of workers, and one for the second reader, if any, which delays no other work."""
         timing = Timing(debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
         does: list[bool | None] = [None] * number
         if self._reader is not None and number:

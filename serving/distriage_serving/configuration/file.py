@@ -1,6 +1,4 @@
-"""Reads `.github/distriage.yml`: strict, errors with file and line, merged over the organization's. Pure except for
-`load_config`.
-"""
+"""Reads `.github/distriage.yml` strictly, merged over the organization's. Pure except for `load_config`."""
 
 from __future__ import annotations
 

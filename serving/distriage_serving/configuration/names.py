@@ -1,6 +1,4 @@
-"""A configuration resolved against a taxonomy: the name of each label in the repository, and the meaning of a name.
-Pure.
-"""
+"""A configuration resolved against a taxonomy: each label's name in the repository, each name's meaning. Pure."""
 
 from __future__ import annotations
 

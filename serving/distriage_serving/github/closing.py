@@ -1,6 +1,4 @@
-"""Closes and reopens an issue as a person asked for in the queue, so that doing it twice is the same as once.
-Network I/O; writes.
-"""
+"""Closes and reopens an issue as asked in the queue; doing it twice is the same as once. Network I/O; writes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The server's indexes of past issues: of issues in the store, or from the files of a folder.
-Database I/O; reads files.
-"""
+"""The server's indexes of past issues, from the store or a folder's files. Database I/O; reads files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""One look at a report: a single pass of the model answers all later questions.
-Runs the model; no other I/O.
-"""
+"""One look at a report: a single pass of the model answers all later questions. Runs the model; no other I/O."""
 
 from __future__ import annotations
 

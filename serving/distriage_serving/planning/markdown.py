@@ -24,9 +24,7 @@ _ISSUE_PAGE = re.compile(r"https://github\.com(/[\w.-]{1,100}/[\w.-]{1,100}/issu
 
 
 def code(text: str, limit: int = MAX_CHARS) -> str:
-    """A code span that shows `text` on one line, cut to `limit` characters;
-    safe in a sentence, a list and a table cell.
-    """
+    """A code span with `text` on one line, cut to `limit` characters; safe in sentences, lists and table cells."""
     shown = "".join(
         char if char.isprintable() else " " for char in text[: 8 * limit]
     )  # control characters, bidirectional overrides, surrogates

@@ -1,6 +1,4 @@
-"""A person's decisions: form -> reviews and a job that writes them back to GitHub, in one transaction.
-Reads and writes the store.
-"""
+"""A person's decisions: form -> reviews and a job for GitHub, in one transaction. Reads and writes the store."""
 
 from __future__ import annotations
 
@@ -115,9 +113,7 @@ def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standin
 
 
 def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> dict[str, str | None]:
-    """Choices by the boxes of own labels: ticked ones are right, unticked ones are not. A box that was never ticked
-    says nothing.
-    """
+    """Choices by own labels' boxes: ticked is right, no longer ticked is not, never ticked says nothing."""
     ticked, before = set(fields.get("own", ())), set(fields.get("own-before", ()))
     labels = [own.label for own in stored.verdict.own or () if own.label in ticked | before]
     return {own_axis(label): label if label in ticked else None for label in labels}

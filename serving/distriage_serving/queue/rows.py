@@ -93,9 +93,7 @@ def make_row(
 
 
 def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:
-    """The axes of a verdict that a row shows: those of the filters that apply; for a report that is not a bug, its
-    kind.
-    """
+    """A row's axes: those of the filters that apply; for a report that is not a bug, its kind."""
     labels: dict[str, str | None] = {axis: said.label for axis, said in verdict.items()}
     labels |= {axis: review.label for axis, review in standing.items()}
     applicable = [

@@ -1,6 +1,4 @@
-"""Acts on an issue other than deciding axes: in the queue, close, mark as duplicate, snooze; on GitHub, suggest a
-change for a person to approve or dismiss.
-"""
+"""Acts on an issue: close, mark as duplicate, snooze, in the queue; suggest a change, on GitHub."""
 
 from __future__ import annotations
 

@@ -62,9 +62,7 @@ def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
 
 
 class Reviews(Database):
-    """The store's part for people's reviews; keeps `Issue.status` in step. Reviews older than an issue belong to a
-    deleted repository of its name and do not count.
-    """
+    """People's reviews; keeps `Issue.status` in step. Reviews older than their issue belong to a deleted one."""
 
     def add_reviews(self, *reviews: Review) -> list[int]:
         """Store reviews, all or none.
@@ -176,9 +174,7 @@ def _add(session: Session, review: Review) -> int:
 
 
 def update_status(session: Session, issues: Iterable[Key]) -> None:
-    """Bring the status of issues, (repository, number), and the decision on each axis, in step with their verdicts and
-    reviews.
-    """
+    """Bring issues' status, and the decision on each axis, in step with their verdicts and reviews."""
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
         # Reviews that others write at this moment are read below, once they are committed.

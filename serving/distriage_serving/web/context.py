@@ -1,6 +1,4 @@
-"""Around each request: its id, one log line, its counters, the headers of every answer, and a 500 for the unforeseen.
-ASGI.
-"""
+"""Around each request: id, one log line, counters, headers of every answer, a 500 for the unforeseen. ASGI."""
 
 from __future__ import annotations
 

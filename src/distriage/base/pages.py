@@ -1,6 +1,4 @@
-"""Rendering of every self-contained HTML page: foreign text is escaped and made harmless to read. Needs jinja2, from
-the extras `learn` and `serve`. Pure.
-"""
+"""Rendering of self-contained HTML pages: foreign text is escaped. Needs jinja2 (extras `learn`, `serve`). Pure."""
 
 from __future__ import annotations
 

@@ -18,9 +18,7 @@ _PIPE_WIDTH = 10_000
 
 
 def speak_utf8() -> None:
-    """Write UTF-8 wherever a program may read it, as JSON must be; a terminal keeps its encoding, and no character that
-    it lacks ends a command.
-    """
+    """Write UTF-8 to files and pipes, as JSON requires; in a terminal, replace characters that it lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a closed one is None
             piped = stream is sys.stdout and not stream.isatty()

@@ -1,6 +1,4 @@
-"""`distriage second-reader`: many reports for a reader that answers later, by a file. Imports nothing heavy before a
-command runs.
-"""
+"""`distriage second-reader`: reports for a reader that answers by file. Heavy imports wait until a command runs."""
 
 from __future__ import annotations
 

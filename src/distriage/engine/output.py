@@ -192,9 +192,7 @@ def _lock(stream: BinaryIO) -> bool:
 
 
 def differences(before: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """Differences from another run's options, in words that follow "of a run": `with mode best, not balanced`, `without
-    --explain`; empty for none.
-    """
+    """Differences from another run's options, as words after "of a run": `without --explain`; empty for none."""
     return "; ".join(
         f"with {name} {before[name]}, not {value}"
         if before[name] and value and not isinstance(value, bool)

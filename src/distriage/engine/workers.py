@@ -40,9 +40,7 @@ def cores() -> int:
 
 
 def begin(sources: Iterable[str]) -> None:
-    """Start the process to fork workers from, if a file is large enough to need some. Returns at once: the imports run
-    while the caller goes on.
-    """
+    """Start the process to fork workers from, if a file is large. Returns at once, while that process imports."""
     if _FORKS and any(size_of(source) >= LARGE_BYTES for source in sources):
         from multiprocessing import forkserver
 

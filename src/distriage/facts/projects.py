@@ -1,6 +1,4 @@
-"""The projects whose reports we read, from `frameworks.toml`, and the project of a tracker. Pure except for reading the
-list.
-"""
+"""The projects of `frameworks.toml`, and the project of a tracker. Pure except for reading the list."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""HTTP clients that go by the proxies and certificates of the environment, and the pool of connections to GitHub.
-Network I/O.
-"""
+"""HTTP clients with the environment's proxies and certificates, and the connections to GitHub. Network I/O."""
 
 from __future__ import annotations
 

@@ -93,9 +93,7 @@ class PastIndex:
     filed_at: NDArray[np.float64]
 
     def find(self, query: PastQuery, k: int = 5) -> list[Match]:
-        """The past issues that are nearest, the nearest first; never the report itself, and none that was filed after
-        it.
-        """
+        """The nearest past issues, nearest first, without the report itself and later ones."""
         if not self.issues:
             return []
         scores, days = self.scores(query)

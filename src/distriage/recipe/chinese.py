@@ -1,6 +1,4 @@
-"""Chinese words, in English. The encoder's vocabulary holds few Chinese characters, and one in thirty of its training
-records is Chinese; the glossary's gain: training/LOG.md.
-"""
+"""Chinese words, in English: the encoder hardly knows Chinese. The glossary's gain: training/LOG.md."""
 
 from __future__ import annotations
 

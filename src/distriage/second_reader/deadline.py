@@ -1,6 +1,4 @@
-"""A time limit for a whole HTTP request: httpx limits only each read, so it would wait for a dripping peer forever.
-Network I/O.
-"""
+"""A time limit for a whole HTTP request. httpx limits each read, so a dripping peer could last. Network I/O."""
 
 from __future__ import annotations
 

@@ -36,9 +36,7 @@ class Forms:
     empty: frozenset[str]
 
     def read(self, line: str) -> str | None:
-        """The form's part in a stripped line: the heading of a field, without mark-up; "" for an instruction, a box to
-        tick or a placeholder; None for the reporter's own line.
-        """
+        """A field's heading in a stripped line; "" for an instruction, box or placeholder; None for the reporter's."""
         if len(line) > MAX_LINE_CHARS:
             return None
         words = words_of(line)

@@ -62,9 +62,7 @@ def whole_process(arguments: Sequence[str], runs: int) -> dict[str, Any]:
 
 
 def with_workers(arguments: Sequence[str]) -> dict[str, float]:
-    """Wall-clock seconds of one of our commands with several processes, after a run that warms the disk, and the peak
-    of its largest process; 0 without /proc.
-    """
+    """Seconds of one of our commands after a warm-up run, and the peak of its largest process; 0 without /proc."""
     command = [sys.executable, *arguments]
     _once(command)
     peak, started = 0, time.perf_counter()

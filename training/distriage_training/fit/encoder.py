@@ -111,9 +111,7 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
 
 
 def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write encoder and tokenizer in Hugging Face's form, for `encoder.source` of another run. Replaces an earlier
-    folder once the new files are whole.
-    """
+    """Write encoder and tokenizer in Hugging Face's form, for `encoder.source`; replaces a folder as a whole."""
     part = folder.with_name(f".new-{folder.name}")
     shutil.rmtree(part, ignore_errors=True)
     encoder.save_pretrained(part)

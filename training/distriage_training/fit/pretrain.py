@@ -139,9 +139,7 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
 
 
 def _reports(config: Config) -> list[tuple[str, str]]:
-    """Titles and bodies of the unlabelled reports, without threads that a model is measured on: they may have been
-    annotated since the import.
-    """
+    """Texts of the unlabelled reports, without threads annotated since the import that measure a model."""
     path, annotations = config.pretrain.reports, config.data.corpus / "annotations.jsonl"
     measured: set[str] = set()
     if config.data.format == "corpus" and annotations.is_file():

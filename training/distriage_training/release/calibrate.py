@@ -119,9 +119,7 @@ def threshold_for(
 
 
 def raised(threshold: float | None, confidence: Floats, right: NDArray[np.bool_], target: float) -> float | None:
-    """The shared threshold for one label, raised until the label's own verdicts no longer contradict it; None if they
-    always do.
-    """
+    """The shared threshold, raised until one label's own verdicts no longer contradict it; None if they always do."""
     if threshold is None:
         return None
     for candidate in (threshold, *np.unique(confidence[confidence > threshold])):

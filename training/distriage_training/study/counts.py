@@ -50,9 +50,7 @@ def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:
 
 
 def by_framework(faults: Iterable[Fault], axis: str, least: int) -> dict[str, Counter[str]]:
-    """Framework -> label -> reports, the largest first; frameworks with fewer than `least` judged reports are left
-    out.
-    """
+    """Framework -> label -> reports, the largest first, without frameworks of fewer than `least` judged reports."""
     found: dict[str, Counter[str]] = {}
     for fault in faults:
         if axis in fault.labels:

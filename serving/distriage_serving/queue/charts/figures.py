@@ -126,9 +126,7 @@ def distance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def chance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """The Jensen-Shannon distance that two samples of these sizes have on average if they come from one distribution,
-    to second order.
-    """
+    """Mean Jensen-Shannon distance of two samples of these sizes from one distribution, to second order."""
     degrees = len({*one, *other}) - 1
     return min(1.0, math.sqrt(degrees * (1 / sum(one.values()) + 1 / sum(other.values())) / (8 * math.log(2))))
 

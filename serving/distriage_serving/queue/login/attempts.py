@@ -1,6 +1,4 @@
-"""Failed logins: after a few, the peer has to wait, longer each time; if many fail at once, everyone waits a little.
-Pure but for its memory.
-"""
+"""Failed logins: a peer waits longer each time; if many fail at once, everyone waits a little. Pure but for memory."""
 
 from __future__ import annotations
 

@@ -88,9 +88,7 @@ _MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
 def fenced(text: str) -> str:
-    """A template's YAML at the beginning, between two lines of hyphens, as code, line for line: Markdown takes it for a
-    rule and a heading.
-    """
+    """A template's YAML at the beginning as code, line for line: Markdown takes it for a rule and a heading."""
     begin, *lines = text.split("\n", MAX_FRONT_MATTER + 2)
     if begin != "---" or "---" not in lines[: MAX_FRONT_MATTER + 1]:
         return text
@@ -200,9 +198,7 @@ def _text(content: str) -> Token:
 
 
 def _filter(tag: str, attribute: str, value: str, *, marker: re.Pattern[str], pictures: bool) -> str | None:
-    """Addresses must be absolute: relative ones of GitHub would lead to our pages. A marker stands in an attribute if
-    the report leaves a quotation mark open.
-    """
+    """Only absolute addresses: relative ones would lead to our pages. An open quotation mark may swallow a marker."""
     value = marker.sub("", value)
     if attribute == "href":
         return value if value.lower().startswith(("https://", "http://", "mailto:")) else None

@@ -1,6 +1,4 @@
-"""Inbox and outbox: who works on which item. Leases instead of locks let others take over a killed worker's items
-(`WorkStore.lease`).
-"""
+"""Inbox and outbox: which worker has which item. Leases let others take over a dead worker's items."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ class LeaseLostError(Exception):
 
 
 class WorkStore(Database):
-    """The store's part for deliveries and jobs.
-    An item is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`.
-    """
+    """Deliveries and jobs: each is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`."""
 
     def add_delivery(self, delivery: Delivery) -> bool:
         """Put a delivery into the inbox.
