@@ -135,6 +135,11 @@ def test_an_issue_that_a_bot_reopened_is_open_and_nothing_else() -> None:
             {"ref": "refs/heads/main", "commits": [{"modified": ["a", ".github/distriage.yml"]}]},
             Configured("owner/repo"),
         ),
+        (
+            "push",
+            {"ref": "refs/heads/main", "commits": [{"added": [".github/ISSUE_TEMPLATE/bug.yml"]}]},
+            Configured("owner/repo"),
+        ),
     ],
 )
 def test_repositories_that_moved_or_changed_their_configuration(

@@ -63,7 +63,12 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
         if method == "GET":
             paths[path]["get"]["responses"].setdefault("304", {"description": "Not modified"})
         if known != path:
-            paths[path][method.lower()]["responses"]["200"]["content"] = {RAW: {"schema": {}}}
+            content = paths[path][method.lower()]["responses"]["200"]["content"]
+            listing = next(kind for kind in content["application/json"]["schema"]["oneOf"] if kind["type"] == "array")
+            paths[path][method.lower()]["responses"]["200"]["content"] = {
+                RAW: {"schema": {}},
+                "application/json": {"schema": listing},
+            }
     return {"openapi": whole["openapi"], "info": whole["info"], "servers": whole["servers"], "paths": _checkable(paths)}
 
 

@@ -109,6 +109,9 @@ def _repository(github: GitHub, request: Request, repository: str) -> Fault:
 @route("GET /repos/{repository}/contents/{path}")
 def _file(github: GitHub, request: Request, repository: str, path: str) -> Fault:
     commit = request.query.get("ref")
+    begin = f"{repository}/{path}/"
+    if names := sorted({name.removeprefix(begin) for name in github.files if name.startswith(begin)}):
+        return _tagged(request, found([github_shapes.listed_file(repository, path, name) for name in names]))
     text = github.versions.get(commit) if commit else github.files.get(f"{repository}/{path}")
     return faults.status(404) if text is None else _tagged(request, Fault(200, text, {"Content-Type": RAW}))
 

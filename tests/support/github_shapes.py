@@ -42,6 +42,28 @@ def profile(account: dict[str, Any]) -> dict[str, Any]:
     return {**account, **said, **counts, "created_at": TIME, "updated_at": TIME}
 
 
+def listed_file(repository: str, folder: str, name: str) -> dict[str, Any]:
+    """A file in the listing of a folder."""
+    path = f"{folder}/{name}"
+    url, page = (
+        f"{API}/repos/{repository}/contents/{path}?ref=main",
+        f"https://github.com/{repository}/blob/main/{path}",
+    )
+    git = f"{API}/repos/{repository}/git/blobs/{'0' * 40}"
+    return {
+        "name": name,
+        "path": path,
+        "sha": "0" * 40,
+        "size": 100,
+        "url": url,
+        "html_url": page,
+        "git_url": git,
+        "download_url": f"https://raw.githubusercontent.com/{repository}/main/{path}",
+        "type": "file",
+        "_links": {"self": url, "git": git, "html": page},
+    }
+
+
 def label(repository: str, name: str, color: str = "ededed", description: str | None = None) -> dict[str, Any]:
     """A label of a repository."""
     return {

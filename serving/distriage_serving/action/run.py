@@ -33,6 +33,7 @@ from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import find_config, is_there
+from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
@@ -138,6 +139,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     config = _config(found.config, inputs.mode, dry_run=dry_run)
     sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)
+    issue = replace(issue, report=replace(issue.report, forms=form_lines(client, reference.repository)))
     seen = _look(classifier, issue, config, inputs, warnings)
     verdict = seen.verdict
     if past is not None:

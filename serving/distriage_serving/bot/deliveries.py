@@ -16,6 +16,7 @@ from distriage.base.times import epoch_s
 from distriage.github.listed import is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
+from distriage_serving.github.forms import FOLDER
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import CheckArgument, CommandArgument, Lifecycle
 
@@ -240,7 +241,7 @@ def _push(payload: Mapping[str, Any]) -> Effect:
         for path in paths
         if isinstance(path, str)
     }
-    if CONFIG_PATH in changed:
+    if CONFIG_PATH in changed or any(path.startswith(f"{FOLDER}/") for path in changed):
         return Configured(repository)
     misnamed = f"{MISNAMED} is not read; expected the name {CONFIG_PATH}"
     return Ignored(misnamed if MISNAMED in changed else f"it does not touch {CONFIG_PATH}")

@@ -12,6 +12,7 @@ from distriage_serving.bot.follow_up import Done
 from distriage_serving.configuration.file import dump_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.github.files import read_config
+from distriage_serving.github.forms import forget_forms
 from distriage_serving.store import Store, triage_job
 
 
@@ -64,6 +65,7 @@ def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
     """
+    forget_forms(client, repository)
     current = current_config(client, store, taxonomy, repository, installation_id)
     return Done(current.error)
 

@@ -23,6 +23,7 @@ from distriage_serving.configuration.model import RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
+from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge
@@ -96,7 +97,8 @@ def triage(
     if any(axis.field is not None for axis in names.labelled()):
         fields = read_fields(client, reference.repository)
         issue = replace(issue, state=replace(issue.state, known_fields=fields))
-    seen = judge.look(issue.report, current.config, issue.created_at)
+    report = replace(issue.report, forms=form_lines(client, reference.repository))
+    seen = judge.look(report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
     keep_issue(store, _row(issue), seen.past, model)
     wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"

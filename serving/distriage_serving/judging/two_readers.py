@@ -93,16 +93,16 @@ class TwoReaders:
         if kept is not None:
             return kept.note
         question = self._first_look(report, config).question
-        if question is None:
-            return "nothing is in doubt"
-        answer = self._reader.ask(question, self.bundle.taxonomy)
+        # Kept, too: triage knows the repository's forms, may be in doubt where this reading is not, and would wait.
+        answer = {} if question is None else self._reader.ask(question, self.bundle.taxonomy)
+        note = answer.why if isinstance(answer, Unanswered) else None if question else "nothing is in doubt"
         given = {} if isinstance(answer, Unanswered) else answer
         kept = ReaderAnswer(
             digest=report_digest(report.title, report.body),
             model=self.bundle.manifest.name,
             reader=self._reader.name,
             shares={axis: list(shares.items()) for axis, shares in given.items()},
-            note=answer.why if isinstance(answer, Unanswered) else None,
+            note=note,
             made_at=self._store.clock(),
         )
         self._store.save_reader_answer(kept)

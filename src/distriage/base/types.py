@@ -54,6 +54,19 @@ class Silence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FormLines:
+    """The lines of a repository's issue forms and templates, as written there.
+
+    Attributes:
+        headings: Of fields.
+        lines: Others that a report has if nobody wrote over them.
+    """
+
+    headings: frozenset[str]
+    lines: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class IssueReport:
     """A report as filed.
 
@@ -61,11 +74,13 @@ class IssueReport:
         title: May be empty if `body` is not.
         body: Markdown; may be empty if `title` is not.
         id: The caller's own name, e.g. `owner/repo#12` or a file name; may be empty.
+        forms: Of the repository that it was filed in; None: not known.
     """
 
     title: str
     body: str
     id: str = ""
+    forms: FormLines | None = None
 
 
 @dataclass(frozen=True)  # without slots, for cached properties

@@ -86,6 +86,11 @@ class Client:
         self.login = login
 
     @property
+    def api(self) -> str:
+        """Base URL of the REST API."""
+        return self._api
+
+    @property
     def hosts(self) -> Collection[str]:
         """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
         return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()

@@ -97,7 +97,7 @@ def read(report: IssueReport) -> ReadReport:
         InputError: it is empty or larger than `MAX_REPORT_BYTES`.
     """
     check_report(report)
-    segments = split(report.title, report.body)
+    segments = split(report.title, report.body, report.forms)
     return ReadReport(report, segments, model_input(segments), facts_of(segments, report.id))
 
 

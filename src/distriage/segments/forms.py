@@ -6,10 +6,12 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
+
+from distriage.base.types import FormLines
 
 MAX_LINE_CHARS = 300
 _FIRST_WORD = re.compile(r"(?:\d{1,2}[.)] )?([^\W_])")
@@ -60,6 +62,15 @@ def words_of(line: str) -> str:
     while not (line[end - 1].isalnum() or line[end - 1] in ")）]"):
         end -= 1
     return line[first.start(1) : end]
+
+
+@lru_cache(maxsize=64)
+def forms_with(lines: FormLines) -> Forms:
+    """The known forms with those of a repository, of which only a whole line is the form's: "Version:" may be filled in."""
+    known = known_forms()
+    headings = {words_of(heading).lower() for heading in lines.headings}
+    empty = {words_of(line).lower().replace("`", "") for line in lines.lines}
+    return replace(known, headings=known.headings | (headings - {""}), empty=known.empty | (empty - {""}))
 
 
 @cache

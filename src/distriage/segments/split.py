@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from distriage.base.texts import MAX_INPUT_CHARS, shortened
+from distriage.base.types import FormLines
 from distriage.segments.blocks import Reader
-from distriage.segments.forms import Forms, known_forms
+from distriage.segments.forms import forms_with, known_forms
 from distriage.segments.types import Kind, Line, Role, Segment, Segments
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m")  # logs often lost the escape character
@@ -27,7 +28,7 @@ _ROOT_CAUSE = "Root Cause (first observed failure)"
 _RANK = re.compile(r"\n[^\n]{0,60}\brank\s{0,10}: (\d{1,6})\b")
 
 
-def split(title: str, body: str, forms: Forms | None = None) -> Segments:
+def split(title: str, body: str, forms: FormLines | None = None) -> Segments:
     """Read a report into segments.
 
     Args:
@@ -37,7 +38,7 @@ def split(title: str, body: str, forms: Forms | None = None) -> Segments:
         Its parts, each line once. Never raises; cuts the middle of a long body, as `shortened` does.
     """
     text = _plain(shortened(body))
-    reader = Reader(forms or known_forms(), text)
+    reader = Reader(known_forms() if forms is None else forms_with(forms), text)
     for word, first, lines in _blocks(text.split("\n")):
         reader.read(lines, first, word)
     skipped = body.count("\n") - text.count("\n") if len(body) > MAX_INPUT_CHARS else 0

@@ -1,0 +1,106 @@
+"""A repository's issue forms and templates on GitHub, as lines by which a report is read. Network I/O; reads only."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any, Final
+
+import yaml
+
+from distriage.base.errors import ConfigError, GitHubError, NotFoundError
+from distriage.base.types import FormLines
+from distriage.github.client import Client
+from distriage_serving.github.files import read_file
+
+FOLDER: Final = ".github/ISSUE_TEMPLATE"
+KEPT_S: Final = 3600.0  # a form is rarely changed, and each look at a report needs it
+MAX_FILES: Final = 20
+_MOST_KEPT: Final = 1000
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.S)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_HEADING = re.compile(r"#{1,6}\s+(\S.{0,200})|\*\*([^*\n]{1,200})\*\*:?\s*$")
+_kept: dict[tuple[str, str], tuple[float, FormLines | None]] = {}
+_lock = threading.Lock()
+
+
+def form_lines(client: Client, repository: str, now: Callable[[], float] = monotonic) -> FormLines | None:
+    """The lines of a repository's forms, else of its owner's repository `.github`; None: there are none.
+
+    Kept for `KEPT_S` in this process. Never raises where GitHub or a file fails: a report can be read without forms.
+    """
+    key = (client.api, repository.casefold())
+    known = _kept.get(key)
+    if known is not None and known[0] > now():
+        return known[1]
+    try:
+        lines = _read(client, repository)
+    except GitHubError:
+        lines = known[1] if known is not None else None
+    with _lock:
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[key] = (now() + KEPT_S, lines)
+    return lines
+
+
+def forget_forms(client: Client, repository: str) -> None:
+    """Read them again at the next look; GitHub still answers "unchanged" where they are."""
+    with _lock:
+        _kept.pop((client.api, repository.casefold()), None)
+
+
+def _read(client: Client, repository: str) -> FormLines | None:
+    places = dict.fromkeys((repository, f"{repository.partition('/')[0]}/.github"))
+    for place in places:
+        headings: set[str] = set()
+        lines: set[str] = set()
+        for path in _paths(client, place):
+            try:
+                text = read_file(client, place, path)
+            except ConfigError:  # too large, or not UTF-8
+                continue
+            parse = _of_template if path.endswith(".md") else _of_form
+            for is_heading, line in parse(text or ""):
+                (headings if is_heading else lines).add(line)
+        if headings or lines:
+            return FormLines(frozenset(headings), frozenset(lines))
+    return None
+
+
+def _paths(client: Client, repository: str) -> list[str]:
+    try:
+        listed = client.get(f"/repos/{repository}/contents/{FOLDER}", remember=True).value
+    except NotFoundError:
+        return []
+    names = (item.get("name") for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
+    forms = (name for name in names if isinstance(name, str) and name.endswith((".yml", ".yaml", ".md")))
+    return [f"{FOLDER}/{name}" for name in forms if name not in {"config.yml", "config.yaml"}][:MAX_FILES]
+
+
+def _of_form(text: str) -> Iterator[tuple[bool, str]]:
+    """The headings of a form's fields, and the lines that GitHub fills in, not those shown only while writing."""
+    try:
+        form: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        return
+    body = form.get("body") if isinstance(form, dict) else None
+    for item in body if isinstance(body, list) else ():
+        attributes = item.get("attributes") if isinstance(item, dict) else None
+        if not isinstance(attributes, dict) or item.get("type") == "markdown":
+            continue
+        if isinstance(label := attributes.get("label"), str):
+            yield True, label
+        if isinstance(value := attributes.get("value"), str):
+            yield from ((False, line) for line in value.splitlines() if line.strip())
+
+
+def _of_template(text: str) -> Iterator[tuple[bool, str]]:
+    """The headings and other lines of a template, without its comments, which are dropped from reports anyway."""
+    for line in _COMMENT.sub("", _FRONT_MATTER.sub("", text.replace("\r\n", "\n"))).split("\n"):
+        if heading := _HEADING.match(line.strip()):
+            yield True, heading[1] or heading[2]
+        elif line.strip():
+            yield False, line.strip()

@@ -1,0 +1,97 @@
+"""Issue forms and templates of a repository, read from GitHub."""
+
+from __future__ import annotations
+
+import pytest
+
+from distriage.base.types import FormLines
+from distriage.github.client import Client
+from distriage.segments import Kind, split
+from distriage_serving.github.forms import FOLDER, KEPT_S, form_lines
+
+from support import faults
+from support.faults import Trouble
+from support.github import GitHub
+
+FORM = """
+name: Bug
+description: A failure
+body:
+  - type: markdown
+    attributes: {value: Thank you for the report.}
+  - type: dropdown
+    attributes: {label: "Which cluster is it on?", options: [Blue, Green]}
+  - type: textarea
+    attributes: {label: Story, description: In your words., value: "1. First I did this\\n2. Then that"}
+  - type: checkboxes
+    attributes: {label: Promises, options: [{label: I have read the manual}]}
+"""
+TEMPLATE = """---
+name: Question
+labels: question
+---
+<!-- Be kind. -->
+## Situation of the crew
+Tell us all of it.
+- Captain's version:
+"""
+
+
+@pytest.fixture
+def client(github: GitHub) -> Client:
+    return Client(github.token, github.url, sleep=lambda _: None)
+
+
+def asked(github: GitHub) -> list[str]:
+    """The paths of the requests for forms."""
+    return [request.path for request in github.requests if FOLDER in request.path]
+
+
+def test_a_form_tells_its_lines_from_the_reporters(github: GitHub, client: Client) -> None:
+    github.files |= {
+        f"owner/repo/{FOLDER}/bug.yml": FORM,
+        f"owner/repo/{FOLDER}/config.yml": "blank_issues_enabled: no",
+    }
+    lines = form_lines(client, "owner/repo")
+    body = (
+        "### Which cluster is it on?\n\nGreen\n\n### Story\n\n1. First I did this\n2. It hangs\n\n"
+        "### Promises\n\n- [x] I have read the manual"
+    )
+    report = split("Odd", body, lines)
+    assert report.answers == {"Which cluster is it on": "Green", "Story": "2. It hangs", "Promises": ""}
+    assert [line.text for segment in report.of(Kind.FORM) for line in segment.lines] == ["Green", "2. It hangs"]
+    assert not report.is_unfilled_form and len(asked(github)) == 2
+    assert split("Odd", "### Story\n\n1. First I did this\n2. Then that\n", lines).is_unfilled_form
+
+
+def test_a_template_of_the_owner_is_read_where_the_repository_has_none(github: GitHub, client: Client) -> None:
+    github.files[f"owner/.github/{FOLDER}/question.md"] = TEMPLATE
+    lines = form_lines(client, "owner/repo")
+    assert lines == FormLines(
+        frozenset({"Situation of the crew"}), frozenset({"Tell us all of it.", "- Captain's version:"})
+    )
+    filled = split("", "## Situation of the crew\nTell us all of it.\n- Captain's version: seven\n", lines)
+    assert filled.answers == {"Situation of the crew": "- Captain's version: seven"}
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1", "body: 7", "body: [1, {attributes: 2}]", "[" * 3000, "x" * 100_000])
+def test_a_broken_form_is_no_form(github: GitHub, client: Client, text: str) -> None:
+    github.files[f"owner/repo/{FOLDER}/bug.yml"] = text
+    assert form_lines(client, "owner/repo") is None
+
+
+def test_forms_are_asked_for_once_an_hour_then_whether_they_changed(github: GitHub, client: Client) -> None:
+    github.files[f"owner/repo/{FOLDER}/bug.yml"] = FORM
+    now = 0.0
+    first = form_lines(client, "owner/repo", lambda: now)
+    github.requests.clear()
+    assert form_lines(client, "OWNER/repo", lambda: now) == first and asked(github) == []
+    now = KEPT_S
+    assert form_lines(client, "owner/repo", lambda: now) == first and len(asked(github)) == 2
+    assert all("if-none-match" in request.headers for request in github.requests)
+
+
+@pytest.mark.parametrize("fault", [faults.status(500), faults.status(403), faults.integration(), faults.status(404)])
+def test_no_failure_to_read_forms_stops_a_look(github: GitHub, client: Client, fault: faults.Fault) -> None:
+    github.troubles.append(Trouble("GET .*/ISSUE_TEMPLATE", fault, times=99))
+    assert form_lines(client, "owner/repo") is None
