@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
             paths[path] = {"post": GRAPHQL}
             continue
         known = f"{CONTENTS}{{path}}" if path.startswith(CONTENTS) else path
-        paths.setdefault(path, {})[method.lower()] = whole["paths"][known][method.lower()]
+        paths.setdefault(path, {})[method.lower()] = deepcopy(whole["paths"][known][method.lower()])
         edit = paths[path].get("patch", {}).get("requestBody", {}).get("content", {}).get("application/json", {})
         if "state" in (asked := edit.get("schema", {}).get("properties", {})) and path.endswith("{issue_number}"):
             answer = paths[path]["patch"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"][1]
