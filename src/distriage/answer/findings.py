@@ -24,8 +24,9 @@ from distriage.answer.verdict import (
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.known_bad import known_bad
-from distriage.facts.scanning import any_of, stands_before
+from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
+from distriage.facts.versions import Comparison
 from distriage.model.bundle import Bundle
 from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
@@ -103,11 +104,12 @@ class Findings:
                 for axis, decision in decisions.items()
             },
             environment=facts.stated(),
-            sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
-            version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
+            sources={fact: _source(at) for fact, at in facts.sources.items()},
+            version_pairs=[_version_pair(pair) for pair in facts.comparisons],
             missing=missing,
             known_problems=[
-                KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
+                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
+                for item in known_bad(facts, report)
             ],
             checks=checks_of(decisions, taxonomy, situation, rivals),
             differential=rivals,
@@ -175,6 +177,15 @@ class Findings:
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
     """Whether a waiting run is likely: its error comes late, if at all."""
     return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
+
+
+def _source(at: Source) -> FactSource:
+    return FactSource(segment=str(at.segment), line=at.line)
+
+
+def _version_pair(pair: Comparison) -> VersionPair:
+    works_at, fails_at = _source(pair.works_at), _source(pair.fails_at)
+    return VersionPair(fact=pair.fact, works=pair.works, works_at=works_at, fails=pair.fails, fails_at=fails_at)
 
 
 def _attaches(known: ReadReport) -> bool:

@@ -6,8 +6,10 @@ import errno
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Groups of `distriage --help`, in the order in which a newcomer needs them.
 READ, MAINTAIN, TRAIN = "Read reports", "Look after a tracker", "Train and study"
@@ -25,6 +27,8 @@ def speak_utf8() -> None:
 
 def output() -> Console:
     """Standard output; lines are not wrapped in a pipe, unless COLUMNS says so."""
+    from rich.console import Console  # slow to import
+
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     # `:100:` in a report is not an emoji, and the table of emoji takes long to load.
     return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
@@ -32,9 +36,9 @@ def output() -> Console:
 
 def say(text: str) -> None:
     """Print a line to standard error, apart from output for programs."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
-    console.print("distriage: " + "\n".join(lines), markup=False)
+    if sys.stderr is not None:  # as Python leaves it after `2>&-`
+        sys.stderr.write("distriage: " + "\n".join(lines) + "\n")
 
 
 def is_full(error: OSError) -> bool:
@@ -45,6 +49,11 @@ def is_full(error: OSError) -> bool:
 def give_up_output(error: OSError) -> None:
     """Say why standard output cannot be written, and drop the rest, which would be flushed at exit."""
     say(f"standard output: cannot be written: {error.strerror}")
+    let_go_of_output()
+
+
+def let_go_of_output() -> None:
+    """Write what is left of standard output nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -13,10 +13,8 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from distriage.base.types import IssueReport
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.scanning import any_of
 
@@ -55,12 +53,12 @@ class Combination(Strict):
     unless: tuple[str, ...] = ()
     problem: str
     remedy: str
-    source: str = Field(pattern="^https://")
+    source: str = field(pattern="^https://")
 
     @cached_property
     def conditions(self) -> Mapping[str, str | Sequence[str]]:
         """Fact -> its required value."""
-        return self.when.model_dump(exclude_none=True)
+        return {fact: wanted for fact, wanted in vars(self.when).items() if wanted is not None}
 
     def holds(self, facts: EnvironmentFacts) -> bool:
         """Whether the versions in these facts are in this combination.
@@ -97,7 +95,7 @@ def combinations() -> Sequence[Combination]:
     data: Mapping[str, list[object]] = tomllib.loads(
         resources.files("distriage.facts").joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
-    return [Combination.model_validate(entry) for entry in data["combination"]]
+    return [Combination.read(entry) for entry in data["combination"]]
 
 
 def _of_job(facts: EnvironmentFacts, fact: str) -> str | None:

@@ -192,7 +192,7 @@ def _folders(known: Projects) -> tuple[str, ...]:
 def words_of_needs() -> Mapping[str, Words]:
     """The needs that words show, in the order of `needs.toml`."""
     text = resources.files("distriage.facts").joinpath("needs.toml").read_text(encoding="utf-8")
-    return {name: Words.model_validate(entry) for name, entry in tomllib.loads(text).items()}
+    return {name: Words.read(entry) for name, entry in tomllib.loads(text).items()}
 
 
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:

@@ -11,10 +11,8 @@ from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import Final
 
-from pydantic import Field
-
 from distriage.base.references import RENAMED, repository_of
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, field
 
 PYTORCH: Final = "PyTorch"
 NCCL: Final = "NCCL"
@@ -64,7 +62,7 @@ class Project(Strict):
     platform: str | None = None
     stamps: tuple[str, ...] = ()
     mentions: str | None = None
-    launchers: Mapping[str, Launcher] = Field(default_factory=dict)
+    launchers: Mapping[str, Launcher] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +110,11 @@ class Projects:
         """Name -> launcher, in the list's order."""
         return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
 
+    @cached_property
+    def starts_of_launchers(self) -> Sequence[str]:
+        """The words of which a text in lower case holds one where a launcher may stand."""
+        return tuple({word for launcher in self.launchers.values() for word in launcher.starts})
+
     def library_of(self, name: str | None) -> str | None:
         """The library that a project computes with; None if its user chooses, if it uses none, or if unknown."""
         project = self.all.get(name or "")
@@ -156,7 +159,7 @@ def projects() -> Projects:
 
 def read_projects(text: str) -> Projects:
     """Read a list like `frameworks.toml`; raises pydantic's `ValidationError`."""
-    return Projects({name: Project(name=name, **entry) for name, entry in tomllib.loads(text).items()})
+    return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
 def is_built_on_torch(name: str | None) -> bool:

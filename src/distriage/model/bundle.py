@@ -24,10 +24,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-
 from distriage.base.errors import BundleError, TaxonomyError
-from distriage.base.validation import Strict, read_model
+from distriage.base.validation import Strict, field, read_model
 from distriage.model.shipped import GRAPH, MANIFEST, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
@@ -61,11 +59,11 @@ class AxisCalibration(Strict):
     """
 
     labels: tuple[str, ...]
-    temperature: float = Field(gt=0)
-    floor: float = Field(default=0.0, ge=0, lt=1)
+    temperature: float = field(gt=0)
+    floor: float = field(default=0.0, ge=0, lt=1)
     thresholds: Mapping[str, Mapping[str, float | None]]
-    family_thresholds: Mapping[str, Mapping[str, float | None]] = {}
-    among_three: float | None = Field(default=None, ge=0, le=1)
+    family_thresholds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    among_three: float | None = field(default=None, ge=0, le=1)
 
 
 class TaxonomyRecord(Strict):
@@ -102,7 +100,7 @@ class Manifest(Strict):
     taxonomy: TaxonomyRecord
     recipe_version: int
     hash_buckets: int
-    max_tokens: int = Field(ge=8)
+    max_tokens: int = field(ge=8)
     numeric_format: Literal["fp32", "int8"]
     axes: Mapping[str, AxisCalibration]
     files: Mapping[str, FileRecord]

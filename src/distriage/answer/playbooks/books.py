@@ -69,14 +69,14 @@ def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 @cache
 def _book(axis: str, label: str) -> Playbook:
-    return Playbook.model_validate(tomllib.loads(_tables(axis)[label]))
+    return Playbook.read(tomllib.loads(_tables(axis)[label]))
 
 
 @cache
 def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
     """The checks written for a symptom and a cause together."""
     checks = tomllib.loads(_tables("pairs").get(symptom or "", ""))
-    return tuple(map(Check.model_validate, checks.get(cause or "", ())))
+    return tuple(map(Check.read, checks.get(cause or "", ())))
 
 
 @cache
