@@ -28,7 +28,7 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 
 
 def banner(page: httpx.Response) -> str:
-    found = re.search(r'<div class="notice" role="status">(.*?)</div>', page.text, re.S)
+    found = re.search(r'<div class="toast" role="status">(.*?)</div>', page.text, re.S)
     return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split()) if found is not None else ""
 
 
@@ -65,7 +65,7 @@ def test_what_was_done_today_can_be_undone_by_click_after_its_banner_too(site: Q
     def offered() -> tuple[str, bool]:
         """What the banner says, and whether the page's head has the button."""
         page = admin.get("/queue")
-        return banner(page), 'form="undo"' in page.text.partition("<main")[0]
+        return banner(page), "data-undo>" in page.text.partition("<main")[0]
 
     assert offered() == ("", False)
     keys = [f"owner/repo#{number}@{site.add(number, 'exhausted timeout')}" for number in (1, 2)]

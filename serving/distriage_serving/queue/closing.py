@@ -125,7 +125,7 @@ def became_of(act: Act) -> str:
 def _write_back(store: Store, act: Act) -> bool:
     """Have GitHub brought in step; False if the App is not on the repository."""
     known = store.get_repository(act.repository)
-    if known is None or not known.enabled:
+    if known is None or not known.has_app:
         return False
     store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
     return True

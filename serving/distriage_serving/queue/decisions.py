@@ -236,7 +236,7 @@ class Decisions:
         }
         for repository, number in sorted(issues):
             known = installations[repository]
-            if known is not None and known.enabled:  # else the App is not on it and cannot write
+            if known is not None and known.has_app:  # else nobody could write
                 self._store.put_job(
                     triage_job(IssueReference(repository, number), known.installation_id),
                     self._store.clock() + WRITE_BACK_AFTER_S,
