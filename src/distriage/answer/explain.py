@@ -31,8 +31,8 @@ def explain(predict: Predict, known: ReadReport, top: int = 3) -> dict[str, list
     read all of it.
 
     Returns:
-        Axis -> at most `top` lines that speak for its label, none below `MIN_WEIGHT`: the error that others follow from,
-        then the heaviest; for a report of one line there are none.
+        Axis -> at most `top` lines that speak for its label, none below `MIN_WEIGHT`: the error that others follow
+        from, then the heaviest; for a report of one line there are none.
     """
     found = {}
     lines = lines_of(known.input)
