@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from distriage.commands.main import build_app
+from distriage.commands.app import build_app
 
 from support.checkout import REPOSITORY
 from support.command_line import Command

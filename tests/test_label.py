@@ -114,11 +114,7 @@ def forgotten(taxonomy: Taxonomy) -> list[str]:
             for axis, label in labels
             if axis in AXES and not playbook_of(taxonomy, axis, label.id)
         ),
-        *(
-            f"{label.id}: no asks_for"
-            for axis, label in labels
-            if axis == "symptom" and "asks_for" not in label.model_fields_set
-        ),
+        *(f"{label.id}: no asks_for" for axis, label in labels if axis == "symptom" and "asks_for" not in label.given),
         *(f"{label.id}: no source" for axis, label in labels if axis != "kind" and not label.source),
     ]
 

@@ -29,7 +29,7 @@ def _command_line() -> str:
     import typer
     from typer.cli import get_docs_for_click
 
-    from distriage.commands.main import build_app
+    from distriage.commands.app import build_app
 
     command = typer.main.get_command(build_app())
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="distriage", title="Command line")

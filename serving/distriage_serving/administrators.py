@@ -1,4 +1,4 @@
-"""Administrators by name, each with a token of their own, of which only the scrypt hash is configured. Pure.
+"""Administrators by name, each with a token, configured only as its scrypt hash. Pure.
 
 RFC 7914; N = 2**14, r = 8, p = 1: 16 MiB and some 50 ms a guess.
 """

@@ -35,7 +35,7 @@ from distriage_serving.web.rooms import Rooms
 from distriage_serving.web.routes import classify, health, model
 from distriage_serving.webhook import webhook_router
 
-# FastAPI's own telemetry, where a host application configures it, would carry bodies and messages of exceptions.
+# FastAPI's own telemetry, if a host application configures it, would carry bodies and messages of exceptions.
 _NO_TELEMETRY: Any = {
     "tracing": False,
     "metrics": False,
@@ -56,10 +56,10 @@ def create_app(
     Args:
         load: Makes the classifier, in a process; can be pickled; default: from the settings.
         store: Needed by the bot and the queue; the caller closes it.
-        on_load_error: Called in the event loop when the model cannot be loaded; the engine's `load_error` says why.
+        on_load_error: Called in the event loop if the model cannot be loaded; the engine's `load_error` says why.
 
     Returns:
-        The application; the engine of its `Rooms` holds the model, loaded once its lifespan has begun.
+        The application; the engine of its `Rooms` loads the model once its lifespan has begun.
 
     Raises:
         ConfigError: the bot's private key cannot be read.
@@ -159,7 +159,7 @@ async def _answer_http_exception(request: Request, error: Exception) -> Response
 
 
 def _shown(request: Request, problem: ProblemError) -> Response:
-    """A page for people where there is a queue, else the one form of errors."""
+    """A page for people if there is a queue, else the one form of errors."""
     request_id = request_id_of(request.scope)
     pages = hasattr(request.app.state, "desk") and not request.url.path.startswith(PROTECTED)
     return error_page(problem, request_id) if pages and is_browser(request) else problem.response(request_id)

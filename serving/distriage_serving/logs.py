@@ -1,6 +1,4 @@
-"""The log: one JSON object a line on standard output.
-Holds no text of a report, not even inside an exception's message.
-"""
+"""The log: one JSON object per line on standard output, without any text of a report, even in exceptions."""
 
 from __future__ import annotations
 

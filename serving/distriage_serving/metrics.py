@@ -1,6 +1,4 @@
-"""Counters for Prometheus. Labels are routes, statuses, axes and outcomes: a few dozen series, never a report's
-name.
-"""
+"""Counters for Prometheus, labelled by route, status, axis and outcome: a few dozen series without report names."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Distriage: what kind of distributed-training failure is this issue about, and what fixes such failures?
+"""Distriage: which distributed-training failure is this issue about, and how are such failures fixed?
 
     import distriage
 
     verdict = distriage.classify("Training hangs at step 3", "All eight ranks wait in all_reduce ...")
-    verdict.axes["symptom"].label        # the likeliest label, whatever the outcome
+    verdict.axes["symptom"].label        # the likeliest label, even if it is not sure
     verdict.axes["symptom"].outcome      # act on the label only where this is Outcome.APPLY
 
 For many reports, keep one `Classifier` and call its `classify`.
@@ -66,18 +66,17 @@ def classify(
 
     Args:
         title: The issue's title; may be empty if `body` is not.
-        body: The issue's body, Markdown; None: it has none.
+        body: The issue's body, Markdown; may be None.
         mode: How sure a label must be: `best` (always the likeliest), `balanced` (right in about 80 % of the cases) or
             `precise` (90 %).
         explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
-        similar: Also name the known issues that are most similar.
 
     Returns:
         The verdict. `verdict.axes["symptom"].outcome` says whether to act on `verdict.axes["symptom"].label`;
-        `verdict.model_dump_json()` is what the command line prints with `--json`.
+        `verdict.model_dump_json()` is the output of `--json`.
 
     Raises:
-        InputError: the report is empty, too large or no text, or `mode` is none of the three.
+        InputError: the report is empty, too large or not text, or `mode` is unknown.
     """
     from distriage.base.types import IssueReport
 

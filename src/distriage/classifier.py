@@ -36,10 +36,10 @@ Array = NDArray[np.float32]
 _Given = Mapping[str, NDArray[np.int64] | Array]
 
 BEGINNING_CHARS = 1500  # of a text; mostly more tokens than are kept
-TOGETHER = 16  # inputs of which each is encoded before the first is run, so that of many thousand few are held
+TOGETHER = 16  # inputs encoded before the first of them is run; bounds memory for many thousands
 
 SIMILAR_ISSUES = 5  # in a verdict
-VECTORS = ("vector", "penultimate")  # outputs beside the axes: see `Prediction`
+VECTORS = ("vector", "penultimate")  # outputs apart from the axes: see `Prediction`
 
 
 def softmax(logits: Array, temperature: float, floor: float = 0.0) -> Array:
@@ -67,8 +67,8 @@ def encode(tokenizer: Tokenizer, report: ModelInput) -> dict[str, NDArray[np.int
 
 
 def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The tokens of a text that are kept. Where its beginning alone has more of them, the rest is not looked at."""
-    # No word reaches across white space, so that what follows it cannot change the tokens before it.
+    """The kept tokens of a text. If its beginning alone has enough, the rest is not read."""
+    # No word reaches across white space, so later text cannot change the tokens before it.
     end = max(text.rfind(" ", 0, BEGINNING_CHARS), text.rfind("\n", 0, BEGINNING_CHARS))
     if len(text) > BEGINNING_CHARS and end > 0 and (beginning := tokenizer.encode(text[:end])).overflowing:
         return beginning.ids
@@ -79,9 +79,8 @@ class Classifier:
     """The model of one bundle, ready to classify many reports. Safe to share between threads.
 
     Attributes:
-        bundle: The verified bundle.
-        gate: Its domain gate, where it has one.
-        own: A repository's own labels, which every verdict names then; a server puts a shelf of several here.
+        gate: Its domain gate, if any.
+        own: A repository's own labels, named in every verdict; a server puts a shelf of several here.
     """
 
     def __init__(
@@ -96,16 +95,16 @@ class Classifier:
 
         Args:
             model: A bundle's directory, a shipped model's name, or None for the default.
-            threads: Threads a report; None: one per core, which answers soonest. For throughput, give each of several
-                processes one thread.
+            threads: Threads per report; by default one per core, which answers soonest. For throughput, run several
+                processes with one thread each.
             own: A folder that `distriage learn` wrote with this model.
-            graph: The model's graph, where its loading has begun, with its number of threads.
+            graph: The model's graph, if already loading, with its number of threads.
 
         Raises:
-            BundleError: the bundle or the folder is missing or fails verification.
+            BundleError: the bundle or the folder is missing or damaged.
         """
         path = find_bundle(model)
-        graph = graph or LoadingGraph(path / GRAPH, threads)  # loads beside all that follows
+        graph = graph or LoadingGraph(path / GRAPH, threads)  # loads while the rest is read
         self.bundle = Bundle(path, graph=False)
         vocabulary = path / "tokenizer.json"
         try:
@@ -114,7 +113,7 @@ class Classifier:
             raise BundleError(f"{vocabulary}: tokenizers cannot load it: {error}") from None
         self._tokenizer.enable_truncation(self.bundle.manifest.max_tokens)
         self._tokenizer.no_padding()
-        self.bundle.verify_graph(graph.sha256)  # a damaged graph is called damaged, whatever else it could not do
+        self.bundle.verify_graph(graph.sha256)  # damage comes first, before any other fault
         self._session = graph.session()
         self._check_outputs(graph.file)
         self._outputs = [*self.bundle.manifest.axes, *VECTORS]
@@ -142,7 +141,7 @@ class Classifier:
         """The index of known issues, read at first use.
 
         Raises:
-            BundleError: the bundle has none, or it is damaged.
+            BundleError: the index is missing or damaged.
         """
         return Similar(self.bundle)
 
@@ -160,29 +159,28 @@ class Classifier:
             report: The report; `distriage.classify` takes a title and a body.
             mode: How sure a label must be to be applied.
             explain: Also mark the lines that carried each verdict; costs up to 40 model passes.
-            similar: Also name the known issues that are most similar.
 
         Raises:
-            InputError: the report is empty or too large, or is no `IssueReport`; or `mode` is no `Mode`.
+            InputError: the report is empty or too large, or not an `IssueReport`; or `mode` is not a `Mode`.
             BundleError: `similar` is asked of a model without an index.
         """
         return self.examine(report, explain=explain, similar=similar).verdict(mode)
 
     def examine(self, report: IssueReport | ReadReport, *, explain: bool = False, similar: bool = False) -> Findings:
-        """What a verdict in any mode is made of; see `classify`."""
+        """The findings behind a verdict in any mode; see `classify`."""
         return self.examine_all([report], explain=explain, similar=similar)[0]
 
     def examine_all(
         self, reports: Sequence[IssueReport | ReadReport], *, explain: bool = False, similar: bool = False
     ) -> list[Findings]:
-        """`examine` some reports, each step for all before the next: a step that follows itself finds its code and data
-        in the processor's caches, which saves 3 % of the time.
+        """`examine` several reports, each step for all before the next: a step that follows itself finds its code and
+        data in the processor's caches, which saves 3 % of the time.
 
         Returns:
             Findings of each report, in order.
 
         Raises:
-            InputError: a report is empty or too large, or is no `IssueReport`.
+            InputError: a report is empty or too large, or not an `IssueReport`.
             BundleError: `similar` is asked of a model without an index.
         """
         known = [_as_read(report) for report in reports]
@@ -200,15 +198,15 @@ class Classifier:
         ]
 
     def _known_issues(self, report: ReadReport, prediction: Prediction, count: int) -> Sequence[SimilarIssue]:
-        """The most similar ones; none for a report of another field, which the index holds nothing like."""
+        """The most similar issues; empty for a report of another field, which the index does not cover."""
         index = self.similar
         return index.nearest(report, prediction, count) if prediction.in_domain else []
 
     def predict(self, report: IssueReport | ReadReport) -> Prediction:
-        """Scores of one report, without an opinion; see `classify` for a verdict.
+        """Scores of one report, before any decision; see `classify` for a verdict.
 
         Raises:
-            InputError: the report is empty or too large, or is no `IssueReport`.
+            InputError: the report is empty or too large, or not an `IssueReport`.
         """
         if isinstance(report, ReadReport):
             (prediction,) = self.predict_inputs([report.input])
@@ -219,7 +217,7 @@ class Classifier:
         return prediction
 
     def predict_inputs(self, inputs: Sequence[ModelInput]) -> list[Prediction]:
-        """Scores of what the model reads of each report; see `predict`."""
+        """Scores of prepared reports; see `predict`."""
         found: list[Prediction] = []
         for start in range(0, len(inputs), TOGETHER):
             some = inputs[start : start + TOGETHER]

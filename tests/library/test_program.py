@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from distriage.commands import main as cli
+from distriage.commands import app
 from distriage.commands.main import main
 
 from support.checkout import REPOSITORY
@@ -191,7 +191,7 @@ def test_ctrl_c_that_a_package_made_an_error_of_while_it_loads_ends_as_ctrl_c(
     def interrupted(_: str) -> NoReturn:
         raise error from (KeyboardInterrupt() if isinstance(error, ImportError) else None)
 
-    monkeypatch.setattr(cli, "build_app", interrupted)
+    monkeypatch.setattr(app, "build_app", interrupted)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130
@@ -201,6 +201,6 @@ def test_another_error_of_a_package_is_not_hidden(monkeypatch: pytest.MonkeyPatc
     def broken(_: str) -> NoReturn:
         raise ImportError("initialization failed")
 
-    monkeypatch.setattr(cli, "build_app", broken)
+    monkeypatch.setattr(app, "build_app", broken)
     with pytest.raises(ImportError, match="initialization failed"):
         main()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import jsonschema
@@ -198,7 +199,9 @@ def test_a_stored_verdict_is_silent_for_the_same_reason_whatever_the_words() -> 
 
 def test_verdicts_are_frozen_and_strict() -> None:
     item = LabelProbability(label="bug", probability=0.5)
-    with pytest.raises(ValidationError):
+    with pytest.raises(FrozenInstanceError):
         item.probability = 0.6  # type: ignore[misc]
     with pytest.raises(ValidationError):
-        LabelProbability(label="bug", probability=1.01)
+        LabelProbability.model_validate({"label": "bug", "probability": 1.01})
+    with pytest.raises(ValidationError):
+        LabelProbability.model_validate({"label": "bug", "probability": 0.5, "weight": 1})

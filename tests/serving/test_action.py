@@ -124,7 +124,7 @@ def test_what_can_be_foreseen_is_a_warning_and_no_failure(
 def test_a_refused_write_is_a_warning_or_an_error_and_the_summary_shows_it(
     double: GitHub, runner: Path, act: Act, capsys: pytest.CaptureFixture[str], strict: str, kind: str, code: int
 ) -> None:
-    """M6."""
+    """The message names the label and the missing permission."""
     double.troubles.append(Trouble("POST .*1/labels$", faults.integration()))
     assert act(strict) == code
     out = capsys.readouterr().out

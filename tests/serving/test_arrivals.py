@@ -12,8 +12,10 @@ from starlette.types import Message, Scope
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from distriage_serving.metrics import Metrics
 from distriage_serving.web.arrivals import FREE_BYTES, Arrivals, Body
 from distriage_serving.web.connections import Connection, Waiting
+from distriage_serving.web.door import Door
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.signature import Signature
 
@@ -91,7 +93,7 @@ def test_the_addresses_of_one_ipv6_customer_are_one_peer() -> None:
             transport = Mock(asyncio.Transport)
             transport.get_extra_info.side_effect = {"peername": (address, 1), "sockname": ("::", 80)}.get
             transport.is_closing.return_value = False
-            Connection(waiting, config, ServerState(), {}).connection_made(transport)
+            Connection(waiting, Door(1, Metrics()), config, ServerState(), {}).connection_made(transport)
         longest = waiting.longest()
         assert longest is not None
         return longest.peer

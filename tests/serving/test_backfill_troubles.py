@@ -17,6 +17,7 @@ from support.faults import Trouble
 from support.github import PERSON, GitHub
 
 REPOSITORY, HANG = "owner/repo", "symptom: hang"
+TRIES = 20  # more than a request is repeated, in pages of every size
 Backfill = Callable[..., Finished]
 
 
@@ -51,7 +52,7 @@ def test_one_with_more_events_than_are_read(github: GitHub, run: Backfill, monke
 
 
 def test_one_for_which_github_fails_time_and_again(github: GitHub, run: Backfill) -> None:
-    github.troubles.append(Trouble("GET .*/issues/2/timeline", faults.status(502), times=5))
+    github.troubles.append(Trouble("GET .*/issues/2/timeline", faults.status(502), times=TRIES))
     done = run()
     assert done.code == 0 and "failed: #2: " in done.out and labelled(github) == [1, 3, 4, 5, 6, 7, 8]
     assert run().code == 0 and labelled(github) == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -68,6 +69,6 @@ def test_a_github_that_fails_for_all_ends_the_run(github: GitHub, run: Backfill)
 def test_troubles_that_are_not_in_a_row_end_no_run(github: GitHub, run: Backfill, trouble: str) -> None:
     for number in (1, 2, 3, 4, 6):
         fault = faults.status(502) if trouble.startswith("GET") else faults.integration()
-        github.troubles.append(Trouble(trouble.format(number), fault, times=5))
+        github.troubles.append(Trouble(trouble.format(number), fault, times=TRIES))
     done = run()
     assert done.code == 0 and done.out.count("failed: #") == 5 and labelled(github) == [5, 7, 8]

@@ -40,7 +40,7 @@ def later(bot: Bot, seconds: int) -> None:
 @pytest.mark.parametrize("state", ["closed", "deleted", "transferred"])
 @pytest.mark.parametrize("sender", [PERSON, OTHER_BOT])
 def test_an_issue_that_anybody_ended_leaves_the_queue(bot: Bot, state: str, sender: dict[str, Any]) -> None:
-    """H2."""
+    """GitHub's event ends the issue, no matter who sent it."""
     bot.issue("opened")
     assert bot.store.count_issues() == 1
     later(bot, 60)
@@ -49,7 +49,7 @@ def test_an_issue_that_anybody_ended_leaves_the_queue(bot: Bot, state: str, send
 
 
 def test_a_closing_that_comes_after_the_reopening_changes_nothing(bot: Bot) -> None:
-    """M3."""
+    """The event's `updated_at` decides, not the order of arrival."""
     bot.issue("opened")
     later(bot, 60)
     closed = copy.deepcopy(bot.github.payload("closed", ISSUE))
@@ -141,7 +141,7 @@ def test_a_repository_that_shows_no_issues_is_not_asked_again_and_again(bot: Bot
 
 
 def test_a_broken_configuration_stops_labels_only_and_says_where(bot: Bot) -> None:
-    """H3."""
+    """The issue is classified and stored; the fault is kept with its line."""
     bot.github.files[FILE] = BROKEN
     bot.issue("opened")
     assert bot.github.labels(ISSUE) == [] and bot.writes() == []
@@ -154,7 +154,7 @@ def test_a_broken_configuration_stops_labels_only_and_says_where(bot: Bot) -> No
 
 @pytest.mark.parametrize("by", ["push", "event", "reconciliation", "organization"])
 def test_repairing_it_brings_the_waiting_issues_back(bot: Bot, by: str) -> None:
-    """H3."""
+    """Held labels are set, however the repair is noticed."""
     broken = "owner/.github/.github/distriage.yml" if by == "organization" else FILE
     bot.github.files[broken] = BROKEN
     bot.github.open("owner/repo#2", "It leaks", "memory grows grows")
@@ -192,7 +192,7 @@ def test_while_it_is_broken_the_last_good_configuration_says_how_sure_a_label_mu
 
 @pytest.mark.parametrize("how", ["renamed", "transferred"])
 def test_a_renamed_repository_keeps_its_backlog(bot: Bot, how: str) -> None:
-    """M9."""
+    """Issues and verdicts move to the new name."""
     bot.issue("opened")
     bot.github.rename("owner/repo", new := "owner/name" if how == "renamed" else "new/repo")
     changes = {
@@ -209,7 +209,7 @@ def test_a_renamed_repository_keeps_its_backlog(bot: Bot, how: str) -> None:
 
 @pytest.mark.parametrize("noticed_by", ["job", "reconciliation"])
 def test_a_rename_that_nobody_told_of_is_noticed(bot: Bot, noticed_by: str) -> None:
-    """M9: the redirect says it."""
+    """GitHub's redirect tells."""
     bot.issue("opened")
     bot.github.open("owner/repo#2", TITLE, BODY)
     bot.deliver("issues", bot.github.payload("opened", "owner/repo#2"))
@@ -246,7 +246,7 @@ def test_one_name_for_two_labels_confirms_or_says_nothing(bot: Bot) -> None:
 
 
 def test_taking_one_wrong_label_off_leaves_the_issue_in_the_queue(bot: Bot) -> None:
-    """H4."""
+    """It is done once every axis has a decision."""
     bot.github.files[FILE] = "axes: {symptom: true, fix: true}\n"
     bot.issue("opened")
     bot.github.unlabel(ISSUE, HANG, PERSON)

@@ -46,7 +46,7 @@ def test_the_status_follows_the_latest_review_on_each_axis(store: Store, clock: 
 
 
 def test_an_issue_stays_open_until_every_axis_that_matters_is_reviewed(store: Store) -> None:
-    """H4: taking one wrong label off is a review of that axis, not of the issue."""
+    """Taking one wrong label off is a review of that axis, not of the issue."""
     store.save_issue(issue())
     store.save_verdict(prediction(), TAXONOMY, ["stage", "symptom"])
 
@@ -141,7 +141,7 @@ def test_repositories_are_noted_listed_and_disabled(store: Store) -> None:
 
 
 def test_a_renamed_repository_takes_everything_along(store: Store, clock: Clock) -> None:
-    """M9. What is known under the new name is kept, the rest moves; a second time there is nothing left to move."""
+    """Data under the new name is kept, the rest moves; a second call finds nothing to move."""
     store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7, config={"mode": "precise"})
     for number in (1, 2):
         store.save_issue(issue(number))
@@ -207,7 +207,7 @@ def test_a_rename_leaves_other_repositories_as_they_are(store: Store) -> None:
 
 @pytest.mark.parametrize("state", ["closed", "deleted", "transferred"])
 def test_a_late_event_does_not_win_unless_it_is_for_good(store: Store, state: Lifecycle) -> None:
-    """M3."""
+    """A deleted or transferred issue stays so; an older closing loses."""
     store.save_issue(issue(updated_at=NOW))
     reference = IssueReference("Owner/Repo", 1)
     assert store.set_state(reference, state, NOW - 100) is (state != "closed")

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -101,8 +101,9 @@ def build(folder: Path) -> Path:
         for axis in parse_taxonomy(TAXONOMY, "toy").axes.values()
     }
     provenance = {
-        name: {str: "none", int: 0, float: 0.0}.get(field.annotation or str, {})
-        for name, field in Provenance.model_fields.items()
+        name: {str: "none", int: 0, float: 0.0}.get(kind, {})
+        for name, kind in get_type_hints(Provenance).items()
+        if not name.startswith("_")
     }
     manifest = {
         "format": FORMAT,

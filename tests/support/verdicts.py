@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from distriage.answer.verdict import AxisVerdict, LabelProbability, MissingFact, Verdict
+from distriage.base.types import Mode
 from distriage.model.taxonomy import default_taxonomy
 
 LIKELIEST = {
@@ -46,7 +47,7 @@ def make_verdict(
         title="A hang",
         model="toy",
         taxonomy_version=default_taxonomy().version,
-        mode="balanced",
+        mode=Mode.BALANCED,
         axes=said,
         environment=environment or {},
         missing=[MissingFact(fact=fact, question=f"Which {fact}?") for fact in missing],

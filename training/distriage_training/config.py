@@ -1,6 +1,4 @@
-"""Settings of a training run: strict TOML. An unknown key, a wrong type or a value out of range is refused with its
-place.
-"""
+"""Settings of a training run: strict TOML; faults are reported with their place."""
 
 from __future__ import annotations
 
@@ -86,9 +84,7 @@ class TrainingConfig(_Section):
     Attributes:
         precision: Of the encoder's products, in pre-training too; `auto` means bf16 on a GPU or CPU with instructions
             for it. Weights and optimizer stay in fp32.
-        epochs: Passes over the training records.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
-        weight_decay: AdamW's.
         warmup_fraction: Share of the steps in which the rate rises from zero.
         label_smoothing: Share of the target that is spread over the other labels.
         head_dropout: Before each head.
@@ -133,7 +129,7 @@ class SparseConfig(_Section):
     Attributes:
         inverse_regularization: scikit-learn's C.
         max_iterations: Of the solver.
-        tolerance: Of the solver: it stops where no part of the gradient of the mean loss is larger.
+        tolerance: Of the solver: it stops once no part of the gradient of the mean loss is larger.
     """
 
     inverse_regularization: float = Field(default=10, gt=0)
@@ -142,16 +138,7 @@ class SparseConfig(_Section):
 
 
 class PretrainConfig(_Section):
-    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`).
-
-    Attributes:
-        reports: JSONL with title and body.
-        epochs: Passes over the reports.
-        batch_size: Reports per step and device.
-        learning_rate: Peak rate.
-        mask_fraction: Share of the tokens that are masked.
-        limit: Use at most this many reports.
-    """
+    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`)."""
 
     reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
     epochs: float = Field(default=1, gt=0)
@@ -188,9 +175,7 @@ class Config(_Section):
         name: Of the run and of its exported model.
         seed: Of every random draw.
         taxonomy: A custom taxonomy; the packaged one if None.
-        encoder, data, training, sparse, pretrain, domain: One section each.
         published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
-        path: The configuration file.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")

@@ -1,4 +1,4 @@
-"""`python training/research COMMAND`: experiments of a checkout, which are no part of the wheel."""
+"""`python training/research COMMAND`: experiments of a checkout, not part of the wheel."""
 
 from distriage_research.commands import main
 

@@ -61,15 +61,15 @@ _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"", "false", "no", "
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The action's inputs as the runner gives them: texts, empty where not set.
+    """The action's inputs as the runner gives them; empty texts if unset.
 
     Attributes:
         token: `repo-token`.
-        login: Its account, where the runner knows it; empty: GitHub is asked, and where that is refused, all that bots
-            did counts as done by this one.
-        own_labels: A folder that `distriage learn` wrote; empty: own labels are not known.
-        past_issues: A file that `distriage past index` wrote; empty: past issues are not known.
-        second_reader: Base URL of an endpoint to ask about what is in doubt; empty: nobody is asked.
+        login: Its account, if the runner knows it. Otherwise GitHub is asked; if that is refused, every bot's work
+            counts as this one's.
+        own_labels: A folder from `distriage learn`.
+        past_issues: A file from `distriage past index`.
+        second_reader: Base URL of an endpoint to ask in doubt.
         max_wait_s: Longest time to wait for rate limits, in seconds.
     """
 
@@ -93,8 +93,8 @@ class Inputs:
 def run_action(inputs: Inputs, *, strict: str) -> int:
     """Run the action and return its exit code.
 
-    It is 0: whatever fails, or is refused by GitHub, ends in a warning, since a bot must not turn the reporter's issue
-    red. With `strict` it ends in an error: 2 for one that has a name, 1 for one that has none.
+    The code is 0: failures and refusals by GitHub end in a warning, since a bot must not turn the reporter's issue red.
+    With `strict` they end in an error: 2 for an error of ours, 1 for any other.
     """
     is_strict = strict.strip().lower() in _TRUE
     say = workflow_commands.error if is_strict else workflow_commands.warning
@@ -115,10 +115,10 @@ def run_action(inputs: Inputs, *, strict: str) -> int:
 
 
 def _run(inputs: Inputs, warnings: list[str]) -> None:
-    """Do it.
+    """Run, and collect warnings.
 
     Args:
-        warnings: Filled with what GitHub refused and what could not be used, a sentence each.
+        warnings: Filled with GitHub's refusals and unusable inputs, one sentence each.
     """
     event = _read_event(inputs.event_path)
     reference = _target(inputs, event)
@@ -160,7 +160,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     failure: DistriageError | None = None
     try:
         execute(plan, client, done)
-    except DistriageError as error:  # what was done until then is reported all the same
+    except DistriageError as error:  # work done before it is reported all the same
         failure = error
     warnings += done.warnings
     outcome = _outcome([*warnings, *([str(failure)] if failure is not None else [])])
@@ -179,7 +179,7 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
 
 
 def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
-    """What an input adds to the axes; None, with a warning, where it cannot be used: they are labelled all the same."""
+    """An extra input's reader; None, with a warning, if unusable: the axes are labelled all the same."""
     try:
         return read()
     except (BundleError, ConfigError, InputError) as error:
@@ -190,7 +190,7 @@ def _extra(read: Callable[[], _Extra], warnings: list[str]) -> _Extra | None:
 def _look(
     classifier: Classifier, issue: ReadIssue, config: RepositoryConfig, inputs: Inputs, warnings: list[str]
 ) -> Look:
-    """By both readers where a second one is set; if that one fails, the first verdict with a note."""
+    """Look with both readers if a second one is set; if that one fails, the first verdict with a note."""
     bundle = classifier.bundle
     reader = _extra(lambda: _reader(inputs, bundle.manifest.name), warnings) if inputs.second_reader else None
     first = look(classifier, issue.report, config, issue.created_at, () if reader is None else reader.axes)
@@ -223,7 +223,7 @@ def _config(config: RepositoryConfig, mode: str, *, dry_run: bool) -> Repository
 
 
 def _in_words(changes: Collection[Change]) -> str:
-    """How many changes there are of each kind: in our own words only."""
+    """The number of changes of each kind, in our own words."""
     kinds = Counter(change.kind for change in changes)
     return ", ".join(f"{counted(kinds[kind], what)} {how}" for kind, (what, how) in _WORDS.items() if kinds[kind]) or (
         "nothing"

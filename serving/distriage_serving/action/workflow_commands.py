@@ -1,8 +1,8 @@
-"""What a step may tell the runner of GitHub Actions: warnings, outputs, the step summary.
-Writes to standard output and to the runner's files.
+"""Messages to the runner of GitHub Actions: warnings, outputs, the step summary. Writes to standard output and to the
+runner's files.
 
-Facts: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions. A line of standard output
-that begins with `::` is a command, so nothing that others wrote is printed but through `warning` and `error`.
+Facts: https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions. A line of standard output that
+begins with `::` is a command, so foreign text is printed only through `warning` and `error`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def escape_property(text: str) -> str:
 
 
 def warning(message: str) -> None:
-    """Show a warning at the run; it turns nothing red."""
+    """Show a warning at the run, without failing it."""
     _print(f"::warning title=Distriage::{escape_data(message)}")
 
 

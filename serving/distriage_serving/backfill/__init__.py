@@ -1,1 +1,1 @@
-"""The issues that a repository has already, each treated as the bot would treat it."""
+"""A repository's existing issues, each treated as by the bot."""

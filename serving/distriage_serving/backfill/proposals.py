@@ -34,11 +34,7 @@ def as_page(repository: str, rows: Sequence[Proposal], estimate: str) -> str:
 
 
 def estimate(report: BackfillResult, seconds: float, requests: int) -> str:
-    """The cost of carrying out the proposals, judged by this dry run; empty if it read no issue.
-
-    Args:
-        seconds, requests: Used by the dry run.
-    """
+    """The cost of carrying out the proposals, judged by this dry run; empty if it read no issue."""
     read = report.changed + report.nothing
     if not read:
         return ""

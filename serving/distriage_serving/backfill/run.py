@@ -79,13 +79,13 @@ class BackfillResult:
 
 @dataclass(frozen=True, slots=True)
 class BackfillOptions:
-    """What to do.
+    """Options of a run.
 
     Attributes:
         since: Only issues filed then or later, Unix time in seconds.
         comments: Also write comments, each of which mails the people of its issue.
-        again: Also issues that an earlier run was through with.
-        own: The judge gives a repository's own labels too; a run without them was not through with an issue.
+        again: Also issues that an earlier run has finished.
+        own: The judge gives a repository's own labels too; a run without them has not finished an issue.
     """
 
     dry_run: bool = False
@@ -111,8 +111,7 @@ class Backfill:
     """One run over a repository's issues.
 
     Attributes:
-        console: For the progress bar and a line an issue that is changed.
-        report: Filled in as the run goes on.
+        console: For the progress bar and one line per changed issue.
     """
 
     client: Client
@@ -128,7 +127,7 @@ class Backfill:
 
         Raises:
             ConfigError: the repository's configuration is not valid.
-            GitHubError: GitHub cannot be reached, or fails or refuses for one issue after the other.
+            GitHubError: GitHub is out of reach, or fails or refuses for one issue after the other.
         """
         config = read_config(self.client, repository, CONFIG_PATH, self.judge.bundle.taxonomy)
         no_comments = (

@@ -21,7 +21,7 @@ def _chart(title: str, caption: str, parts: Iterable[Markup]) -> Markup:
 
 
 def precision_coverage(result: AxisResult) -> Markup:
-    """Precision over coverage as the threshold falls, with its 95 % band, and where the modes stand."""
+    """Precision over coverage as the threshold falls, with its 95 % band and the modes."""
     curve = result.curve
     band = [(p.coverage, p.high) for p in curve] + [(p.coverage, p.low) for p in reversed(curve)]
     return _chart(
@@ -37,7 +37,7 @@ def precision_coverage(result: AxisResult) -> Markup:
 
 
 def _mark(name: str, point: CurvePoint, number: int) -> Markup:
-    """A mode with its name, at the end of a line of its own length: modes may stand close together."""
+    """A mode with its name, at the end of a line of its own length, as modes may be close together."""
     x, y = _X(point.coverage), _Y(point.precision)
     end = min(y + 26 + 16 * number, _Y(0) - 6)
     side, shift = ("end", 3) if point.coverage > 0.5 else ("start", -3)

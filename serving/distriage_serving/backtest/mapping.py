@@ -15,13 +15,13 @@ _TYPE: Final = "issue type\n"  # before the name of one; no label holds a line f
 
 
 def make_mapping(config: RepositoryConfig, extra: Sequence[str], taxonomy: Taxonomy) -> Meaning:
-    """Case-folded name of a label in the repository -> the (axis, label) pairs that it stands for; also of issue types.
+    """Case-folded name of a repository's label or issue type -> the (axis, label) pairs that it means.
 
     Args:
         extra: `name=axis:label`, several may share a name.
 
     Raises:
-        InputError: an entry of `extra` is not of that form, or names an unknown axis or label.
+        InputError: an entry of `extra` is malformed, or names an unknown axis or label.
     """
     meaning: dict[str, set[tuple[str, str]]] = {}
     for axis in resolve(config, taxonomy).axes.values():
@@ -75,7 +75,7 @@ def unused(extra: Sequence[str], labels: Iterable[str]) -> list[str]:
 
 
 def truth_of(labels: Iterable[str], meaning: Meaning, issue_type: str | None = None) -> dict[str, frozenset[str]]:
-    """Axis -> what people said of an issue by its labels and its type; more than one where they set several."""
+    """Axis -> people's labels for an issue, by its labels and its type; more than one if they set several."""
     said: dict[str, set[str]] = {}
     for name in [*labels, *([_TYPE + issue_type] if issue_type is not None else [])]:
         for axis, label in meaning.get(name.casefold(), ()):

@@ -38,7 +38,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A past issue; `truth`: axis -> what people said of it by labels, absent where they said nothing."""
+    """A past issue; `truth`: axis -> people's labels, if any."""
 
     issue: ListedIssue
     said: Mapping[str, Claim]
@@ -69,8 +69,8 @@ class LabelRow:
 
     Attributes:
         carried: Issues to which people gave it.
-        at: A tally a threshold, over all issues.
-        found: A threshold each: the share of `carried` to which it would be given.
+        at: One tally per threshold, over all issues.
+        found: Share of `carried` to which it would be given, per threshold.
     """
 
     label: str
@@ -81,7 +81,7 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """Precision with its interval where the model speaks on this share of the issues that people labelled."""
+    """Precision with its interval at this share of the issues that people labelled."""
 
     coverage: float
     precision: float
@@ -123,7 +123,7 @@ WANTED = 0.8  # the lower end of the precision's interval must reach this
 
 
 def proposed_threshold(result: AxisResult) -> tuple[float, Tally] | None:
-    """The lowest threshold at which an axis was surely right often enough here, with its tally; None where none was."""
+    """The lowest threshold at which an axis was surely right often enough here, with its tally, if any."""
     for threshold, tally in zip(THRESHOLDS[1:], result.at[1:], strict=True):
         if tally.right.n >= MIN_JUDGED and tally.right.interval[0] >= WANTED:
             return threshold, tally

@@ -1,6 +1,4 @@
-"""The result of a back-test as one HTML page: no script, nothing from elsewhere; every text of others is escaped.
-Pure.
-"""
+"""The result of a back-test as one HTML page, without scripts or outside files; foreign text is escaped. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +16,12 @@ from distriage_serving.backtest.measure import THRESHOLDS, AxisResult, proposed_
 from distriage_serving.backtest.replay import Replay
 
 LATEST = 25  # issues shown one by one
-MAX_LABELS = 40  # of the repository's, that stand for nothing here
+MAX_LABELS = 40  # of the repository's, those without a meaning here
 
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """All that the page tells.
-
-    Attributes:
-        results: Of each axis to show.
-    """
+    """Content of the page."""
 
     repository: str
     manifest: Manifest

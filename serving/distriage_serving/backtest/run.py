@@ -30,8 +30,6 @@ class BacktestOptions:
         extra: `NAME=AXIS:LABEL`, see `mapping.make_mapping`.
         config: A configuration to use instead of the repository's own.
         limit: How many of the newest issues; all if None.
-        cache: The history's file.
-        output: The page's file.
     """
 
     extra: Sequence[str]
@@ -47,8 +45,8 @@ def backtest(
     """Write the page.
 
     Raises:
-        ConfigError, InputError: configuration, mapping or cache are not valid, or the page cannot be written.
-        GitHubError: GitHub cannot be reached or refuses.
+        ConfigError, InputError: invalid configuration, mapping or cache, or the page cannot be written.
+        GitHubError: GitHub is out of reach or refuses.
     """
     taxonomy = classifier.bundle.taxonomy
     config = (

@@ -1,8 +1,6 @@
-"""Answers to `/triage` commands: who may, what it means for the reviews, what is seen on GitHub.
-Network and database I/O.
+"""Answers to `/triage` commands: permission, effect on the reviews, reply on GitHub. Network and database I/O.
 
-A reaction on the comment says whether it was understood. What was not is explained in one comment of ours, which later
-ones replace.
+A reaction on the comment says whether it was understood. One comment of ours explains failures; later ones replace it.
 """
 
 from __future__ import annotations
@@ -48,11 +46,11 @@ _SETTLED: Final = "A command here was not understood at first. It is now; nothin
 
 
 def answer(client: Client, store: Store, taxonomy: Taxonomy, job: Job) -> Done:
-    """Work out what a comment's commands change, and answer on GitHub.
+    """Work out the changes that a comment's commands ask for, and answer on GitHub.
 
     Raises:
         ValidationError: the job's argument is not that of a command.
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     assert job.issue is not None
     asked = CommandArgument.model_validate(job.argument)
@@ -128,7 +126,7 @@ def _reviews(
 
 
 def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int]) -> list[int]:
-    """Ids of all reviews that one command, or one step in the queue, gave; but for those taken back before."""
+    """Ids of all reviews given by one command or one step in the queue, except those undone before."""
     standing = [
         review
         for review in store.reviews(issue=issue)
@@ -140,7 +138,7 @@ def _last_decision(store: Store, issue: IssueReference, taken_back: Sequence[int
 
 
 def _react(client: Client, repository: str, comment: int, content: str) -> str | None:
-    """React; where GitHub refuses that, because the issue is locked or the comment gone, return why."""
+    """React; if GitHub refuses, because the issue is locked or the comment gone, return why."""
     try:
         client.write(
             "POST", f"/repos/{repository}/issues/comments/{comment}/reactions", {"content": content}, repeatable=True
@@ -156,7 +154,7 @@ def _refused(error: RefusedError) -> str:
 
 
 def _explain(client: Client, issue: IssueReference, text: str, *, only_edit: bool) -> str | None:
-    """Write our answer, or put it in place of an earlier one; where GitHub refuses that, return why."""
+    """Write our answer, or replace an earlier one; if GitHub refuses, return why."""
     marker = Marker.of(text, "answer")
     try:
         own = find_own_comment(client, issue, "answer")

@@ -26,7 +26,7 @@ MAX_ANNOTATIONS: Final = 50  # of one request
 
 
 def check_pull_request(client: Client, taxonomy: Taxonomy, repository: str, commits: CheckArgument) -> Done:
-    """Check the configuration at a pull request's last commit, if it is another than at the commit that it starts from.
+    """Check the configuration at a pull request's last commit, if it differs from that at its starting point.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

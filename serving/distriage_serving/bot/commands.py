@@ -34,7 +34,7 @@ _COMMAND: Final = re.compile(r"/triage(?=\s|$)", re.IGNORECASE)
 _PROW: Final = re.compile(
     r"/triage (?:accepted|duplicate|needs-information|not-reproducible|support|unresolved)\Z", re.IGNORECASE
 )
-# What decides where a line belongs. Emphasis and links do not, and their rules are not linear in hostile text.
+# The rules that decide where a line belongs. Emphasis and links do not, and are not linear in hostile text.
 _MARKDOWN: Final = MarkdownIt("zero", {"html": True}).enable(
     [
         *("table", "code", "fence", "blockquote", "hr", "list", "reference", "html_block", "heading", "lheading"),
@@ -45,15 +45,15 @@ _MARKDOWN: Final = MarkdownIt("zero", {"html": True}).enable(
 
 @dataclass(frozen=True, slots=True)
 class LookAgain:
-    """Classify the issue again and carry out what follows."""
+    """Classify the issue again and act on the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What was said is wrong.
+    """A label is wrong.
 
     Attributes:
-        corrections: Axis -> the right label; None: none of them. Empty: every axis.
+        corrections: Axis -> the right label; None: none of them. Empty: every axis is wrong.
     """
 
     corrections: Mapping[str, str | None]
@@ -82,7 +82,7 @@ def find_commands(comment: str) -> list[str]:
 
 
 def _lines(paragraph: Token) -> list[str]:
-    """The lines of a paragraph as they are read; one that begins with anything but plain text is left empty."""
+    """The lines of a paragraph; one that begins with anything but plain text is empty."""
     lines: list[list[Token]] = [[]]
     for token in paragraph.children or ():
         if token.type in {"softbreak", "hardbreak"}:

@@ -1,7 +1,7 @@
-"""A delivery of GitHub -> what is to be done about it. Pure.
+"""A delivery of GitHub -> its effects. Pure.
 
-https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: what is not there, or not
-of its type, makes a delivery that asks for nothing.
+https://docs.github.com/en/webhooks/webhook-events-and-payloads. A payload is read leniently: with missing or malformed
+parts, a delivery has no effect.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Triage:
     """Look at an issue.
 
     Attributes:
-        debounced: Not at once: a further event puts it off.
-        if_known: Only an issue that the bot knows: the event is no reason to begin with an old one.
+        debounced: Not at once: a further event postpones it.
+        if_known: Only an issue that the bot knows: the event is no reason to start with an old one.
     """
 
     issue: IssueReference
@@ -65,11 +65,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """What became of an issue, whoever caused it.
+    """An issue's new state, caused by anyone.
 
     Attributes:
         updated_at: The issue's, Unix time in seconds.
-        reason: GitHub's for closing it; empty where unknown.
+        reason: GitHub's for closing it, or empty.
     """
 
     issue: IssueReference
@@ -101,7 +101,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A repository is no more."""
+    """A repository was deleted."""
 
     repository: str
 
@@ -148,7 +148,7 @@ def _id(value: object) -> int | None:
 
 
 def effect_of(event: str, payload: Mapping[str, Any]) -> Effect:
-    """Decide what a delivery asks for."""
+    """The effect of a delivery."""
     if installation_of(payload) is None:
         return Ignored("no installation: the hook belongs to no App")
     action, repository = _action(payload), repository_of(payload)
@@ -202,7 +202,7 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
     if Marker.read(str(comment.get("body") or "")) is not None:  # `distriage backfill` writes in a person's name
         return Ignored("the comment is ours")
     lines = _lines(comment.get("body"))
-    if action == "edited":  # what stood there before was carried out before
+    if action == "edited":  # commands there before were carried out before
         before = _table(_table(payload, "changes"), "body").get("from")
         lines = list((Counter(lines) - Counter(_lines(before))).elements())
     if not lines:

@@ -1,4 +1,4 @@
-"""What follows from a delivery or a job: rows and jobs in the store, in the transaction that ends it. Database I/O."""
+"""Consequences of a delivery or a job: rows and jobs in the store, in the transaction that ends it. Database I/O."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from distriage_serving.store import NewJob, Review, Store, access_job, check_job
 def follow_delivery(
     store: Store, effect: Effect, installation_id: int, debounce_s: float, received_at: float | None = None
 ) -> str | None:
-    """Note what follows from a delivery.
+    """Store the consequences of a delivery.
 
     Args:
-        debounce_s: An edited issue is looked at only once nobody has touched it for so long.
-        received_at: When the delivery came; None: now.
+        debounce_s: An edited issue is looked at once it has been left alone this long.
+        received_at: When the delivery came; now if None.
 
     Returns:
-        Why nothing follows; None: something does.
+        Why nothing follows, if so.
     """
     match effect:
         case Ignored(why):
@@ -50,8 +50,8 @@ def follow_delivery(
         case Access(got, lost):
             store.enable_repositories(installation_id, got)
             store.disable_repositories(installation_id, lost)
-            # The end of a suspension names no repository, nor does one that is made anew; what was taken off and put on
-            # again may come in any order.
+            # The end of a suspension names no repository, nor does a fresh installation; removals and additions may
+            # come in any order.
             wait_s = debounce_s if got or lost else 0.0
             store.put_job(access_job(installation_id), store.clock() + wait_s)
         case Ended():
@@ -82,19 +82,19 @@ def _configured_by(store: Store, repository: str, installation_id: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a piece of work.
+    """The outcome of a piece of work.
 
     Attributes:
-        note: One line, for whoever looks at it; None: nothing to say.
-        remark: The part of `note` that is no fault; None: there is none.
-        nothing_to_do: It was left alone, and `note` says why.
-        changes: On the issue; of a dry run, those that were planned.
-        refused: GitHub refused some of what was planned.
+        note: One line for a reader of the log, if any.
+        remark: The part of `note` that is not a fault, if any.
+        nothing_to_do: It was left alone; `note` says why.
+        changes: On the issue; planned ones in a dry run.
+        refused: GitHub refused part of the plan.
         reviews: To add, in one transaction with the end of the job.
         taken_back: Ids of reviews that no longer hold, likewise.
         jobs: That follow, likewise.
         reconciled: The repository whose issues were compared with GitHub's, and as of when, likewise: a comparison
-            counts only once the jobs that it found are kept.
+            counts only once its jobs are stored.
     """
 
     note: str | None = None
@@ -109,7 +109,7 @@ class Done:
 
 
 def follow_job(store: Store, done: Done) -> None:
-    """Write what follows from a job."""
+    """Store the consequences of a job."""
     store.add_reviews(*done.reviews)
     store.undo_reviews(*done.taken_back)
     for job in done.jobs:

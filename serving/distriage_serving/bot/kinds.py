@@ -1,7 +1,7 @@
-"""The kinds of jobs: a row each. A new kind is a function that works on such a job, and its row in `KINDS`.
+"""The kinds of jobs, one row each. A new kind is a function that works on such a job, and its row in `KINDS`.
 
-The function that makes the job to be stored is best kept beside `triage_job` (`store/work/jobs.py`), or in the file of
-the function that works on it.
+The function that makes a job to store belongs beside `triage_job` (`store/work/jobs.py`), or in the file of the
+function that works on it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from distriage_serving.store import CheckArgument, Job, Store
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a job is worked on with.
+    """Tools for working on a job.
 
     Attributes:
-        installation: Speaks to GitHub as the job's installation; None: the kind needs none.
+        installation: Speaks to GitHub as the job's installation, if the kind needs one.
     """
 
     store: Store

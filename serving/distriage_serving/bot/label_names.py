@@ -1,7 +1,7 @@
-"""A repository's labels by GitHub's id, so that a name of the past is told from the same name today. Pure.
+"""A repository's labels by GitHub's id, to tell a former name from the same name today. Pure.
 
-An issue's history knows labels by their names at the time. Between two looks at a repository, a label may have got
-another name, or none: then it was deleted, from all issues at once, which is nobody's judgement of any of them.
+An issue's history knows labels by their names at the time. Since the last look at a repository, a label may have been
+renamed, or deleted from all issues at once, which says nothing about any of them.
 """
 
 from __future__ import annotations
@@ -64,9 +64,6 @@ class LabelNames:
 
         A label that was deleted and made anew is another one: that the old one went is forgotten, unless a person had
         taken it off before.
-
-        Args:
-            reviews: Of the issue.
         """
         if not self.former:
             return issue

@@ -1,4 +1,4 @@
-"""What people decided about an issue: read from its label history, and handed to the plan. Pure."""
+"""People's decisions about an issue: read from its label history, and handed to the plan. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distriage_serving.github.issue import LabelEvent, ReadIssue, with_label_his
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
 
-# Labels that an issue form sets come with the issue, in its author's name, and are nobody's review.
+# Labels set by an issue form come with the issue, in its author's name, and are not a review.
 TEMPLATE_S: Final = 5.0
 STEP_S: Final = 0.001
 CLOCKS_S: Final = 60.0  # GitHub's and ours may be so far apart
@@ -28,11 +28,10 @@ class Observed:
     """A person set or took off a label of an axis.
 
     Attributes:
-        meant: What the label may say: labels of the axis; None among them: a family.
+        meant: Possible meanings of the label: labels of the axis; None among them: a family.
         sure: The name means one label of one axis and nothing else.
-        at: Unix time in seconds. GitHub's are whole ones; fractions tell apart what one person did with one axis in one
-            second, for at one time she has one review of it.
-        undone: It was taken back later.
+        at: Unix time in seconds. GitHub's are whole; fractions separate one person's changes of one axis within a
+            second, as one person has one review of an axis at one time.
     """
 
     axis: str
@@ -44,10 +43,9 @@ class Observed:
     undone: bool = False
 
     def review(self, said: AxisVerdict | None) -> tuple[str | None, str | None] | None:
-        """(the right label, the label that the model had given) by what was said of the axis; None: it tells nothing.
+        """(the right label, the model's label), judged by the verdict on the axis; None if it tells nothing.
 
-        A name that stands for several of our labels confirms the model's label, or says nothing: nobody knows which
-        one the person meant.
+        A name for several of our labels confirms the model's label or says nothing, as the person's choice is unknown.
         """
         given = said.label if said is not None else None
         if self.sure:
@@ -59,13 +57,14 @@ class Observed:
 
 
 def with_backfilled(issue: ReadIssue, noted: Iterable[Backfilled], account: str | None) -> ReadIssue:
-    """The issue with what `distriage backfill` did in a person's name as done by us, and all else of hers by her.
+    """The issue with changes by `distriage backfill` in a person's name as ours, and everything else as the person's
+    own.
 
-    GitHub's history does not tell the two apart. But backfill notes what it is about to write, which the issue then
-    lacks, or has: so the first such event of hers soon after is backfill's, and every other one is her own.
+    GitHub's history does not tell the two apart. But backfill notes each change before making it, if the issue needs
+    it: so the first such event in the person's name soon after is backfill's, and every other one is the person's.
 
     Args:
-        account: The person whose token read the issue, so that all that she did looks like ours; None: the App did.
+        account: The person whose token read the issue, so that all their changes look like ours; None for the App.
     """
     left = list(noted)
     events: list[LabelEvent] = []
@@ -85,14 +84,14 @@ def _is_noted(event: LabelEvent, note: Backfilled) -> bool:
 
 
 def observe(issue: ReadIssue, names: Names) -> list[Observed]:
-    """What an issue's label history says, oldest first: labels that a person set, and Distriage's that a person took
-    off. A label that the repository no longer has went from all issues at once, which says nothing of any.
+    """An issue's label history, oldest first: labels that a person set, and Distriage's that a person took off. A label
+    deleted from the repository left all issues at once, which says nothing about any.
     """
     there = {label.casefold() for label in issue.labels_there}
     seen: list[Observed] = []
     by_us: set[str] = set()
     at_once: Counter[tuple[str, str, str, float]] = Counter()
-    last: dict[str, list[int]] = {}  # name -> places in `seen` of what a person last said by it
+    last: dict[str, list[int]] = {}  # name -> places in `seen` of a person's latest meanings of it
     for event in issue.label_events:
         name = event.label.casefold()
         meanings = names.meanings(name)
@@ -127,10 +126,9 @@ def _is_template(event: LabelEvent, issue: ReadIssue) -> bool:
 
 
 def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names: Names) -> bool:
-    """Whether a label was taken off that a standing decision was against already: it says more than the act.
+    """Whether a removed label was already decided against, so that the standing decision says more than the removal.
 
     Args:
-        was: The label that was taken off.
         reviews: Those of the issue that stand, by time.
     """
     before = [review for review in reviews if review.axis == seen.axis and review.at <= seen.at]
@@ -140,14 +138,14 @@ def is_decided(seen: Observed, was: str | None, reviews: Iterable[Review], names
 
 
 def with_decisions(issue: ReadIssue, reviews: Iterable[Review], names: Names) -> IssueState:
-    """The issue's state with what commands and the queue say.
+    """The issue's state, with decisions by command and in the queue.
 
     Args:
-        reviews: All of the issue, undone ones too, by time. The last that holds on an axis counts; a label set by hand
-            overrules what was decided before it, and so does taking off the label that was decided on.
-        names: Says which axes are labelled; they and own labels are handed to the plan.
+        reviews: All of the issue, including undone ones, by time. The last standing one on an axis counts; a later
+            label by hand overrules it, and so does taking off the decided label.
+        names: Say which axes are labelled; they and own labels are handed to the plan.
     """
-    # Own labels have no reviews of what was done by hand: the history itself says whether one was taken off later.
+    # Own labels have no reviews of changes by hand: the history says whether one was taken off later.
     taken_off = {
         event.label.casefold(): event.at for event in issue.label_events if event.by == "person" and not event.added
     }

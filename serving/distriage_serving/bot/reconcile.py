@@ -1,9 +1,9 @@
-"""What was missed: a repository's open issues in the store against those on GitHub. Network and database I/O.
+"""Finds missed events: a repository's open issues in the store against those on GitHub. Network and database I/O.
 
-Webhooks get lost, come late and out of order, and some changes have none. One list of the open issues, a hundred a
-request, finds what was edited, reopened or opened unseen; what is open in the store and not in that list is looked at
-by itself, for it was closed, deleted or transferred. So are issues with pending suggestions: those that changed, and of
-the others one for each hour, since a dismissal changes nothing.
+Webhooks get lost, come late and out of order, and some changes send none. One list of the open issues, a hundred a
+request, finds issues edited, reopened or opened unseen; issues that are open only in the store were closed, deleted or
+transferred, and are fetched one by one. So are issues with pending suggestions: those that changed, and one of the
+others each hour, since a dismissal changes nothing.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def _last_turn(row: Repository) -> float:
 
 
 def reconcile(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int) -> Done:
-    """Bring what is stored of a repository's open issues in step with GitHub.
+    """Bring a repository's stored open issues in step with GitHub.
 
-    Issues that were there before the App came are left to `distriage backfill`.
+    Issues older than the App are left to `distriage backfill`.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     began_at = store.clock()
     try:
@@ -99,7 +99,7 @@ def _reconcile(
 def _approved(
     client: Client, store: Store, repository: str, pending: Mapping[int, float], changed_at: Mapping[int, float]
 ) -> list[int]:
-    """Ask what became of pending suggestions; the issues on which one was approved, which have a new label by it.
+    """Check pending suggestions; return the issues on which one was approved, so that they have a new label.
 
     Args:
         pending: Number -> when GitHub was last asked, the longest ago first.
@@ -116,7 +116,7 @@ def _approved(
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
-    """Note what became of an issue that is open in the store and not in GitHub's list."""
+    """Note the state of an issue that is open in the store and not in GitHub's list."""
     try:
         is_open, updated_at = read_stage(client, issue)
     except TransferredError:
@@ -127,10 +127,10 @@ def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
 
 
 def bring_in_step(client: Client, store: Store, job: Job) -> Done:
-    """Close an issue on GitHub as a person asked for in the queue, or open it again if that was taken back.
+    """Close an issue on GitHub as a person asked in the queue, or reopen it if that was undone.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses; if for good, the worker notes it of the acts.
+        GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
     acts = [act for act in store.acts(issue) if act.what != SNOOZE]
@@ -148,17 +148,17 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             known = store.get_issue(issue.repository, issue.number, lock=True)
             store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
         done += ["closed", *refused]
-    elif done:  # somebody else may have closed it, and then it stays so
+    elif done:  # if somebody else closed it, it stays closed
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
 
 
 def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
-    """Note of the acts that a job was to carry out, and did not, that GitHub refused them.
+    """Note that GitHub refused the acts of a job.
 
     Args:
-        began_at: When the job began; what was done since then has a job of its own.
+        began_at: When the job began; later acts have a job of their own.
     """
     if job.kind == "close":
         store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)

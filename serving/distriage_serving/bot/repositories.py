@@ -1,4 +1,4 @@
-"""A repository's configuration as it is on GitHub now, and its name. Network and database I/O."""
+"""A repository's present configuration on GitHub, and its name. Network and database I/O."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from distriage_serving.store import Store, triage_job
 
 @dataclass(frozen=True, slots=True)
 class CurrentConfig:
-    """The configuration to go by.
+    """The configuration to use.
 
     Attributes:
-        config: While the file is broken, the last one that was not, else the default one.
-        error: What is wrong with the file; None: nothing.
+        config: While the file is broken, the last good one, else the default one.
     """
 
     config: RepositoryConfig
@@ -31,7 +30,7 @@ class CurrentConfig:
 def current_config(
     client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None
 ) -> CurrentConfig:
-    """Read the configuration, note whether it is broken, and after its repair go on with the issues that waited.
+    """Read the configuration, note whether it is broken, and once repaired release the waiting issues.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -45,7 +44,7 @@ def current_config(
         return CurrentConfig(_last_good(last), error=str(error))
     values = {"installation_id": installation_id, "config": dump_config(config), "config_error": None}
     with store.transaction():
-        known = store.get_repository(repository, lock=True)  # whoever found it broken meanwhile has held issues since
+        known = store.get_repository(repository, lock=True)  # another reader may have held issues meanwhile
         store.save_repository(repository, **values)
         if known is not None and known.config_error is not None:
             for issue in store.held_issues(repository):
@@ -54,13 +53,13 @@ def current_config(
 
 
 def last_config(store: Store, repository: str) -> RepositoryConfig:
-    """The configuration as it was read last."""
+    """The last configuration read."""
     known = store.get_repository(repository)
     return _last_good(known.config if known is not None else None)
 
 
 def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str, installation_id: int | None) -> Done:
-    """Read the configuration after a change of it.
+    """Read a changed configuration.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -70,13 +69,13 @@ def configure(client: Client, store: Store, taxonomy: Taxonomy, repository: str,
 
 
 def followed(client: Client, store: Store, repository: str) -> str | None:
-    """Take what is stored of a repository to the name that it has now.
+    """Move stored data of a renamed repository to its new name.
 
     Returns:
-        That name, as GitHub writes it; None: it is the one that it had, or it is gone.
+        That name, as GitHub writes it; None if unchanged or gone.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     try:
         name = client.json(f"/repos/{repository}").get("full_name")
@@ -106,7 +105,7 @@ def take_stock(client: Client, store: Store, installation_id: int) -> Done:
 
 
 def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> bool:
-    """Whether an issue that GitHub does not show was deleted; else its repository is out of sight, perhaps for a while.
+    """Whether an issue that GitHub does not show was deleted; else its repository is hidden, perhaps for a while.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -119,7 +118,7 @@ def is_deleted(client: Client, issue: IssueReference, error: NotFoundError) -> b
 
 
 def _last_good(stored: object) -> RepositoryConfig:
-    """A configuration as it was stored; the default one if a later version no longer knows it."""
+    """A stored configuration; the default one if a later version no longer accepts it."""
     try:
         return RepositoryConfig.model_validate(stored) if stored is not None else RepositoryConfig()
     except ValueError:

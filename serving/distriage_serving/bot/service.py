@@ -47,9 +47,7 @@ class Workers:
         self.stop = threading.Event()
 
     def start(self, judge: Judge, number: int) -> None:
-        """Begin to work, in this number of threads, and one more that waits for the second reader, where there is
-        one: labels by the first reader never wait for it.
-        """
+        """Start this number of workers, and one for the second reader, if any, which delays no other work."""
         timing = Timing(debounce_s=self._settings.debounce_s, lease_s=self._settings.lease_s)
         does: list[bool | None] = [None] * number
         if self._reader is not None and number:
@@ -66,9 +64,7 @@ class Workers:
         return all(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
-        """Let what is under way be finished; what takes longer than the time to shut down is taken over by another
-        worker later.
-        """
+        """Let work under way finish; another worker later takes over work that exceeds the shutdown time."""
         self.stop.set()
         ends_at = time.monotonic() + self._settings.shutdown_timeout_s
         for thread in self._threads:

@@ -21,20 +21,20 @@ from distriage_serving.store import Store, sweep_job
 
 SWEEP_EVERY_S: Final = 600.0
 PURGE_AFTER_S: Final = 30 * 86400.0
-LOOK_BACK_S: Final = 3 * 86400  # GitHub hands out older ones no more
+LOOK_BACK_S: Final = 3 * 86400  # the age of GitHub's oldest deliveries
 MAX_DELIVERIES: Final = 3  # of one event
 MAX_PAGES: Final = 50  # of a hundred deliveries, the latest first
 _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be refused again
 
 
 def look_around(store: Store, app: App) -> Done:
-    """Do what no event asks for: forget what is old, ask for lost deliveries, compare repositories whose turn it is."""
+    """Do all that no event asks for: forget old data, ask for lost deliveries, compare repositories that are due."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
     jobs = tuple(due(store, SWEEP_EVERY_S))
     try:
         asked = sweep(app.client(), store.clock())
-    except GitHubError as error:  # the comparison finds what was lost, so it must not wait for the deliveries
+    except GitHubError as error:  # the comparison finds lost events, so it must not wait for the deliveries
         log(logging.WARNING, "deliveries_not_swept", error)
         return Done(str(error), jobs=jobs)
     return Done(f"deliveries asked for again: {asked}" if asked else None, jobs=jobs)
@@ -44,13 +44,13 @@ def sweep(client: Client, now: float) -> int:
     """Ask for each event of the last days that never arrived, a few times at most.
 
     Args:
-        client: Speaks as the App itself.
+        client: Authenticated as the App itself.
 
     Returns:
-        How many were asked for.
+        The number of requests.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     attempts: dict[str, list[Mapping[str, Any]]] = {}
     for deliveries, _ in islice(client.pages("/app/hook/deliveries", {}), MAX_PAGES):

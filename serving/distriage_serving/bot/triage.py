@@ -1,7 +1,7 @@
-"""One issue: read it, note what people said, judge it, plan, carry the plan out. Network and database I/O.
+"""One issue: read it, note people's decisions, judge it, plan, carry the plan out. Network and database I/O.
 
-What is to be done follows from GitHub and the store as they are now, never from the event that led here. So doing it
-twice is the same as once, and a worker that died in the middle is made up for by the next.
+All work follows from the current state of GitHub and the store, never from the event that led here. So doing it twice
+is the same as once, and the next worker makes up for one that died midway.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def triage(
 ) -> Done:
     """Bring an issue into the state that model, configuration and people ask for.
 
-    While the repository's configuration is broken, everything is done but the writing on GitHub.
+    While the repository's configuration is broken, only the writing on GitHub is held back.
 
     Args:
-        config: In place of the repository's own.
+        config: Instead of the repository's own.
 
     Raises:
         InputError: the report cannot be classified.
-        TransferredError: the repository is in another place; what is stored of it was taken there.
-        RateLimitError: a limit is reached; what is done is done.
-        GitHubError: GitHub cannot be reached or refuses.
+        TransferredError: the repository has moved; its stored data has moved too.
+        RateLimitError: a limit is reached; finished changes stay.
+        GitHubError: GitHub is out of reach or refuses.
     """
     taxonomy = judge.bundle.taxonomy
     try:
@@ -107,7 +107,7 @@ def triage(
         store.save_issue(_row(issue))
         state = _state(store, issue, verdict, names)
         plan = make_plan(verdict, state, names)
-        if is_awaited(verdict):  # the second reader may make sure what the first is not
+        if is_awaited(verdict):  # the second reader may settle the first one's doubts
             plan = plan.without_suggestions()
         if current.error is not None:
             why = LeftOut("issue", "the configuration is broken; the labels wait until it is repaired")
@@ -115,11 +115,11 @@ def triage(
         kept.begin(store, plan, issue.label_ids)
         verdict_id = _keep(store, issue, verdict, plan, names, account)
         row = store.get_repository(reference.repository, lock=True) if current.error is not None else None
-        repaired = row is not None and row.config_error is None  # meanwhile, and what waited then was let go
+        repaired = row is not None and row.config_error is None  # meanwhile, and held issues were released
         store.hold(reference, held=current.error is not None and not repaired)
     done = execute(plan, client)
     found = kept.note(store, plan, done, state, issue.label_ids) or found
-    held = {one.value for one in done.suggested}  # by GitHub, where nothing is set without a person
+    held = {one.value for one in done.suggested}  # by GitHub, which requires a person's approval
     refused = {one for one in {*plan.changes} - {*done.changes} if one.name not in held} if not plan.dry_run else set()
     if not plan.dry_run:
         # The second reader may still change a rewritten report's labels; type and comment say nothing of those.
@@ -142,10 +142,10 @@ def triage(
 def _ask(
     client: Client, store: Store, issue: ReadIssue, verdict: Verdict, names: Names
 ) -> tuple[ReadIssue, Names, str | None]:
-    """Where something is to be suggested: whether the repository takes suggestions, and what is there already.
+    """Ask whether the repository takes suggestions, and for existing ones, if something is to be suggested.
 
     Returns:
-        The issue with that; the names, without suggestions where it takes none; why.
+        The issue with these; the names, without suggestions if it takes none; why.
     """
     if names.config.suggestions == "off" or is_awaited(verdict):
         return issue, names, None
@@ -177,7 +177,7 @@ def _in_names_of_today(store: Store, issue: ReadIssue, names: Names) -> ReadIssu
 
 
 def read_again(store: Store, judge: Judge, job: Job) -> Done:
-    """Ask the second reader about an issue as it is stored, keep the answer, and let the triage go on with it.
+    """Ask the second reader about a stored issue, keep the answer, and let the triage continue with it.
 
     Writes nothing on GitHub, so it can be done twice, or take long.
 
@@ -209,7 +209,7 @@ def _row(issue: ReadIssue) -> Issue:
 
 
 def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> IssueState:
-    """Keep what the label history says; return the state with all that people decided."""
+    """Keep the label history's reviews; return the state with all decisions of people."""
     reference = issue.state.issue
     before = store.latest_verdict(reference.repository, reference.number)
     said = before.verdict if before is not None else verdict
@@ -233,10 +233,10 @@ def _state(store: Store, issue: ReadIssue, verdict: Verdict, names: Names) -> Is
 
 
 def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: Names, account: str | None) -> int:
-    """Save verdict and plan; the plan alone if the verdict is the latest one over again.
+    """Save verdict and plan; the plan alone if the verdict equals the latest one.
 
     Args:
-        account: The person in whose name the plan is carried out; None: it is ours.
+        account: The person in whose name the plan is carried out; None if it is ours.
     """
     reference = issue.state.issue
     digest = report_digest(issue.report.title, issue.report.body)
@@ -271,7 +271,7 @@ def _keep(store: Store, issue: ReadIssue, verdict: Verdict, plan: Plan, names: N
 
 
 def _noted(plan: Plan, account: str | None, at: float) -> list[dict[str, object]]:
-    """What is about to be written in a person's name; `with_backfilled` reads it."""
+    """Changes about to be made in a person's name, for `with_backfilled`."""
     if account is None or plan.dry_run:
         return []
     writes = [*((label, True) for label in plan.labels), *((label, False) for label in plan.take_off)]

@@ -1,6 +1,6 @@
-"""Takes deliveries and jobs from the store and works on them until it is told to stop. Network and database I/O.
+"""Takes deliveries and jobs from the store and works on them until stopped. Network and database I/O.
 
-A worker may die at any moment: what it had is leased only for a while, then another takes it. Whatever it does can be
+A worker may die at any moment: its items are leased only for a while, then another takes them. All its work can be
 done twice.
 """
 
@@ -51,13 +51,13 @@ LONGEST_RETRY_S: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a worker waits for what, in seconds.
+    """A worker's waits, in seconds.
 
     Attributes:
-        debounce_s: An edited issue is looked at only once nobody has touched it for so long.
-        lease_s: So long after a worker's death another takes over what it had.
+        debounce_s: An edited issue is looked at once it has been left alone this long.
+        lease_s: After this long another worker takes over a dead worker's items.
         poll_s: Between two looks at an empty store.
-        retry_s: After a first failure; it doubles with each further one.
+        retry_s: After a first failure; doubles with each further one.
     """
 
     debounce_s: float
@@ -70,8 +70,8 @@ class Worker:
     """One thread's worth of work; any number may share a store.
 
     Args:
-        stop: Set: finish what is under way and return.
-        second_reads: Only asks the second reader, or does all but that; None: does both.
+        stop: When set, finish work under way and return.
+        second_reads: Only ask the second reader, or do everything else; both if None.
 
     Attributes:
         on_labelled: Called after changes to an issue, with the seconds since the delivery that asked for them.
@@ -105,7 +105,7 @@ class Worker:
                     self._store.put_job(sweep_job())
                     started = True
                 worked = self.step()
-            except Exception as error:  # a worker that ends is noticed by nobody
+            except Exception as error:  # a worker must not end unnoticed
                 away = isinstance(error, UnavailableError)
                 log(logging.ERROR, "store_unavailable" if away else "worker_failed", error)
                 worked = False
@@ -113,10 +113,10 @@ class Worker:
                 self._stop.wait(self._timing.poll_s)
 
     def step(self) -> bool:
-        """Work on what is due: some deliveries, or else one job.
+        """Work on due items: some deliveries, or else one job.
 
         Returns:
-            False: there was nothing.
+            False if nothing was due.
 
         Raises:
             UnavailableError: the database is away.
@@ -143,7 +143,7 @@ class Worker:
                 )
                 store.finish(delivery, "ignored" if ignored else "done", ignored)
             if isinstance(effect, Access | Ended) and installation_id is not None:
-                self._app.forget(installation_id)  # a token may do only what the installation might when it was made
+                self._app.forget(installation_id)  # a token has only the permissions of the time it was made
         except (LeaseLostError, UnavailableError):
             raise
         except Exception as error:
@@ -176,7 +176,7 @@ class Worker:
             if isinstance(error, RefusedError) and error.status == 401 and job.installation_id is not None:
                 self._app.forget(job.installation_id)  # it may have been revoked; a new one may do
                 self._try_again(job, str(error))
-            else:  # only a person can mend it; once it is mended, it can be replayed
+            else:  # only a person can fix it and then replay it
                 self._finish(job, "dead", str(error))
                 log(logging.WARNING, "job_given_up", job=job.id, kind=job.kind, reason=type(error).__name__)
         except GitHubError as error:
@@ -186,7 +186,7 @@ class Worker:
             self._try_again(job, without_message(error))
 
     def _finish(self, job: Job, state: Literal["done", "ignored", "dead"], note: str | None) -> None:
-        """End a job; an act that it did not carry out is given back to the queue."""
+        """End a job; the queue gets back acts that it did not carry out."""
         with self._store.transaction():
             self._store.finish(job, state, note)
             if state != "done":
@@ -237,7 +237,7 @@ class Worker:
 
     @contextmanager
     def _heartbeat(self, job: Job) -> Iterator[threading.Event]:
-        """Keeps the lease while the work goes on; the event says that it was lost."""
+        """Keeps the lease during the work; the event signals its loss."""
         lost, over = threading.Event(), threading.Event()
 
         def beat() -> None:
@@ -268,12 +268,12 @@ class Worker:
 
 
 class PacedError(RateLimitError):
-    """One write too many for the moment, by our own count."""
+    """One write too many at present, by our own count."""
 
 
 @contextmanager
 def _leased(item: Delivery | Job) -> Iterator[None]:
-    """Leave an item alone once it took too long and somebody else has it."""
+    """Leave an item alone once it took too long and another worker has it."""
     try:
         yield
     except LeaseLostError:

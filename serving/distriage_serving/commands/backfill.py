@@ -68,7 +68,7 @@ def backfill(
     database: DatabaseOption = None,
     model: ModelOption = None,
 ) -> None:
-    """Label the issues that a repository has already, as the bot would. Can be interrupted and called again."""
+    """Label a repository's existing issues, as the bot would. Can be interrupted and called again."""
     with needs_extra("serve"):
         from distriage.classifier import Classifier
         from distriage.github.address import token_of_environment

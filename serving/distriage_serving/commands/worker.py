@@ -72,7 +72,7 @@ def replay(identifier: Identifier, database: DatabaseOption = None) -> None:
 
 @inbox_app.command()
 def drop(identifier: Identifier, database: DatabaseOption = None) -> None:
-    """Put away something that was given up: it is not tried again, and deleted 30 days later."""
+    """Drop an item given up: it is not retried, and is deleted 30 days later."""
     with needs_extra("serve"), open_store(database, must_exist=True) as store:
         count = _each(store, "drop", identifier, store.drop)
         typer.echo(f"{count if identifier == 'all' else identifier} dropped")

@@ -1,4 +1,4 @@
-"""A repository's labels -> a first `.github/distriage.yml`: which of our labels each of them may stand for. Pure."""
+"""A repository's labels -> a first `.github/distriage.yml`: the likely meaning of each of them. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.configuration.model import MAX_NAME_CHARS
 
-LEAST_ISSUES: Final = 10  # with a label, before what the model says of them counts
-LEAST_SHARE: Final = 0.6  # of them, of which the model says the same
+LEAST_ISSUES: Final = 10  # with a label, before the model's answers on them count
+LEAST_SHARE: Final = 0.6  # of these, with the same answer of the model
 LEAST_LIFT: Final = 2.0  # as often as of all issues
 MAX_UNUSED: Final = 60
 
@@ -28,10 +28,9 @@ class TheirLabel:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the model says of past issues.
+    """The model's answers on past issues.
 
     Attributes:
-        issues: How many it read.
         overall: (axis, label) -> issues of which it is the likeliest answer.
         by_label: Case-folded name of their label -> the same among the issues that have it.
         carried: Case-folded name -> issues that have it.
@@ -45,7 +44,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One of their labels may stand for one of ours; `why` is the evidence, a line."""
+    """A possible meaning of one of their labels; `why` is the evidence, one line."""
 
     label: TheirLabel
     axis: str
@@ -55,10 +54,10 @@ class Match:
 
 
 def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, said: Observed | None = None) -> str:
-    """The configuration, YAML with the evidence in comments; valid whatever the labels are called.
+    """The configuration, YAML with the evidence in comments; valid for any label names.
 
     Args:
-        said: What the model says of issues with these labels; None: names and descriptions alone decide.
+        said: The model's answers on issues with these labels; without them, names and descriptions alone decide.
     """
     usable = [label for label in labels if _is_name(label.name)]
     found = [match for label in usable if (match := best_match(label, taxonomy, said)) is not None]
@@ -92,9 +91,9 @@ def draft(repository: str, labels: Sequence[TheirLabel], taxonomy: Taxonomy, sai
 
 
 def best_match(label: TheirLabel, taxonomy: Taxonomy, said: Observed | None) -> Match | None:
-    """What a label may stand for: by what the model says of its issues, else by its name, else by its description."""
+    """A label's likely meaning, by the model's answers on its issues, else by its name, else by its description."""
     seen = _by_issues(label, said) if said is not None else None
-    if _words(label.name).startswith(" not "):  # "not a bug" is what became of one
+    if _words(label.name).startswith(" not "):  # "not a bug" is an outcome
         return seen
     named = _by_words(label, label.name, taxonomy, 2.0, "the name says so")
     if named is not None:
@@ -121,7 +120,7 @@ def _by_words(label: TheirLabel, text: str, taxonomy: Taxonomy, strength: float,
     if best is None:
         return None
     length, axis_id, label_id = best
-    # A name that is just the word means it more surely than one that holds it beside others, or beside marks.
+    # A name that is just the word is surer than one with other words or marks.
     share = length / max(1, len(words)) + 0.1 * (text.casefold() == words.strip())
     return Match(label, axis_id, label_id, strength + share, f"{_quoted(label.name)}: {why}")
 
@@ -152,7 +151,7 @@ def _is_name(name: str) -> bool:
 
 
 def _line(text: str) -> str:
-    """Somebody's words on one short line, so that no comment ends before its time."""
+    """Foreign text on one short line, which cannot end a comment early."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:120]
 
 

@@ -1,6 +1,4 @@
-"""Reads `.github/distriage.yml`: strict, errors with file and line, merged over the organization's.
-Pure, but for `load_config`.
-"""
+"""Reads `.github/distriage.yml` strictly, merged over the organization's. Pure except for `load_config`."""
 
 from __future__ import annotations
 
@@ -55,7 +53,7 @@ def parse_document(text: str, file: str, taxonomy: Taxonomy) -> dict[str, Any]:
     except ValidationError as error:
         problems += structure_problems(error, value)
     told = {path for path, _ in problems}
-    told.add(("suggestions",))  # of which `off` is a value
+    told.add(("suggestions",))  # `off` is one of its values
     doubtful = {path: why for path, why in document.doubtful.items() if path not in told}
     problems += [(path, f"`{'.'.join(map(str, path))}`: {why}") for path, why in doubtful.items()]
     problems += meaning_problems(value, taxonomy)
@@ -68,7 +66,7 @@ def load_config(path: Path, taxonomy: Taxonomy) -> RepositoryConfig:
     """Read a configuration file.
 
     Raises:
-        RepositoryConfigError: see `parse_config`.
+        RepositoryConfigError: as for `parse_config`.
         ConfigError: the file cannot be read.
     """
     try:
@@ -102,7 +100,7 @@ def merge_configs(
 
 
 def dump_config(config: RepositoryConfig) -> dict[str, object]:
-    """What a configuration sets, as JSON values; `RepositoryConfig.model_validate` reads them."""
+    """A configuration as JSON values, which `RepositoryConfig.model_validate` reads."""
     return config.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 

@@ -1,10 +1,9 @@
 """YAML -> plain data with the line of each value. Pure.
 
 A safe and small part of YAML: one document of mappings, lists and scalars with plain string keys. A scalar is true,
-false, null or text, never a number or a date, so that a colour `000000`, a label `1e3` and a mapping key `true` stay
-what the maintainer wrote. Anchors, aliases and tags are
-refused: an alias can make a few lines as large as memory. Reads events, one after the other, so that nesting cannot
-exhaust the stack.
+false, null or text, never a number or a date, so a colour `000000`, a label `1e3` and a mapping key `true` stay as
+written. Anchors, aliases and tags are refused: an alias can make a few lines as large as memory. Reads events in turn,
+so nesting cannot exhaust the stack.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _PLAIN: Mapping[str, bool | None] = {
     "~": None,
     "": None,
 }
-_SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text may stand there
+_SWITCHED = frozenset({"comment", "needs-triage"})  # and each key of `labels`: a switch or text
 _SWITCHES: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}  # in YAML 1.1, not in 1.2
 
 
@@ -59,11 +58,11 @@ class YamlLineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Data and where it stands.
+    """Data and its lines.
 
     Attributes:
         lines: Path of keys and indices -> line, counted from 1, of the key (of the item in a list).
-        doubtful: Path -> why a value that is read so is hardly meant so.
+        doubtful: Path -> why the value is probably not meant as read.
     """
 
     value: Value
@@ -79,7 +78,7 @@ class Document:
 
 @dataclass(slots=True)
 class _Open:
-    """A mapping or a list that is being read; `key` is the one whose value comes next."""
+    """A mapping or a list being read; `key` awaits its value."""
 
     path: Path
     value: list[Value] | dict[str, Value]
@@ -182,7 +181,7 @@ def _key(event: yaml.Event, holder: _Open, line: int) -> str:
 
 
 def _place(holder: _Open | None, value: Value, root: list[Value]) -> Path:
-    """Put a value where it belongs and return its path."""
+    """Add a value to its holder and return its path."""
     if holder is None:
         root.append(value)
         return ()

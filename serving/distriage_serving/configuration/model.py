@@ -1,6 +1,6 @@
-"""A repository's configuration, `.github/distriage.yml`, as it is written. Pure. See docs/configuration.md.
+"""A repository's configuration, `.github/distriage.yml`, as written. Pure. See docs/configuration.md.
 
-`names.Names` is what follows from it together with a taxonomy.
+`names.Names` resolves it against a taxonomy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_COMMENT: Final = (
 PLACEHOLDERS: Final = ("axes", "checks", "duplicates", "known-problems", "labels", "model", "questions")
 PLACEHOLDER: Final = re.compile(r"(?<!\$)\{\{\s{0,30}([\w-]{1,40})\s{0,30}\}\}")  # `${{ }}` is GitHub's, as text
 _NUMBER: Final = re.compile(r"[01]?\.?\d{1,6}", re.ASCII)
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of what is not seen, or reorders text
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})  # Unicode's categories of invisible or reordering characters
 _JOINERS: Final = "\u200c\u200d"  # emoji and several scripts need them
 
 ModeWord = Annotated[Mode, Field(strict=False)]  # YAML has words, not members of an enumeration
@@ -59,7 +59,7 @@ def _comment(value: object) -> object:
 
 
 def _threshold(value: object) -> float | None:
-    """The number in a text: the YAML that is read here knows no numbers."""
+    """The number in a text, since this YAML has no numbers."""
     if value is None or (isinstance(value, float) and LEAST_THRESHOLD <= value <= 1):
         return value
     if isinstance(value, str) and _NUMBER.fullmatch(value) and LEAST_THRESHOLD <= float(value) <= 1:
@@ -68,7 +68,7 @@ def _threshold(value: object) -> float | None:
 
 
 def _visible(text: str) -> str:
-    """A text that GitHub shows as it is written here."""
+    """A text that GitHub shows unchanged."""
     for char in text:
         if unicodedata.category(char) in _HIDDEN and char not in _JOINERS:
             name = unicodedata.name(char, "a control character").lower()
@@ -226,7 +226,7 @@ class RepositoryConfig(_Keys):
     ignore: IgnoreConfig = Field(default=IgnoreConfig(), description="Issues to leave alone.")
 
     def axis(self, axis_id: str) -> AxisConfig | None:
-        """Settings of an axis that is to be labelled; None of one that is not."""
+        """Settings of a labelled axis, else None."""
         axis = self.axes.get(axis_id)
         return axis if axis is not None and axis.enabled else None
 

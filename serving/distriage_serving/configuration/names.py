@@ -1,6 +1,4 @@
-"""A configuration resolved against a taxonomy: what each label is called in the repository, and what a name there
-means. Pure.
-"""
+"""A configuration resolved against a taxonomy: each label's name in the repository, each name's meaning. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +16,14 @@ OTHER_COLOUR: Final = "ededed"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryLabel:
-    """A label as a repository has it, or would have it.
+    """A label of a repository, existing or to be created.
 
     Attributes:
-        color, description: For when it is created.
+        color, description: For its creation.
         listed: The configuration has a line for it.
-        given: Its name, or what stands before its id, is the configuration's and not the default.
-        off: Why it is never set; None: it may be.
-        issue_type: The issue type that goes with it; None: none.
-        option: The option of the axis's issue field that stands for it.
+        given: The configuration sets its name or prefix.
+        off: Why it is never set, if so.
+        option: Its option in the axis's issue field.
     """
 
     name: str
@@ -44,13 +41,10 @@ class AxisNames:
     """The labels of one axis in a repository.
 
     Attributes:
-        title: The axis's name for people.
-        enabled: The axis is labelled here.
-        labels: Label id -> label.
         families: Family id -> label; `with_families` says whether they are set.
         family_of: Label id -> family id.
-        folded: All names that say something about the axis, case-folded, whether or not they may be set.
-        field: Name of the issue field that is filled in beside the labels; None: none is.
+        folded: All names with a meaning on the axis, case-folded, even if never set.
+        field: Name of the issue field filled in beside the labels, if any.
     """
 
     id: str
@@ -71,13 +65,13 @@ class AxisNames:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """See above; `resolve` makes one.
+    """All names; `resolve` makes them.
 
     Attributes:
         axes: Every axis of the taxonomy; `labelled` gives those that are labelled here.
-        needs_triage: None: there is no such label.
-        there: Name -> description of the labels that the repository has, where they are known.
-        renamed: Default name, in lower case -> what somebody on GitHub made of it.
+        needs_triage: The label, if there is one.
+        there: Name -> description of the repository's labels, if known.
+        renamed: Default name, in lower case -> new name given on GitHub.
     """
 
     config: RepositoryConfig
@@ -93,7 +87,7 @@ class Names:
         return (axis for axis in self.axes.values() if axis.enabled)
 
     def is_ruled_out(self, axis: str, decided: Mapping[str, str | None]) -> bool:
-        """Whether people gave the axis that this one requires another label than it needs."""
+        """Whether people gave this axis's required axis another label than needed."""
         chosen = {other: label for other, label in decided.items() if label is not None}
         return self.taxonomy.axes[axis].unmet(chosen) is not None
 
@@ -120,19 +114,15 @@ class Names:
             yield f"suggestions: {what} suggested on GitHub, for a person to approve or dismiss"
 
     def meanings(self, name: str) -> frozenset[tuple[str, str | None]]:
-        """What a label of the repository may say: (axis, label) pairs; (axis, None) for a family.
+        """The possible meanings of a label of the repository: (axis, label) pairs; (axis, None) for a family.
 
-        Several if the configuration gives several labels one name; empty if it is none of ours.
+        Several if the configuration gives several labels one name; empty for a foreign label.
         """
         return self._meanings.get(name.casefold(), frozenset())
 
 
 def resolve(config: RepositoryConfig, taxonomy: Taxonomy, there: Mapping[str, str] | None = None) -> Names:
-    """Work out all names once.
-
-    Args:
-        there: See `Names`.
-    """
+    """Work out all names once."""
     axes = {axis.id: _axis(axis, config) for axis in taxonomy.axes.values()}
     own = config.needs_triage
     needs_triage = RepositoryLabel(
@@ -220,10 +210,10 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
 
 
 def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
-    """Labels that the repository has under other names: what we create has a description that no other label has.
+    """Labels that were renamed in the repository, recognized by the unique descriptions of those we create.
 
-    GitHub's own name for a label, its id, is known only to who has kept it; the Action keeps nothing. A name that the
-    configuration gives is obeyed: the label under another name may be one that an earlier configuration named.
+    Only a caller with a memory knows GitHub's ids; the Action has none. A configured name is obeyed: the label under
+    another name may come from an earlier configuration.
     """
     known = {name.casefold() for name in there}
     names = {label.name.casefold() for label in ours}

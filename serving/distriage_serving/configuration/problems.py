@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words: file, line, key, value found, what was expected. Pure."""
+"""Faults of a configuration in words: file, line, key, found value, expected value. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TABLES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """One thing that is wrong with a configuration; `str` gives `file:line: message`."""
+    """One fault of a configuration; `str` gives `file:line: message`."""
 
     file: str
     line: int
@@ -60,7 +60,7 @@ class RepositoryConfigError(ConfigError):
     """A repository configuration that is not valid. Its text names the first `MAX_SHOWN` problems.
 
     Attributes:
-        problems: All that is wrong, in the order of the lines.
+        problems: All faults, in the order of the lines.
     """
 
     def __init__(self, problems: Iterable[ConfigProblem]) -> None:
@@ -71,11 +71,7 @@ class RepositoryConfigError(ConfigError):
 
 
 def structure_problems(error: ValidationError, value: object) -> Iterator[tuple[ValuePath, str]]:
-    """What does not fit the form of a configuration.
-
-    Args:
-        value: The document as read.
-    """
+    """What does not fit the form of a configuration."""
     for item in error.errors(include_url=False):
         loc = item["loc"]
         name = ".".join(map(str, loc))
@@ -118,14 +114,14 @@ def _kind(value: object) -> str:
     return f"{value!r:.60}"
 
 
-# ---------------------------------------------------------------- what it says
+# ---------------------------------------------------------------- meaning
 
 
 def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
-    """What names no axis, label or placeholder, or contradicts itself.
+    """Unknown axes, labels or placeholders, and contradictions.
 
     Args:
-        value: The document as read, whether or not its form is right.
+        value: The document, of any form.
     """
     config = _table(value)
     yield from _same_name(config, taxonomy)
@@ -143,7 +139,7 @@ def meaning_problems(value: object, taxonomy: Taxonomy) -> Iterator[tuple[ValueP
 
 
 def _same_name(config: Mapping[str, Any], taxonomy: Taxonomy) -> Iterator[tuple[ValuePath, str]]:
-    """Of `needs-triage` and a label of an axis: the one would be taken off whenever the other is set."""
+    """A conflict of `needs-triage` with a label of an axis: setting one would take off the other."""
     try:
         names = resolve(RepositoryConfig.model_validate(config), taxonomy)
     except ValidationError:  # reported by itself

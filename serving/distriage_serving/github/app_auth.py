@@ -48,7 +48,7 @@ def private_key(settings: Settings) -> str:
     """
     pem = settings.secret("github_private_key")
     assert pem is not None
-    return pem.replace("\\n", "\n")  # as it gets through an .env file
+    return pem.replace("\\n", "\n")  # the form in an .env file
 
 
 def load_key(pem: str) -> RSAPrivateKey:
@@ -80,7 +80,6 @@ class App:
     """A GitHub App. Safe to use from several threads.
 
     Args:
-        app_id: Its App ID or client ID.
         api: Base URL; default as for `Client`.
         clock: Unix time in seconds.
     """
@@ -159,7 +158,7 @@ class App:
             answer = self.client(patience).write("POST", path, {}, repeatable=True)
             known = _read_token(answer, self._clock())
             with self._lock:
-                if forgotten == self._forgotten:  # else it may be from before what made us forget
+                if forgotten == self._forgotten:  # else it may predate the reason to forget
                     self._tokens[installation_id] = known
         return known.text
 

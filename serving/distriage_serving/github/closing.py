@@ -1,6 +1,4 @@
-"""Closes and reopens an issue as a person asked for in the queue, so that doing it twice is the same as once.
-Network I/O; writes.
-"""
+"""Closes and reopens an issue as asked in the queue; doing it twice is the same as once. Network I/O; writes."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def close(client: Client, issue: IssueReference, reason: str, duplicate_of: int 
 
 
 def _mark_duplicate(client: Client, issue: IssueReference, original: int) -> Iterator[str]:
-    """Write the comment and set the label; of a closed issue, a refusal of one of them is only to be told."""
+    """Write the comment and set the label; once the issue is closed, a refusal of either is only reported."""
     text = f"Duplicate of #{original}"
     marker = Marker.of(text, DUPLICATE)
     own = find_own_comment(client, issue, DUPLICATE)

@@ -16,8 +16,6 @@ class Execution:
         labels_created: Names of labels new to the repository.
         labels_added: Names of labels that the issue gained.
         labels_taken_off: Names of labels that the issue lost.
-        issue_type: Set now, if any.
-        fields: Set now.
         suggested: Changes that a person is asked to approve.
         settled: Earlier suggestions, and whether each was approved or dismissed.
         label_ids: Name -> GitHub's id of created labels.

@@ -44,7 +44,7 @@ def execute(plan: Plan, client: Client, done: Execution | None = None) -> Execut
     for name in plan.take_off:
         if plan.instead.get(name, "") in {*plan.labels} - {*done.labels_added}:
             continue
-        if name in {".", ".."}:  # in an address they are no names, and without one all labels are taken off
+        if name in {".", ".."}:  # in an address they are not names, and without a name all labels are taken off
             done.warnings.append(f"the label {name!r} could not be taken off: no address can name it")
             continue
         try:
@@ -116,10 +116,10 @@ def write_comment(client: Client, issue: IssueReference, comment: PlannedComment
 
 
 def raise_if_moved(error: RefusedError) -> None:
-    """Tell a redirect of a write from a refusal: to this place nothing more can be written.
+    """Tell a redirect of a write from a refusal: no more can be written at this place.
 
     Raises:
-        TransferredError: the issue or its repository is in another place by now.
+        TransferredError: the issue or its repository has moved.
     """
     if 300 <= error.status < 400:
         raise TransferredError(f"it moved to another place: {error}") from None

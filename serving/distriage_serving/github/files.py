@@ -1,4 +1,4 @@
-"""A repository's configuration and other files, as they are on GitHub. Network I/O; reads only."""
+"""A repository's current configuration and other files on GitHub. Network I/O; reads only."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def add_labels(client: Client, plan: Plan, failed: Collection[str], done: Execut
 
 
 def _add_plainly(client: Client, path: str, names: Sequence[str], done: Execution, explain: Explain) -> None:
-    """Add labels in one request; where GitHub finds that one not valid, each by itself, so that the others are set."""
+    """Add labels in one request; if GitHub calls it invalid, one by one, to set at least the others."""
     if not names:
         return
     try:
@@ -203,11 +203,11 @@ def _send(
     body: Callable[[Sequence[Reasoned]], object],
     asked: Sequence[Reasoned],
 ) -> Any:
-    """Send changes and suggestions; the answer, None where it was lost and nothing was left to send.
+    """Send changes and suggestions. Returns the answer, None if it was lost and nothing was left to send.
 
     Raises:
         RefusedError: GitHub refuses.
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     left = list(asked)
     for attempt in range(1, MAX_ATTEMPTS + 1):

@@ -26,7 +26,6 @@ class LabelEvent:
         added: Set; else taken off.
         who: Login; `ghost` of a deleted account.
         at: Unix time in seconds.
-        id: GitHub's.
         approved: A person set it by approving our suggestion.
     """
 
@@ -96,10 +95,10 @@ def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
 
 
 def own_login(client: Client) -> str | None:
-    """Login of the token's own account, which the client keeps; None where GitHub does not say it.
+    """Login of the token's own account, kept by the client; None if GitHub does not tell.
 
     Raises:
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     if client.login is None:
         try:
@@ -110,7 +109,7 @@ def own_login(client: Client) -> str | None:
 
 
 def _viewer(client: Client) -> str | None:
-    """Login of the token's own account by GraphQL, which tells it to Apps too; None where there is no GraphQL."""
+    """Login of the token's own account by GraphQL, which tells it to Apps too; None without GraphQL."""
     try:
         answer = client.write("POST", "/graphql", {"query": "{viewer{login}}"}, repeatable=True)
     except (NotFoundError, RefusedError):
@@ -120,13 +119,13 @@ def _viewer(client: Client) -> str | None:
 
 
 def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool = False) -> ReadIssue:
-    """Read an issue with its labels' history and the own comment.
+    """Read an issue with its labels' history and our own comment.
 
     Raises:
         TransferredError: it is in another repository now.
         NotFoundError: deleted, or the token may not see it.
         GitHubError: GitHub cannot be reached, refuses, or its answer is not an issue.
-        InputError: more happened on it than is read.
+        InputError: it has more events than are read.
     """
     issue = _read(client, reference)
     timeline = read_timeline(client, reference)
@@ -187,7 +186,7 @@ def _path(reference: IssueReference) -> str:
 
 
 def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnComment | None:
-    """The own comment of a kind as GitHub shows it now.
+    """Our current comment of a kind on GitHub.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
@@ -202,11 +201,11 @@ def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> T
     """Read an issue's timeline.
 
     Args:
-        kind: Of the own comment to look for.
+        kind: Of our comment to look for.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.
-        InputError: more happened on it than is read.
+        InputError: it has more events than are read.
     """
     timeline = Timeline(own_login(client), kind)
     for event in client.items(f"{_path(issue)}/timeline"):
@@ -220,7 +219,6 @@ class Timeline:
     Attributes:
         label_events: Oldest first.
         comment: Our own comment of the wanted kind.
-        comment_deleted: Any comment was deleted.
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.

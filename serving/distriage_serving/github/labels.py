@@ -9,7 +9,7 @@ from distriage.github.client import Client
 
 
 def read_labels(client: Client, repository: str) -> tuple[dict[str, str], dict[int, str]]:
-    """Name -> description of a repository's labels, however many it has, and id -> name.
+    """Name -> description of all of a repository's labels, and id -> name.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

@@ -53,7 +53,7 @@ class ListedSuggestion:
         """Whether it suggests this change.
 
         Args:
-            label_ids: GitHub's id -> name of the repository's labels, as far as they are known.
+            label_ids: GitHub's id -> name of the repository's known labels.
         """
         if self.action != change.action:
             return False
@@ -88,7 +88,7 @@ def list_suggestions(client: Client, issue: IssueReference) -> list[ListedSugges
 
 
 def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve: bool) -> None:
-    """Approve or dismiss a suggestion; one that is settled already stays as it is.
+    """Approve or dismiss a suggestion; a settled one stays as it is.
 
     Raises:
         RefusedError: GitHub refuses.
@@ -103,10 +103,10 @@ def decide(client: Client, issue: IssueReference, suggestion_id: int, *, approve
 
 
 def login_of(client: Client, account: int) -> str:
-    """Login of an account; `ghost` of one that is no more.
+    """Login of an account; `ghost` if deleted.
 
     Raises:
-        GitHubError: GitHub cannot be reached.
+        GitHubError: GitHub is out of reach.
     """
     try:
         login = client.json(f"/user/{account}").get("login")

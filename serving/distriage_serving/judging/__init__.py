@@ -1,1 +1,1 @@
-"""Judges a report as a repository's configuration asks, in this process or in one of its own."""
+"""Judges a report as a repository's configuration asks, in this process or in a separate one."""

@@ -1,6 +1,4 @@
-"""The indexes of past issues that the server has: of issues in the store, or from the files of a folder.
-Database I/O; reads files.
-"""
+"""The server's indexes of past issues, from the store or a folder's files. Database I/O; reads files."""
 
 from __future__ import annotations
 
@@ -25,16 +23,16 @@ from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import PastRow, Store
 
-ANEW_AT: Final = 10  # an index is made anew once one issue in so many has changed
+ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has changed
 
 
 @dataclass(slots=True)
 class _Made:
-    """An index as it was made from the store.
+    """An index made from the store.
 
     Attributes:
         revision: Of the store.
-        changed: Issues that changed since it was made anew.
+        changed: Issues changed since it was rebuilt.
     """
 
     index: PastIndex
@@ -43,14 +41,10 @@ class _Made:
 
 
 class PastIndexes:
-    """The indexes of repositories: of the issues in the store, which the bot keeps up to date, or else of the folder's
-    file `OWNER--REPO.npz` in lower case. Each is made when it is first needed, and follows what changed.
+    """The indexes of repositories: of the issues in the store, kept up to date by the bot, or else of the folder's file
+    `OWNER--REPO.npz` in lower case. Each is made on first use, and follows changes.
 
     Any thread may use it.
-
-    Args of the constructor:
-        folder: None: there are no files.
-        store: None: there is none.
     """
 
     def __init__(self, folder: Path | None, store: Store | None = None) -> None:
@@ -75,10 +69,10 @@ class PastIndexes:
         return file is not None and file.is_file()
 
     def index(self, repository: str, model: str, *, only_files: bool = False) -> PastIndex | None:
-        """The index of a repository; None: it has none that can be read, or one of another model.
+        """The index of a repository; None if it is missing, unreadable or of another model.
 
         Args:
-            only_files: Not of the store, which holds the issues of every repository that the bot works for.
+            only_files: Skip the store, which holds the issues of every repository that the bot works for.
         """
         with self._lock:
             of_repository = self._locks.setdefault(repository.lower(), threading.Lock())
@@ -87,7 +81,7 @@ class PastIndexes:
             return kept or self._from_file(repository, model)
 
     def duplicates(self, query: PastQuery, model: str) -> list[LikelyDuplicate] | None:
-        """The past issues that are likely the same as an issue; None: those of its repository are not known."""
+        """The past issues that are likely the same as an issue; None if its repository has no index."""
         index = self.index(PastIssue(query.id, "").place, model)
         return None if index is None else likely_duplicates(index, query)
 
@@ -108,14 +102,14 @@ class PastIndexes:
             made, rows = None, _rows(store, repository, 0)
         again = store.past_repository(repository)
         if again is None or again.begun_at_revision != known.begun_at_revision:
-            return None  # another model has begun anew meanwhile
+            return None  # another model has started over meanwhile
         if made is None:
             new = _Made(make_index(*_parts(rows), model), known.revision)
         else:
             gone = [f"{repository}#{row.number}" for row in rows if row.fingerprint is None]
             index = updated(made.index, gone, *_parts(rows)) if rows else made.index
             new = _Made(index, known.revision, made.changed + len(rows))
-        self._made[repository] = new  # what changed while it was read is read once more
+        self._made[repository] = new  # changes during the reading are read again
         return new.index
 
     # ---------------------------------------------------------------- files

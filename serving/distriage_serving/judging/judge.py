@@ -1,6 +1,4 @@
-"""One look at a report: all that is asked of it later comes from a single pass of the model.
-Runs the model; no other I/O.
-"""
+"""One look at a report: a single pass of the model answers all later questions. Runs the model; no other I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ class Look:
     Attributes:
         verdict: Decided as the repository's configuration asks; its `mode` is the repository's.
         past: For a look-up among past issues.
-        question: For a second reader; None: nothing is in doubt, or no axes were given.
+        question: For a second reader; None without doubt or without axes.
     """
 
     verdict: Verdict
@@ -40,8 +38,7 @@ class Judge(Protocol):
     """Looks at reports, in this process or in another.
 
     Attributes:
-        bundle: Of its model.
-        past: The past issues that it knows; None: it knows none.
+        past: The past issues to search, if any.
     """
 
     @property
@@ -92,15 +89,15 @@ def look(
 
     Args:
         filed_at: Unix time in seconds; 0: now.
-        axes: Those that a second reader may be asked about; none: there is no second reader.
-        explain, similar: See `Classifier.classify`. Suggestions name the line that speaks for them.
+        axes: Those that a second reader may be asked about, if there is one.
+        explain, similar: As for `Classifier.classify`. Suggestions name the line that speaks for them.
 
     Raises:
         InputError: the report cannot be classified.
     """
     explain = explain or config.suggestions != "off"
     if axes:
-        from distriage.second_reader.reader import examine, question  # only where there is a second reader
+        from distriage.second_reader.reader import examine, question  # only with a second reader
 
         findings = examine(classifier, report, explain=explain, similar=similar)
     else:

@@ -1,6 +1,4 @@
-"""Keeps the past issues of a repository in the store: all of them once, then each as it changes.
-Runs the model; database I/O.
-"""
+"""Keeps the past issues of a repository in the store: all once, then each change. Runs the model; database I/O."""
 
 from __future__ import annotations
 
@@ -22,10 +20,10 @@ CHUNK: Final = 1000  # issues that are read, and then stored, together
 
 
 def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None:
-    """Keep an issue as it is now, where the past issues of its repository are kept, by the same model.
+    """Keep an issue's current state, if its repository's past issues are kept by the same model.
 
     Args:
-        query: Of the issue, as the model read it.
+        query: The model's reading of the issue.
     """
     known = store.past_repository(issue.repository)
     if known is None or known.model != model:
@@ -43,14 +41,13 @@ def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None
 def keep_all(
     store: Store, classifier: Classifier, repository: str, issues: Iterable[ListedIssue]
 ) -> Iterator[tuple[int, int]]:
-    """Keep all issues of a repository; what was read before is not read again, and what is no more is dropped at the
-    end.
+    """Keep all issues of a repository: read new and changed ones, and drop missing ones at the end.
 
     Args:
         issues: All of them, open and closed.
 
     Yields:
-        After each chunk, how many issues were in it, and how many of them were read.
+        After each chunk, the number of its issues, and how many of them were read.
     """
     model = classifier.bundle.manifest.name
     store.begin_past(repository, model)

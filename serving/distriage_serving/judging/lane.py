@@ -25,10 +25,10 @@ _SMOOTHING: Final = 0.2  # weight of the newest report in the mean time of one
 
 
 class QueueFullError(Exception):
-    """There is no room for the work.
+    """The queue is full.
 
     Attributes:
-        retry_after_s: Whole seconds in which the queue will have emptied at the present pace, at least 1.
+        retry_after_s: Whole seconds until the queue is empty at the present pace, at least 1.
     """
 
     def __init__(self, retry_after_s: int) -> None:
@@ -43,11 +43,11 @@ class ClosedError(Exception):
 class Lane:
     """Any thread may use it. Its processes start when they are first needed.
 
-    Args of the constructor:
+    Args:
         load: Makes the classifier, in a process; can be pickled.
-        capacity: Most pieces of work that wait.
+        capacity: Most waiting pieces of work.
         deadline_s: CPU time that one piece may take.
-        observe: Told of each piece: seconds in the queue, seconds of work.
+        observe: Called for each piece: seconds in the queue, seconds of work.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Pieces of work in the queue, those that nobody waits for any more left out."""
+        """Pieces of work in the queue, without abandoned ones."""
         return len(self._waiting)
 
     def start(self) -> Bundle:
@@ -95,14 +95,14 @@ class Lane:
         """Queue `work(model, *each)`, all or none.
 
         Args:
-            work: A function of a module, since it travels by name; the first parameter is the classifier.
+            work: A module-level function, as it is sent by name; the first parameter is the classifier.
 
         Returns:
-            One future each, in order; cancelling one that has not been started takes it out of the queue. Raises what
-            `ModelProcess.run` raises.
+            One future each, in order; cancelling one that has not been started takes it out of the queue. Raises the
+            errors of `ModelProcess.run`.
 
         Raises:
-            QueueFullError: there is no room.
+            QueueFullError: the queue is full.
             ClosedError: the lane is closed.
         """
         with self._lock:
@@ -114,7 +114,7 @@ class Lane:
             return [self._queue(work, each) for each in arguments]
 
     def call(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Queue one piece of work, even where the queue is full, and wait: for threads, whose number bounds them."""
+        """Queue one piece of work, even if the queue is full, and wait: for threads, which are few."""
         with self._lock:
             if self._closed:
                 raise ClosedError
@@ -144,7 +144,7 @@ class Lane:
             self._observe(started_s - queued_s, seconds)
 
     def close(self) -> None:
-        """Take nothing more, finish what is queued, end the processes."""
+        """Refuse new work, finish queued work, end the processes."""
         with self._lock:
             self._closed = True
         self._threads.shutdown()

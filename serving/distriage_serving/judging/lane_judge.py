@@ -20,13 +20,7 @@ from distriage_serving.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class LaneJudge:
-    """A `Judge` for any thread.
-
-    Attributes:
-        bundle: Of the model.
-        past: The past issues that it knows.
-        metrics: Counts the reports.
-    """
+    """A `Judge` for any thread."""
 
     lane: Lane
     bundle: Bundle

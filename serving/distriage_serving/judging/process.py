@@ -1,8 +1,8 @@
-"""The model in a process of its own, which can be ended: a pattern or a native call that never lets go of the GIL
-stops its own process, and neither the server's event loop nor the lease of a worker.
+"""The model in a separate process that can be ended: a pattern or a native call that never releases the GIL stops its
+own process, but neither the server's event loop nor a worker's lease.
 
-The deadline is one of CPU time and the kernel keeps it (`setitimer`, SIGPROF), so it holds against any code, on a busy
-machine no less than on an idle one, and in a process whose parent died.
+The kernel enforces the deadline in CPU time (`setitimer`, SIGPROF), so it holds against any code, on a busy machine
+as on an idle one, and in a process whose parent died.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from distriage_serving.logs import configure_logging, log, without_message
 P = ParamSpec("P")
 T = TypeVar("T")
 
-WALL_FACTOR: Final = 12  # a process that neither computes nor answers is ended after so many deadlines
+WALL_FACTOR: Final = 12  # a process that neither computes nor answers is ended after this many deadlines
 # Imported once by the process that all others are forked from: a new one is there in the time that the model takes to
 # load.
 _CONTEXT: Final = multiprocessing.get_context("forkserver")
@@ -42,7 +42,7 @@ def load_classifier(model: str | None, threads: int | None, own: str | None, log
     """
     classifier = Classifier(model, threads=threads)
     if own is not None:
-        configure_logging(log_level)  # of the model's process, which nobody else does
+        configure_logging(log_level)  # the model's process has to do this itself
         classifier.own = OwnShelf(Path(own), classifier.bundle, _keep_heads)
     return classifier
 
@@ -59,7 +59,7 @@ class ModelProcess:
     """One process; for one thread. It is started when it is first needed, and anew after it was ended."""
 
     def __init__(self, load: Callable[[], Classifier], deadline_s: float) -> None:
-        """Note what to load.
+        """Set up; the process starts with the first work.
 
         Args:
             load: Makes the classifier, in the process; can be pickled.
@@ -96,12 +96,12 @@ class ModelProcess:
         raise answer
 
     def run(self, work: Callable[Concatenate[Classifier, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `work(classifier, ...)` in the process; what goes there and back is pickled.
+        """Call `work(classifier, ...)` in the process; arguments and result are pickled.
 
         Raises:
             InputError: it took longer than the deadline.
             ModelError: it failed otherwise, or the process died.
-            DistriageError: as `work` raised it.
+            DistriageError: raised by `work`.
         """
         if self._connection is None:
             self.start()
@@ -123,7 +123,7 @@ class ModelProcess:
         return answer  # type: ignore[no-any-return]
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, even a busy one."""
         if self._connection is not None:
             self._process.kill()
             self._end()
@@ -148,7 +148,7 @@ class ModelProcess:
 
 def _serve(connection: Connection, load: Callable[[], Classifier], deadline_s: float) -> None:
     """The process: loads the model, then works until its parent closes the pipe."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which finishes what is under way
+    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which finishes work under way
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     try:

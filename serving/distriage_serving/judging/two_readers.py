@@ -1,8 +1,8 @@
-"""The second reader in the bot: whom to ask, and a judge that joins what it answered. Network and database I/O.
+"""The second reader in the bot: whom to ask, and a judge that adds its answer. Network and database I/O.
 
-The bot asks in a job of its own. The answer is kept under the report's digest, and every later triage joins it to the
-first reader's scores anew: a changed configuration needs no further question, and a worker that dies loses nothing.
-No module of `distriage.second_reader` is imported where none is set.
+The bot asks in a separate job. The answer is kept under the report's digest, and every later triage joins it to the
+first reader's scores anew: a changed configuration needs no further question, and a dying worker loses nothing. Without
+a second reader, no module of `distriage.second_reader` is imported.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ FAILURE_COUNTS_S: Final = 86400.0  # then the issue's next event asks again
 
 
 class StoreBudget:
-    """What may be spent in a day, over all processes; see `distriage.second_reader.endpoint.Budget`."""
+    """A day's budget, shared by all processes; a `distriage.second_reader.endpoint.Budget`."""
 
     def __init__(self, store: Store, requests: int | None, tokens: int | None) -> None:
         self._store = store
         self._limits = (requests, tokens)
 
     def take(self, tokens: int) -> bool:
-        """Reserve a request of so many tokens; False: not so much is left for today."""
+        """Reserve a request of that many tokens; False if today's rest is smaller."""
         return self._store.take_reader_budget(tokens, self._limits)
 
     def settle(self, tokens: int) -> None:
-        """Add what was used beyond the reservation; negative: give back."""
+        """Add the use beyond the reservation; a negative number gives back."""
         self._store.settle_reader_budget(tokens)
 
 
 class TwoReaders:
-    """A judge: the first reader's verdict with what the second one answered by now. Safe to share between threads.
+    """A judge: the first reader's verdict with the second one's answer, if there yet. Safe to share between threads.
 
     Attributes:
         bundle, past: Of the first reader.
@@ -65,7 +65,7 @@ class TwoReaders:
         filed_at: float = 0.0,
         axes: Sequence[str] = (),  # noqa: ARG002 - its own count
     ) -> Look:
-        """The first reader's look with the second one's answer. Asks nobody; see `is_awaited`."""
+        """The first reader's look with the second one's kept answer; asks nothing (see `is_awaited`)."""
         first = self._first_look(report, config, filed_at)
         if first.question is None:
             return first
@@ -79,10 +79,10 @@ class TwoReaders:
         return self._judge.look(report, config, filed_at, self._reader.axes)
 
     def read(self, report: IssueReport, config: RepositoryConfig) -> str | None:
-        """Ask the second reader, unless it was asked, and keep what it says.
+        """Ask the second reader, unless it was asked, and keep its answer.
 
         Returns:
-            Why there is no answer; None: there is one.
+            Why there is no answer, if so.
 
         Raises:
             InputError: the report cannot be classified.

@@ -23,11 +23,8 @@ _NO_MORE: Final = "What stood here no longer holds."
 def plan_comment(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> PlannedComment | LeftOut | None:
     """Decide on the comment.
 
-    Args:
-        plan: What else is to be done.
-
     Returns:
-        None: there is nothing to say.
+        None if there is nothing to say.
     """
     text = _text(verdict, state, names, plan) if verdict.in_domain or verdict.is_thin else ""
     own, config = state.own_comment, names.config
@@ -35,7 +32,7 @@ def plan_comment(verdict: Verdict, state: IssueState, names: Names, plan: Plan) 
         if config.comment is not None or (config.name_duplicates and verdict.duplicates is not None):
             text = _NO_MORE
         elif config.ask_for_environment:
-            text = _ANSWERED  # nothing but questions stood there, and what they asked for is there by now
+            text = _ANSWERED  # it held only questions, and all are answered by now
     if not text:
         return None
     if state.locked or not state.is_open:
@@ -94,9 +91,9 @@ def _text(verdict: Verdict, state: IssueState, names: Names, plan: Plan) -> str:
 
 
 def _is_contradicted(axis: AxisNames, said: str, state: IssueState, plan: Plan) -> bool:
-    """Whether the labels that the issue has then, or somebody who took one off, say something else than the verdict.
+    """Whether the issue's labels after the plan, or a person who took one off, contradict the verdict.
 
-    Who took off the family's label is answered by the label itself, once it is on the issue.
+    The label itself answers a person who took off its family, once it is on the issue.
     """
     on_it = {name.casefold() for name in {*state.labels, *plan.labels} - set(plan.take_off)}
     label, family = axis.labels.get(said), axis.families.get(axis.family_of.get(said, ""))

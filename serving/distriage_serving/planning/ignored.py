@@ -12,7 +12,7 @@ MAX_MATCHED_CHARS: Final = 1000  # GitHub's titles hold at most 256
 
 
 def why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
-    """Why nothing is done about an issue; None: it is not left alone."""
+    """Why an issue is left alone, if so."""
     if state.is_pull_request:
         return "it is a pull request"
     if state.converted:
@@ -31,5 +31,5 @@ def why_ignored(state: IssueState, ignore: IgnoreConfig) -> str | None:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern with `*` and `?` matches the whole of a text, whatever the case; `[` is just a character."""
+    """Whether a pattern with `*` and `?` matches a whole text, in any case; `[` is an ordinary character."""
     return fnmatchcase(text[:MAX_MATCHED_CHARS].casefold(), pattern.casefold().replace("[", "[[]"))

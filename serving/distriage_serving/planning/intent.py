@@ -1,4 +1,4 @@
-"""Why a change is made, as GitHub shows it beside the change: how sure, and one sentence. Pure."""
+"""The reason for a change, as GitHub shows it beside the change: how sure, and one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Intent:
     confidence: Confidence
 
     def fields(self, *, suggest: bool) -> Mapping[str, object]:
-        """What stands beside the change in a request."""
+        """A request's fields for the reason."""
         return {
             "rationale": self.rationale,
             "confidence": self.confidence,
@@ -41,11 +41,7 @@ class Intent:
 
 
 def intent_of(said: AxisVerdict, title: str) -> Intent:
-    """Of a change that follows from an axis.
-
-    Args:
-        title: The axis's name for people.
-    """
+    """The reason for a change based on an axis."""
     right = (
         f"labels this sure were right in {said.precision:.0%} of held-out reports"
         if said.precision is not None
@@ -60,17 +56,17 @@ def intent_of(said: AxisVerdict, title: str) -> Intent:
 
 
 def decided_intent() -> Intent:
-    """Of a change that a person asked for in the queue or by a command."""
+    """The reason for a change that a person asked for in the queue or by a command."""
     return Intent("A maintainer decided so in Distriage.", "high")
 
 
 def own_intent() -> Intent:
-    """Of one of the repository's own labels, which are given from a measured threshold on."""
+    """The reason for an own label, which is given from a measured threshold on."""
     return Intent("Learned from this repository's labelled issues.", "medium")
 
 
 def duplicate_intent(found: LikelyDuplicate, number: int) -> Intent:
-    """Of closing an issue as a duplicate; see `distriage.past.same` for the figure."""
+    """The reason for closing a duplicate; `distriage.past.same` has the figure."""
     end = f" (of pairs this alike, {RIGHT:.0%} were the same issue)."
     begin = _cut(f"Likely the same as issue {number}: {plain(found.title)}", MAX_CHARS - len(end))
     return Intent(begin + end, confidence_of(RIGHT))

@@ -1,9 +1,9 @@
-"""Text of others inside our Markdown, shown as text. Pure.
+"""Foreign text inside our Markdown, shown as plain text. Pure.
 
-A code span is the one place where GitHub makes no mention, issue reference, commit link, auto-link, emoji or HTML of
-what stands in it (https://github.github.com/gfm/#code-spans). Three characters could end it or the table around it;
-they are swapped for look-alikes, since GFM has no escape for a backtick in a code span and reads a backslash before a
-pipe in two ways (https://github.github.com/gfm/#example-200).
+Only in a code span does GitHub make no mention, issue reference, commit link, auto-link, emoji or HTML of its content
+(https://github.github.com/gfm/#code-spans). Three characters could end it or the table around it; they are swapped for
+look-alikes, since GFM has no escape for a backtick in a code span and reads a backslash before a pipe in two ways
+(https://github.github.com/gfm/#example-200).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distriage.answer.verdict import KnownProblem, LikelyDuplicate
 _LOOKALIKES = str.maketrans({"`": "\u02cb", "|": "\u00a6"})  # modifier letter grave accent, broken bar
 _LOOKALIKE_PIPE = str.maketrans({"|": "\u00a6"})
 MAX_CHARS = 160
-# GitHub notes on an issue where it is linked from, unless the link leads through this host of its own
+# GitHub notes links to an issue on it, unless the link leads through this host of its own
 # (https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls).
 _GITHUB = "https://github.com"
 _WITHOUT_BACKLINK = "https://redirect.github.com"
@@ -24,9 +24,7 @@ _ISSUE_PAGE = re.compile(r"https://github\.com(/[\w.-]{1,100}/[\w.-]{1,100}/issu
 
 
 def code(text: str, limit: int = MAX_CHARS) -> str:
-    """A code span that shows `text` on one line, cut to `limit` characters;
-    safe in a sentence, a list and a table cell.
-    """
+    """A code span with `text` on one line, cut to `limit` characters; safe in sentences, lists and table cells."""
     shown = "".join(
         char if char.isprintable() else " " for char in text[: 8 * limit]
     )  # control characters, bidirectional overrides, surrogates
@@ -50,7 +48,7 @@ def known_problems(found: Iterable[KnownProblem]) -> str:
 
 
 def duplicates(found: Iterable[LikelyDuplicate]) -> str:
-    """A list of past issues, whose links leave no trace on them; elsewhere than on github.com there is no link."""
+    """A list of past issues, with links that leave no trace on them; without links except on github.com."""
     return "\n".join(f"- {_linked(item)} {code(item.title)}{_state(item)}" for item in found)
 
 

@@ -1,4 +1,4 @@
-"""The hidden first line of a comment of ours, by which it is found again. Pure."""
+"""The hidden first line of a comment of ours, used to find it again. Pure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MARKER: Final = re.compile(r"\A<!-- distriage:(?P<kind>v1|answer|duplicate) (?P
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Which comment of ours it is, and what it says.
+    """Identifies a comment of ours and its text.
 
     Attributes:
-        kind: `v1`: what is said of the report; `answer`: to a command; `duplicate`: of which issue it is one.
+        kind: `v1`: about the report; `answer`: to a command; `duplicate`: names the original issue.
         digest: Of the text below the marker.
     """
 
@@ -32,14 +32,14 @@ class Marker:
 
     @classmethod
     def read(cls, body: str) -> Marker | None:
-        """The marker with which a comment begins; None: it has none."""
+        """The marker at the beginning of a comment, if any."""
         found = _MARKER.match(body)
         if found is None:
             return None
         return cls(next(kind for kind in _KINDS if kind == found["kind"]), found["digest"])
 
     def is_of(self, body: str) -> bool:
-        """Whether a comment with this marker says what we wrote, and nobody edited it."""
+        """Whether a comment with this marker has our text, unedited."""
         return Marker.of(body.partition("\n")[2], self.kind) == self
 
     def write(self, text: str) -> str:

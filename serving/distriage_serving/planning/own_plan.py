@@ -1,7 +1,7 @@
-"""A plan with the repository's own labels that the verdict gives. Pure.
+"""A plan with the verdict's labels of the repository's own. Pure.
 
-What a person decided in the queue holds: a label that she refuses is not added, and taken off where Distriage set it.
-Nothing is created: a label that the repository no longer has is left out.
+A person's decision in the queue holds: a rejected label is not added, and is taken off if Distriage set it. Nothing is
+created: a label that the repository no longer has is left out.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
 def _is_wrong(
     name: str, decided: Mapping[str, str | None], wanted: Collection[str], withdrawn: Collection[str]
 ) -> bool:
-    """Whether a person refused a label that Distriage set, or took back the decision that it was set for."""
+    """Whether a person refused a label that Distriage set, or undid the decision behind it."""
     if name in decided:
         return decided[name] is None
     return own_axis(name).casefold() in withdrawn and name not in wanted

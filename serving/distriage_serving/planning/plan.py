@@ -4,11 +4,11 @@ Labels are added. A label is taken off only if Distriage set it, and
 
 - a person decided otherwise by a command or in the queue, or took such a decision back;
 - the report was rewritten, only Distriage ever labelled the axis, and the label no longer holds;
-- it is `needs-triage`, and the need is over; where others use the same account, only if its description is ours.
+- it is `needs-triage`, and the need is over; if others use the same account, only if its description is ours.
 
-A label that somebody else took off is not set again. Nothing is added on an axis that has a label already, whoever
-set it, except the label itself beside its own family that Distriage set before. An issue type is set where there is
-none and nobody else ever touched it. There is at most one comment.
+A label that somebody else took off is not set again. An axis with a label from anyone gets no other, except the label
+itself beside its own family that Distriage set before. An issue type is set if the issue lacks one and nobody else ever
+touched it. There is at most one comment.
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ _UNSURE: Final = frozenset({"suggest", "abstain"})
 
 
 def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
-    """Decide what to do about an issue.
-
-    Args:
-        verdict: What is said of the report; see `judging.judge`.
-    """
+    """Decide what to do about an issue."""
     ignored = why_ignored(state, names.config.ignore)
     if ignored is not None:
         left_out = (LeftOut("issue", ignored),)
@@ -194,7 +190,7 @@ class _Planner:
                 self.issue_type, self.intents[wanted] = wanted, change
 
     def _wanted(self, axis: AxisNames, said: AxisVerdict) -> RepositoryLabel | None:
-        """The label that the verdict asks for; None: it is not sure of one."""
+        """The label that the verdict asks for; None if it is not sure of one."""
         if said.outcome == "apply":
             return axis.labels.get(said.label)
         if said.outcome != "not-applicable" and said.family is not None and axis.with_families:
@@ -212,7 +208,7 @@ class _Planner:
         )
 
     def _replace(self, axis: AxisNames, said: AxisVerdict, label: RepositoryLabel | None, old: list[str]) -> None:
-        """Put the new report's label in the place of the old one's."""
+        """Replace the old report's label by the new one's."""
         if label is None and said.outcome != "not-applicable":
             self.leave(axis.id, f"not sure of the rewritten report; {markdown.code(old[0])} is kept: {said.reason}")
             return
@@ -252,16 +248,16 @@ class _Planner:
             self.leave(axis.id, "a person decided that no label of it fits")
         elif label.name.casefold() in _folded(self.state.labels):
             self.leave(axis.id, f"a person decided on {markdown.code(label.name)}, which is set")
-        else:  # whoever took it off before, the decision is newer
+        else:  # the decision is newer than any removal
             self._add(label, self._why(axis, said, label), again=True)
 
     def _add(
         self, label: RepositoryLabel, why: Reasoned | None = None, *, sure: bool = True, again: bool = False
     ) -> bool:
-        """Add a label, unless something is against it; False: something is, or people are asked.
+        """Add a label unless there is an objection. False if there is one, or if people are asked.
 
         Args:
-            why: Of a label of an axis.
+            why: For a label of an axis.
         """
         name = label.name.casefold()
         if label.off is not None:

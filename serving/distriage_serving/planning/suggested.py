@@ -1,4 +1,4 @@
-"""Changes with a reason, which may be suggested, and what became of those that were. Frozen; pure."""
+"""Changes with a reason, which may be suggested, and the fate of earlier ones. Frozen; pure."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Literal
 
 from distriage_serving.planning.intent import Intent
 
-Action = Literal["add_label", "set_type", "add_field", "close_issue"]  # GitHub's words for what is suggested
+Action = Literal["add_label", "set_type", "add_field", "close_issue"]  # GitHub's words for suggestions
 SuggestionState = Literal["pending", "approved", "dismissed", "applied", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A change that was suggested, or a field that was set, earlier.
+    """An earlier suggestion, or a field set earlier.
 
     Attributes:
         value: Name of the label, the type or the option; number of the original.
-        id: GitHub's; None: not known.
-        target_id: GitHub's id of the label or the field, or of the original; None: not known.
+        id: GitHub's, if known.
+        target_id: GitHub's id of the label, the field or the original, if known.
         ours: Distriage made it, so it may take it back.
         held: It was to be set, and GitHub asks a person first.
-        label: The axis's label behind it; empty: none, or not known.
+        label: The axis's label behind it, or empty.
     """
 
     action: Action
@@ -37,18 +37,14 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class IssueField:
-    """A single-select issue field of an organization.
-
-    Attributes:
-        options: Names.
-    """
+    """A single-select issue field of an organization."""
 
     id: int
     name: str
     options: tuple[str, ...]
 
     def option(self, wanted: str) -> str | None:
-        """The option that is meant, whatever the case and the marks between words; None: there is no such one."""
+        """The option of that name, ignoring case and marks between words; None if unknown."""
         return next((name for name in self.options if _words(name) == _words(wanted)), None)
 
 
@@ -61,8 +57,8 @@ class Reasoned:
     """A change with its reason.
 
     Attributes:
-        value, target_id: See `Suggested`.
-        axis, label: That it follows from; empty: it follows from past issues, or is an own label.
+        value, target_id: As in `Suggested`.
+        axis, label: Basis of the change; empty for past issues and own labels.
     """
 
     action: Action

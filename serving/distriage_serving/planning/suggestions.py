@@ -1,8 +1,7 @@
-"""The part of a plan that is for people to approve or dismiss on GitHub. Pure.
+"""The part of a plan for people to approve or dismiss on GitHub. Pure.
 
-A suggestion is made once: neither again after it was dismissed, nor where the change was made and undone by a person.
-A pending one of ours is approved where a person decided so elsewhere or the model is sure by now, and dismissed where
-it no longer holds.
+A suggestion is made once: not again after it was dismissed, nor after a person made and undid the change. A pending one
+of ours is approved if a person decided so elsewhere or the model is sure by now, and dismissed if it no longer holds.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ PENDING = "it is suggested already"
 
 @dataclass(slots=True)
 class Suggestions:
-    """What people are asked, while a plan is being made.
+    """Questions to people, collected while a plan is made.
 
     Attributes:
-        leave: Notes what is not done, and why.
+        leave: Notes omitted changes and the reason.
     """
 
     state: IssueState
@@ -83,7 +82,7 @@ class Suggestions:
         return False
 
     def withdraw(self, axis: str) -> None:
-        """Settle the pending suggestions of an axis that no change was planned for; empty: of duplicates."""
+        """Settle the pending suggestions of an axis without a planned change; empty: of duplicates."""
         on_it = {name.casefold() for name in self.state.labels}
         settled = [*self._kept, *self.approve]
         for pending in self.state.suggested:
@@ -97,7 +96,7 @@ class Suggestions:
                 self.dismiss.append(pending)
 
     def plan_field(self, axis: AxisNames, said: AxisVerdict) -> Reasoned | None:
-        """The value to put into the issue field of an axis now; None: none."""
+        """The value to put into the issue field of an axis now, if any."""
         decided = self.state.decided.get(axis.id)
         sure = said.outcome is Outcome.APPLY or decided is not None
         label = axis.labels.get(decided or said.label) if sure or self.perhaps(axis, said) else None

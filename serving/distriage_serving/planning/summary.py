@@ -1,4 +1,4 @@
-"""The step summary of a plan, in Markdown. Pure. Whatever others wrote is in code spans; see `markdown.py`."""
+"""The step summary of a plan, in Markdown. Pure. All foreign text is in code spans; see `markdown.py`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SAID = {"apply": "{}", "suggest": "perhaps {}", "abstain": "not sure (best gues
 def summary_of(
     plan: Plan, verdict: Verdict, state: IssueState, taxonomy: Taxonomy, configurations: Sequence[str] = ()
 ) -> str:
-    """What is done, what is not, and why: Markdown of one paragraph or table each.
+    """Changes made, changes omitted, and reasons: Markdown of one paragraph or table each.
 
     Args:
-        configurations: Files that were read as the configuration.
+        configurations: Files read as the configuration.
     """
     parts = [
         f"### Distriage: {code(str(state.issue))}",

@@ -1,4 +1,4 @@
-"""What is known of an issue, and what is to be done about it. Frozen; pure."""
+"""The known state of an issue, and the changes to make. Frozen; pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from distriage_serving.planning.suggested import Action, IssueField, Reasoned, S
 
 @dataclass(frozen=True, slots=True)
 class OwnComment:
-    """The comment that Distriage wrote earlier.
+    """Distriage's earlier comment.
 
     Attributes:
-        digest: Of its text, as the hidden marker says.
+        digest: Of its text, from the hidden marker.
         edited: Somebody else changed the text.
     """
 
@@ -27,26 +27,22 @@ class OwnComment:
 
 @dataclass(frozen=True, slots=True)
 class IssueState:
-    """An issue as it is now. Names of labels are compared without upper and lower case, as GitHub does.
+    """An issue as it is now. Names of labels are compared without case, as GitHub does.
 
     Attributes:
-        author_is_bot: The report was written by a bot or an App.
-        sender_is_bot: A bot or an App caused the event that is being answered.
-        labels: Names of the labels on the issue.
+        sender_is_bot: A bot or an App caused the present event.
         labels_by_us: Those of them that Distriage's own account set.
         shared_account: Others use that account too, so they may have set them.
         removed: Names that a person or another bot took off the issue at any time.
-        repository_labels: Names of all labels of the repository.
         touched: Names that anybody but Distriage ever put on the issue or took off.
-        rewritten: The report is another one than that which Distriage labelled; None: the Action cannot know.
+        rewritten: The report has changed since Distriage labelled it; None: the Action cannot know.
         comment_deleted: Some comment on the issue was deleted.
         converted: It was converted to a discussion; GitHub leaves it closed.
-        issue_type: Its issue type; None: it has none.
-        type_touched: Anybody but Distriage ever set an issue type, changed it or took it off.
-        decided: Axis -> the label that a person decided on by a command or in the queue; None: none of them. An own
-            label has an axis to itself; see `distriage.answer.feedback.own_axis`.
-        withdrawn: Axis -> labels of such decisions that no longer hold.
-        suggested: What was suggested on it.
+        type_touched: Anybody but Distriage ever set, changed or took off an issue type.
+        decided: Axis -> label decided on by command or in the queue; None: none of them. An own label has an axis to
+            itself; see `distriage.answer.feedback.own_axis`.
+        withdrawn: Axis -> labels of former decisions.
+        suggested: Suggestions on it.
         fields: Name, case-folded -> value of the issue fields that have one.
         known_fields: Name, case-folded -> field of the organization.
     """
@@ -78,10 +74,10 @@ class IssueState:
     known_fields: Mapping[str, IssueField] = field(default_factory=dict)
 
     def earlier(self, action: Action, value: str, target_id: int | None = None) -> Suggested | None:
-        """What was suggested before, the last time; None: it was not.
+        """The latest earlier suggestion of a change, if any.
 
         Args:
-            target_id: Of the field; a label and a type are known by name.
+            target_id: Of the field; labels and types are known by name.
         """
         same = (
             one
@@ -103,12 +99,11 @@ class LabelDefinition:
 
 @dataclass(frozen=True, slots=True)
 class PlannedComment:
-    """A comment to write, or to put in place of the own one.
+    """A comment to write, or to replace our own one.
 
     Attributes:
         body: Markdown with the hidden marker at its beginning.
-        replaces: Id of the own comment; None: there is none.
-        kind: Which of our comments; see `Marker`.
+        replaces: Id of our own comment, if any.
     """
 
     body: str
@@ -119,7 +114,7 @@ class PlannedComment:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is not done, and why: `what` is an axis, a label's name, `comment` or `issue type`."""
+    """An omitted change and the reason: `what` is an axis, a label's name, `comment` or `issue type`."""
 
     what: str
     why: str
@@ -130,7 +125,7 @@ ChangeKind = Literal["label", "off", "type", "field", "suggestion", "comment"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is changed on an issue; `str` gives it for people.
+    """One change of an issue; `str` gives it for people.
 
     Attributes:
         name: Of the label or the issue type; empty of a comment.
@@ -174,24 +169,19 @@ def changes_of(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do about one issue.
+    """Changes to one issue.
 
     Attributes:
-        labels: Names to add.
         create: Definitions of the labels that the repository does not have yet.
         take_off: Names to take off, all set by Distriage: a person decided otherwise, or they no longer hold.
         instead: Names to take off -> the new label; if GitHub refuses that one, the old one stays.
-        issue_type: To set; None: it stays as it is.
-        fields: To set.
         intents: Name of a label to add, or of the type -> the same with its reason.
-        reasons: GitHub is to show the reasons, and takes suggestions as far as is known.
+        reasons: Send reasons and suggestions, which GitHub takes as far as is known.
         suggestions: Changes that a person is asked to approve.
-        approve, dismiss: Pending suggestions of ours that a person decided about elsewhere, or that no longer hold.
-        comment: The one comment, or None.
-        comment_after: The comment where only a part of the plan was carried out.
-        left_out: Everything that is not done, with the reason.
-        ignored: Why the issue is left alone; None: it is not.
-        dry_run: Carry nothing out.
+        approve, dismiss: Our pending suggestions that a person decided on elsewhere, or that no longer hold.
+        comment_after: The comment if only part of the plan was carried out.
+        left_out: Omitted changes, with the reason.
+        ignored: Why the issue is left alone, if so.
     """
 
     issue: IssueReference
@@ -215,7 +205,7 @@ class Plan:
     dry_run: bool = False
 
     def without_suggestions(self) -> Plan:
-        """The same, but people are asked nothing, and what they were asked stays."""
+        """The same without questions to people; earlier questions stay."""
         create = tuple(definition for definition in self.create if definition.name in self.labels)
         return replace(self, create=create, suggestions=(), dismiss=())
 

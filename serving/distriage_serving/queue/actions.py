@@ -1,4 +1,4 @@
-"""What the forms of the queue do: accept, correct, dismiss, one or many, and undo."""
+"""Actions of the queue's forms: accept, correct, dismiss, one or many, and undo."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def _decide_many(request: Request, fields: Fields) -> Response:
     decisions = [IssueDecision(stored, target.decided, said) for target, stored in current if (said := choices(stored))]
     left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
     query = _query(visit, fields)
-    if left or not targets:  # the top of the list says what was left
+    if left or not targets:  # the top of the list reports the rest
         return go_to(list_href(query, {"left": left} if left else {}))
     return go_to(list_href(query, {"at": f"{targets[-1].repository}#{targets[-1].number}"}))
 
 
 @router.post("/undo")
 async def undo(request: Request) -> Response:
-    """Take back what the page names, or else what the person did last: an act, or a decision."""
+    """Undo the act or decision named by the page, or else the person's latest one."""
     return await write(request, _undo, request, await read_form(request))
 
 
@@ -121,7 +121,7 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
 
 
 def _read_time(text: str) -> float | None:
-    """Of what is to be taken back: another tab may have done something since."""
+    """Time of the act to undo: another tab may have done something since."""
     try:
         return float(text) if text else None
     except ValueError:

@@ -1,9 +1,8 @@
-"""A person's decisions: form -> reviews and a job that writes them back to GitHub, in one transaction.
-Reads and writes the store.
-"""
+"""A person's decisions: form -> reviews and a job for GitHub, in one transaction. Reads and writes the store."""
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Final, TypeVar
 from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
+from distriage_serving.logs import log
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
@@ -36,7 +36,7 @@ _KEY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An issue, and what the person's page showed of it.
+    """An issue, as the person's page showed it.
 
     Attributes:
         decided: `decided_so_far` of the reviews on that page.
@@ -50,12 +50,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class IssueDecision:
-    """What a person says of an issue.
+    """A person's decision on an issue.
 
     Attributes:
         stored: The verdict that the person saw.
-        decided: As `Target` has it.
-        choices: Axis -> label, None: none of them.
+        choices: Axis -> label; None: none of them.
     """
 
     stored: StoredVerdict
@@ -67,7 +66,7 @@ def read_target(key: str) -> Target:
     """Read the value of a list's checkbox.
 
     Raises:
-        ProblemError: it is none of ours (400).
+        ProblemError: malformed (400).
     """
     match = _KEY.fullmatch(key)
     if match is None:
@@ -78,14 +77,10 @@ def read_target(key: str) -> Target:
 def read_choices(
     fields: Mapping[str, Sequence[str]], stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review]
 ) -> dict[str, str | None]:
-    """Axis -> label, None: none of them; axes that are left open, or do not apply to what was chosen, are absent. An
-    own label has an axis to itself.
+    """Axis -> label; None: none of them. Axes that are left open, or do not apply to the choice, are absent. An own
+    label has an axis to itself.
 
-    Whoever corrects one axis has not looked at all others: of those, what is only perhaps right, and was not touched,
-    is left open.
-
-    Args:
-        standing: Axis -> what a person decided before.
+    A person who corrects one axis has not looked at all others: an untouched *perhaps* on those is left open.
 
     Raises:
         ProblemError: a label that its axis does not have (400).
@@ -110,7 +105,7 @@ def read_choices(
 
 
 def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standing: Mapping[str, Review]) -> set[str]:
-    """The axes whose choice is not what the page showed at first."""
+    """The axes whose choice differs from the page's."""
     axes = set()
     for axis, said in stored.verdict.axes.items():
         shown = shown_choice(said, standing.get(axis))
@@ -120,20 +115,14 @@ def _changed(fields: Mapping[str, Sequence[str]], stored: StoredVerdict, standin
 
 
 def _own_choices(fields: Mapping[str, Sequence[str]], stored: StoredVerdict) -> dict[str, str | None]:
-    """What the boxes of own labels say: those that are ticked are right, those that were ticked before are not. A box
-    that was never ticked says nothing.
-    """
+    """Choices by own labels' boxes: ticked is right, no longer ticked is not, never ticked says nothing."""
     ticked, before = set(fields.get("own", ())), set(fields.get("own-before", ()))
     labels = [own.label for own in stored.verdict.own or () if own.label in ticked | before]
     return {own_axis(label): label if label in ticked else None for label in labels}
 
 
 def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> dict[str, str | None]:
-    """What accepting a row of the list says: the labels that the row shows and is not unsure of, nothing else.
-
-    Args:
-        standing: Axis -> what a person decided before.
-    """
+    """Choices made by accepting a row of the list: only the labels that the row shows and is sure of."""
     verdict = stored.verdict.axes
     shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
     labels = {axis: shown_choice(verdict[axis], standing.get(axis)) for axis in shown}
@@ -141,17 +130,13 @@ def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, R
 
 
 def dismissed(stored: StoredVerdict, standing: Mapping[str, Review]) -> dict[str, str | None]:
-    """What dismissing says: no label fits, of any axis that applies or that a person decided before.
-
-    Args:
-        standing: Axis -> what a person decided before.
-    """
+    """Choices made by dismissing: no label fits, on any axis that applies or has an earlier decision."""
     axes = stored.verdict.axes.items()
     return {axis: None for axis, said in axes if said.outcome != "not-applicable" or axis in standing}
 
 
 def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Parts of a long piece of writing, with a pause between in which others find the database unlocked."""
+    """Parts of a long write, with pauses in which others find the database unlocked."""
     for start in range(0, len(items), PIECE):
         if start:
             time.sleep(PAUSE_S)
@@ -166,7 +151,7 @@ class Decisions:
         self._session = session
 
     def current(self, target: Target) -> StoredVerdict | None:
-        """The verdict that the person looked at; None: the issue was classified anew meanwhile, or is gone.
+        """The verdict that the person looked at; None if the issue was classified anew meanwhile, or is gone.
 
         Raises:
             ProblemError: not an issue of this person's repositories (404).
@@ -177,13 +162,13 @@ class Decisions:
         return stored if stored is not None and stored.id == target.verdict_id else None
 
     def decide(self, decisions: Sequence[IssueDecision]) -> list[IssueDecision]:
-        """Store decisions, all of one moment, so that one undo takes all of them back, and have them written back.
+        """Store decisions, all of one moment, so that one undo reverses them all, and have them written back.
 
         A transaction holds `PIECE` issues, so that deliveries get in between.
 
         Returns:
-            Those that were not stored: since the person's page was made, somebody decided about the issue, or it was
-            classified anew, or is gone.
+            Decisions not stored: since the person's page was made, the issue was decided on, classified anew or
+                deleted.
         """
         now = self._store.clock()
         left: list[IssueDecision] = []
@@ -203,6 +188,7 @@ class Decisions:
                         rows += new
                 self._store.add_reviews(*rows)
                 self._write_back({(row.repository, row.number) for row in rows})
+            self._log("decided", rows)
         return left
 
     def _reviews(self, decision: IssueDecision, now: float) -> list[Review]:
@@ -211,7 +197,7 @@ class Decisions:
         return [review_of(issue, axis, label, (who, "queue", now), stored) for axis, label in decision.choices.items()]
 
     def _unsaid(self, rows: Sequence[Review], before: Sequence[Review]) -> list[Review]:
-        """Those that say something new: a second click says the same again, and one undo would leave it."""
+        """New decisions only: a second click repeats one, and a single undo would leave it."""
         said = {
             (row.axis, row.label, row.verdict_id)
             for row in standing_of(before).values()
@@ -220,12 +206,12 @@ class Decisions:
         return [row for row in rows if (row.axis, row.label, row.verdict_id) not in said]
 
     def last(self, at: float | None = None) -> list[Review]:
-        """The newest decision of this person that can be undone, or the one of a time; empty: there is none."""
+        """This person's newest decision that can be undone, or the one of a time; empty if absent."""
         session = self._session
         return self._store.last_decision(session.who, self._store.clock() - UNDO_S, session.repositories, at)
 
     def undo(self, at: float | None = None) -> list[Review]:
-        """Take the newest decision back, or the one of a time; empty: there is none."""
+        """Undo the newest decision, or the one of a time; empty if absent."""
         of_issue: dict[tuple[str, int], list[int]] = {}
         for row in self.last(at):
             of_issue.setdefault((row.repository, row.number), []).append(row.id)
@@ -234,8 +220,14 @@ class Decisions:
             with self._store.transaction():
                 rows = self._store.undo_reviews(*chain.from_iterable(piece))
                 self._write_back({(row.repository, row.number) for row in rows})
+            self._log("decision_undone", rows)
             undone += rows
         return undone
+
+    def _log(self, event: str, rows: Sequence[Review]) -> None:
+        for repository, number in sorted({(row.repository, row.number) for row in rows}):
+            labels = {row.axis: row.label for row in rows if (row.repository, row.number) == (repository, number)}
+            log(logging.INFO, event, who=self._session.who, issue=f"{repository}#{number}", labels=labels)
 
     def _write_back(self, issues: set[tuple[str, int]]) -> None:
         installations = {
@@ -244,7 +236,7 @@ class Decisions:
         }
         for repository, number in sorted(issues):
             known = installations[repository]
-            if known is not None and known.enabled:  # else the App is not on it, and nobody could write
+            if known is not None and known.has_app:  # else nobody could write
                 self._store.put_job(
                     triage_job(IssueReference(repository, number), known.installation_id),
                     self._store.clock() + WRITE_BACK_AFTER_S,

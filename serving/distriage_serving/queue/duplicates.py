@@ -1,4 +1,4 @@
-"""Is there an issue of the number that "Duplicate of" names? Reads the store, and asks GitHub where the App may."""
+"""Whether the issue in "Duplicate of" exists. Reads the store, and asks GitHub if the App may."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ RETRY_AFTER_S = 30
 
 
 def read_other(fields: Fields, number: int) -> int:
-    """The number that a form names.
-
-    Args:
-        number: Of the issue itself.
+    """The number in a form.
 
     Raises:
-        ProblemError: it is no number, or the issue's own (400).
+        ProblemError: not a number, or the issue's own (400).
     """
     text = fields.get("of", [""])[0]
     other = read_number(text.strip())
@@ -34,11 +31,11 @@ def read_other(fields: Fields, number: int) -> int:
 
 
 def check_other(request: Request, fields: Fields, repository: str, number: int) -> None:
-    """Refuse a form that marks an issue as a duplicate of one that does not exist. It may wait for GitHub: call it in a
-    thread that does not write.
+    """Refuse a form that marks an issue as a duplicate of a missing one. It may wait for GitHub: call it in a thread
+    that does not write.
 
     Raises:
-        ProblemError: there is no such issue (400), or GitHub cannot say (503).
+        ProblemError: unknown issue (400), or GitHub cannot say (503).
     """
     if fields.get("what", [""])[0] != "duplicate":
         return
@@ -48,13 +45,13 @@ def check_other(request: Request, fields: Fields, repository: str, number: int) 
     app = desk(request).app
     known = visit.store.get_repository(repository)
     if app is None or known is None or known.installation_id is None or not known.enabled:
-        return  # nobody could ask; where nobody could close the issue either, that is said later
+        return  # nobody can ask; a failure to close is reported later
     stored = visit.store.get_issue(repository, other)
     if stored is not None and stored.state in {"open", "closed"}:
         return
     name = visit.spelled(repository, other)
     try:
-        # A 404 here is one of the App, not of the issue.
+        # A 404 here is about the App, not the issue.
         client = app.installation_client(known.installation_id, patience=A_PERSON_WAITS)
         if not _exists(client, IssueReference(repository, other)):
             detail = f"GitHub knows no issue {name}, so nothing was closed; look at the number"

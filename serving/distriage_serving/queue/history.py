@@ -1,4 +1,4 @@
-"""What people decided of an issue, in words. Pure."""
+"""People's decisions on an issue, in words. Pure."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ NOBODY: Final = "0.0"  # decided anything so far
 
 
 def decided_so_far(reviews: Sequence[Review]) -> str:
-    """Tells two states of an issue apart by what people decided: each decision and each undo changes it.
+    """A digest of people's decisions on an issue: each decision and each undo changes it.
 
     PostgreSQL may show a review after one with a higher id, so the highest id alone does not tell.
 
     Args:
-        reviews: All of the issue, undone ones too.
+        reviews: All of the issue, including undone ones.
     """
     changes = len(reviews) + sum(row.undone_at is not None for row in reviews)
     return f"{max((row.id for row in reviews), default=0)}.{changes}"
 
 
 def standing_of(reviews: Sequence[Review]) -> dict[str, Review]:
-    """Axis -> the decision that stands.
+    """Axis -> the standing decision.
 
     Args:
         reviews: Of one issue, by time.
@@ -56,7 +56,7 @@ class Decided:
 
 
 def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> list[Decided]:
-    """The newest decision first; what one person said at one time is one decision."""
+    """The newest decision first; a person's reviews of one moment are one decision."""
     groups: dict[tuple[float, str, str, bool], list[str]] = {}
     for item in reviews:
         key = (item.at, item.who, item.how, item.undone_at is not None)
@@ -68,7 +68,7 @@ def view_history(reviews: Sequence[Review], taxonomy: Taxonomy, now: float) -> l
 
 
 def view_suggestions(rows: Sequence[SuggestionRow], now: float) -> list[tuple[str, str]]:
-    """What was suggested on GitHub, and what became of it; what GitHub ended is left out."""
+    """Suggestions on GitHub and their fate, without those that GitHub ended."""
     became = {"pending": "waits for a person there", "approved": "approved", "dismissed": "dismissed"}
     found = []
     for row in rows:
@@ -91,13 +91,12 @@ def _words(review: Review, taxonomy: Taxonomy) -> str:
 
 
 def meanwhile(reviews: Sequence[Review], seen_id: int, taxonomy: Taxonomy, who: str) -> str:
-    """What was decided, or taken back, last, as a sentence for a person whose page is older.
+    """The last decision or undo, as a sentence for a person whose page is older.
 
     Args:
-        reviews: All of the issue, undone ones too. Since the page was made, there is one more, or one more is undone;
-            none: the page named a decision that nobody made.
+        reviews: All of the issue, including undone ones. Since the page was made, one was added or undone; empty: the
+            page named a decision that nobody made.
         seen_id: The newest review on the page.
-        who: That person.
     """
     if not reviews:
         return "The issue was classified anew or changed meanwhile."

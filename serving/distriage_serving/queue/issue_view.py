@@ -1,6 +1,4 @@
-"""What an issue's page shows beside the report: axes with the labels to choose from, own labels, similar issues.
-Pure.
-"""
+"""An issue's page beside the report: axes with labels to choose from, own labels, similar issues. Pure."""
 
 from __future__ import annotations
 
@@ -39,15 +37,15 @@ class AxisView:
     """One axis with its choices.
 
     Attributes:
-        said: What the model says.
-        outcome: The model's, or `decided`: a person chose what is shown.
-        reviewed: Who decided it, and whether the model was right; empty: nobody did.
-        shown: What is chosen now.
-        probability, percent: The model's for what is shown; 0 and empty where it gives none.
-        model: The model's label, where a person chose; else empty.
-        first: What the model had said, where a second reader says something else; else empty.
-        perhaps: Nobody decided it, and the model is not sure: left open when another axis is corrected.
+        outcome: The model's, or `decided`: a person chose the shown label.
+        reviewed: Who decided it, and whether the model was right; or empty.
+        shown: The present choice.
+        probability, percent: The model's for that choice; 0 and empty if unknown.
+        model: The model's label, if a person chose; else empty.
+        first: The model's first answer, if a second reader disagrees; else empty.
+        perhaps: Undecided, and the model is not sure: left open when another axis is corrected.
         others: Family -> (label, name) of the labels without a key.
+        stored: Accept stores that choice.
     """
 
     id: str
@@ -62,33 +60,28 @@ class AxisView:
     family_percent: str
     choices: Sequence[Choice]
     others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    opened: bool
+    stored: bool
     perhaps: bool
     reviewed: str
     first: str
 
 
 def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[AxisView]:
-    """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open.
-
-    Args:
-        standing: Axis -> what a person decided before.
-    """
-    known = [(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items() if axis_id in taxonomy.axes]
-    unsure = next(
-        (axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing),
-        known[0][0].id if known else "",
-    )
-    return [_view(axis, said, taxonomy, standing.get(axis.id), opened=axis.id == unsure) for axis, said in known]
+    """All axes of a verdict that the taxonomy still knows."""
+    return [
+        _view(taxonomy.axes[axis_id], said, taxonomy, standing.get(axis_id))
+        for axis_id, said in verdict.axes.items()
+        if axis_id in taxonomy.axes
+    ]
 
 
 def default_choice(said: AxisVerdict) -> str:
-    """What accepting the verdict says of an axis: its label where that is at least likely."""
+    """The choice made by accepting the verdict on an axis: its label if that is at least likely."""
     return said.label if said.outcome in {"apply", "suggest"} else OPEN
 
 
 def shown_choice(said: AxisVerdict, person: Review | None) -> str:
-    """What a page chooses of an axis at first: a person's decision, else the verdict's."""
+    """A page's first choice on an axis: a person's decision, else the verdict's."""
     return default_choice(said) if person is None else person.label or NONE
 
 
@@ -97,7 +90,7 @@ def is_perhaps(said: AxisVerdict) -> bool:
     return said.outcome == "suggest" or (said.outcome == "apply" and said.probability < LIKELY)
 
 
-def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None, *, opened: bool) -> AxisView:
+def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> AxisView:
     chosen = shown_choice(said, person)
     likeliest = [item.label for item in said.top if item.label in axis.label_ids]
     family = next((label.family for label in axis.labels if label.id == said.label), None)
@@ -142,7 +135,7 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         family_percent=percent(said.family_probability or 0.0),
         choices=choices,
         others=list(others.items()),
-        opened=opened,
+        stored=chosen != OPEN,
         perhaps=person is None and is_perhaps(said),
         reviewed="" if person is None else f"{'right' if person.label == said.label else 'corrected'}: {person.who}",
         first=first_said(taxonomy, axis.id, said),
@@ -154,7 +147,7 @@ class OwnChoice:
     """One of the repository's own labels, as a box to tick.
 
     Attributes:
-        reviewed: Who decided it, and whether the heads were right; empty: nobody did.
+        reviewed: Who decided it, and whether the heads were right; or empty.
     """
 
     label: str
@@ -164,7 +157,7 @@ class OwnChoice:
 
 
 def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[OwnChoice]:
-    """The own labels that a verdict names; those are ticked that are given, or that a person confirmed."""
+    """The own labels in a verdict; given or confirmed ones are ticked."""
     found = []
     for own in (verdict.own or ()) if verdict is not None else ():
         person = standing.get(own_axis(own.label))
@@ -177,10 +170,10 @@ def view_own(verdict: Verdict | None, standing: Mapping[str, Review]) -> list[Ow
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """What was planned for an issue and is not done.
+    """Planned changes of an issue that are not made.
 
     Attributes:
-        waiting: Changes that a dry run, or a broken configuration, holds back.
+        waiting: Changes held back by a dry run or a broken configuration.
         refused: A sentence on each change that GitHub refused.
     """
 
@@ -206,14 +199,14 @@ class CauseView:
 
 @dataclass(frozen=True, slots=True)
 class DifferentialView:
-    """The likeliest causes; `right_among` is empty where it was not measured."""
+    """The likeliest causes; `right_among` is empty if not measured."""
 
     causes: Sequence[CauseView]
     right_among: str
 
 
 def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> DifferentialView | None:
-    """The differential diagnosis of a verdict, where it has one and the taxonomy still has the axis."""
+    """The differential diagnosis of a verdict, if present and the taxonomy still has the axis."""
     found = verdict.differential if verdict is not None else None
     if found is None or CAUSE not in taxonomy.axes:
         return None
@@ -226,7 +219,7 @@ def view_differential(verdict: Verdict | None, taxonomy: Taxonomy) -> Differenti
 
 @dataclass(frozen=True, slots=True)
 class SimilarView:
-    """One known issue; `fix` and `cause` are empty where nobody annotated them."""
+    """One known issue; `fix` and `cause` are empty if not annotated."""
 
     id: str
     url: str
@@ -236,7 +229,7 @@ class SimilarView:
 
 
 def view_similar(items: Sequence[SimilarIssue], taxonomy: Taxonomy) -> list[SimilarView]:
-    """Similar issues with what fixed them."""
+    """Similar issues with their fixes."""
 
     def name(item: SimilarIssue, axis: str) -> str:
         return display_name(taxonomy, axis, item.labels[axis]) if axis in taxonomy.axes and axis in item.labels else ""

@@ -25,9 +25,9 @@ ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest fi
 MAX_SEARCH_CHARS: Final = 200
 MAX_WORDS: Final = 8
 OUTCOMES: Final[Mapping[str, str]] = {
-    "apply": "sure of one axis",
-    "suggest": "perhaps on one axis",
-    "abstain": "not sure of one axis",
+    "apply": "has a sure label",
+    "suggest": "has a label that is perhaps right",
+    "abstain": "has an axis left open",
 }
 LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"
@@ -40,10 +40,10 @@ _UNITS: Final = ((365 * 86400, "year"), (30 * 86400, "month"), (86400, "day"), (
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a person looks for: one issue by its number, or words.
+    """A person's search: one issue by its number, or words.
 
     Attributes:
-        repository: Of that issue; None: not said.
+        repository: Of that issue, if given.
     """
 
     repository: str | None = None
@@ -52,10 +52,10 @@ class Search:
 
 
 def read_search(text: str) -> Search:
-    """Read what was typed: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes.
+    """Read a search: `#12`, `12`, `owner/repo#12`, an issue's address, or words; a phrase in double quotes.
 
-    Chinese keyboards write “ ” and full-width digits. Words are looked for as they were typed, since reports stand in
-    the database as they were filed.
+    Chinese keyboards write “ ” and full-width digits. Words are searched as typed, since the database holds reports as
+    filed.
     """
     text = text.strip()[:MAX_SEARCH_CHARS]
     name = unicodedata.normalize("NFKC", text)
@@ -69,14 +69,14 @@ def read_search(text: str) -> Search:
 
 
 def read_number(text: str) -> int | None:
-    """Read `12` or `#12`; None: it is no number, or larger than databases hold."""
+    """Read `12` or `#12`; None for anything else, or a number too large for databases."""
     match = _NUMBER.fullmatch(text)
     return int(match[1]) if match is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters as they stand in the address; a key is absent where nothing is chosen."""
+    """The filters in the address; keys without a choice are absent."""
 
     chosen: Mapping[str, str]
 
@@ -87,7 +87,7 @@ class Filters:
 
     @property
     def without_search(self) -> str:
-        """The same, for who found what was looked for."""
+        """The same without the search."""
         return urlencode({key: value for key, value in self.chosen.items() if key != "search"})
 
     @property
@@ -101,10 +101,10 @@ class Filters:
         return read_search(self.chosen.get("search", ""))
 
     def issue_filter(self, seen: Collection[str] | None, now: float) -> IssueFilter:
-        """For the store. An issue that is named by its number is found in any state, whatever else is chosen.
+        """For the store. A number finds its issue in any state, despite the other filters.
 
         Args:
-            seen: Repositories that the person may see; None: all.
+            seen: Repositories that the person may see; all if None.
         """
         repository = self.chosen.get("repository")
         search = self.search
@@ -137,13 +137,13 @@ class Field:
 def read_filters(
     query: QueryParams, taxonomy: Taxonomy, repositories: Mapping[str, str]
 ) -> tuple[Filters, list[Field]]:
-    """Read the filters, what is looked for and the order.
+    """Read the filters, the search and the order.
 
     Args:
         repositories: Those that the person may see: name -> as GitHub writes it.
 
     Raises:
-        ProblemError: a value that the drop-down list does not hold (400).
+        ProblemError: a value that is not in the drop-down list (400).
     """
     kinds: list[tuple[str, str, list[tuple[str, str]]]] = [
         ("repository", "Repository", [("", "All"), *repositories.items()])
@@ -193,12 +193,12 @@ def list_href(query: str = "", more: Mapping[str, str | int] = MappingProxyType(
 
 
 def display_name(taxonomy: Taxonomy, axis: str, label: str) -> str:
-    """A label for people; its id where the taxonomy knows it no more."""
+    """A label for people; its id if the taxonomy no longer knows it."""
     return next((known.name for known in taxonomy.axes[axis].labels if known.id == label), label)
 
 
 def first_said(taxonomy: Taxonomy, axis: str, said: AxisVerdict) -> str:
-    """What the model said before a second reader said something else; empty where nobody did."""
+    """The model's first answer, if a second reader disagreed; else empty."""
     first = said.first_reading if said.readers_differ else None
     return "" if first is None else f"{display_name(taxonomy, axis, first.label)} {percent(first.probability)}"
 

@@ -1,4 +1,4 @@
-"""What the banner says: what a person did just now, or took back."""
+"""The banner: a person's latest act or undo."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from starlette.datastructures import QueryParams
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
 
-NOTICE_S: Final = 120  # for this long a page says what was done last
+NOTICE_S: Final = 30  # how long a page shows the last act
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a person did just now.
+    """A person's latest act.
 
     Attributes:
-        text: Empty: nothing just now.
-        at: When.
-        undoable: False: it was an undo, or nothing.
-        earlier: When the last thing that can still be taken back was done; None where `undoable`, or there is none.
+        text: Empty if nothing was done lately.
+        undoable: False for an undo, or nothing.
+        earlier: When the last undoable act was done; None if `undoable`, or without one.
     """
 
     text: str
@@ -32,16 +31,12 @@ class Notice:
 
     @property
     def takes_back(self) -> float | None:
-        """When that was done which an undo from this page takes back; None: nothing."""
+        """Time of the act that an undo from this page reverses, if any."""
         return self.at if self.undoable else self.earlier
 
 
 def notice(visit: Visit, query: QueryParams) -> Notice | None:
-    """The newest of the person's decisions, acts and undos, while it is new.
-
-    Args:
-        query: Of the page.
-    """
+    """The newest of the person's decisions, acts and undos, while it is new."""
     if NOTHING_UNDONE.items() <= dict(query).items():
         return Notice("Nothing to undo.", 0.0, undoable=False)
     done, undone = _done(visit), _undone(visit)
@@ -53,7 +48,7 @@ def notice(visit: Visit, query: QueryParams) -> Notice | None:
 
 
 def _done(visit: Visit) -> Notice | None:
-    """What an undo would take back."""
+    """The act that an undo would reverse."""
     act = closing.newest_act(visit)
     if act is None:
         return _decided(visit)

@@ -31,7 +31,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-# Where a person asked for a report's pictures. `Referrer-Policy` keeps our address from whoever serves them.
+# Where a person asked for a report's pictures. `Referrer-Policy` keeps our address from their servers.
 WITH_PICTURES: Final = HEADERS["Content-Security-Policy"].replace("img-src 'self'", "img-src 'self' https:")
 _TYPES: Final[Mapping[str, str]] = {
     ".css": "text/css",
@@ -48,7 +48,7 @@ _SAID: Final[Mapping[str, str]] = {
 
 
 def said(outcome: str, probability: float) -> str:
-    """An outcome in words that no figure beside them contradicts: in the mode `best` any label is applied."""
+    """An outcome in words that agree with the figure beside them: in the mode `best` any label is applied."""
     if outcome != "apply":
         return _SAID[outcome]
     return "Sure" if probability >= 0.9 else "Likely" if probability >= LIKELY else "Best guess"
@@ -103,7 +103,7 @@ def go_to(path: str) -> Response:
 
 
 def lead(request: Request, path: str) -> Response:
-    """Send the browser on with GET, also where a script of ours asked for a part of a page."""
+    """Send the browser on with GET, even if our script asked for part of a page."""
     if "hx-request" in request.headers:
         return Response(status_code=204, headers={**HEADERS, "HX-Redirect": path})
     return go_to(path)
@@ -124,10 +124,10 @@ register_url_convertor("issue", IssueNumber())
 
 
 class StaleError(ProblemError):
-    """The person's page is too old, so nothing was stored: the issue is no longer what it showed (409), say.
+    """The person's page is too old, so nothing was stored: the issue has changed since (409).
 
     Attributes:
-        again: The address of the page as it is now.
+        again: The address of the current page.
     """
 
     def __init__(self, happened: str, again: str, status: int = 409, code: Code = "conflict") -> None:
@@ -136,13 +136,12 @@ class StaleError(ProblemError):
 
 
 class LoginNeededError(Exception):
-    """Nobody is logged in."""
+    """The request has no session."""
 
 
 class PageRoute(APIRoute):
-    """A route for people: who is not logged in is sent to the login, and an error is a page where the browser asks for
-    one.
-    """
+    """A route for people: without a session it leads to the login, and an error is a page if the browser asks for
+    one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler with these two added."""
@@ -165,20 +164,16 @@ class PageRoute(APIRoute):
 
 
 def page_of(request: Request, query: str) -> str:
-    """The address of the page that a form stands on: its issue's, or the list's.
-
-    Args:
-        query: Of the filters that the form was sent with.
-    """
+    """The address of a form's page: its issue's, or the list's."""
     path = request.path_params
     owner, name, number = path.get("owner"), path.get("name"), path.get("number")
     return issue_href(f"{owner}/{name}", number, query) if isinstance(number, int) else list_href(query)
 
 
 async def _to_login(request: Request) -> Response:
-    """To the login, and from there back to the page: for a form, which is not stored, the one that it stands on."""
+    """To the login, and from there back to the page; for a form, which is not stored, back to its page."""
     if request.method != "GET":
-        if not request.url.path.startswith("/queue/"):  # whoever logs out has lost nothing
+        if not request.url.path.startswith("/queue/"):  # logging out loses nothing
             return go_to("/login")
         try:
             query = (await read_form(request)).get("query", [""])[0]

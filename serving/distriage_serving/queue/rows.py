@@ -1,4 +1,4 @@
-"""The rows of the list: of each issue the axes that the list is filtered by, each with the label that stands. Pure."""
+"""The rows of the list: for each issue the axes of the filters, with their standing labels. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.answer.verdict import AxisVerdict
+from distriage.base.references import web_link
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
@@ -16,12 +17,12 @@ from distriage_serving.store import Issue, Review, StoredVerdict
 
 @dataclass(frozen=True, slots=True)
 class AxisSummary:
-    """What is said of one axis, short.
+    """One axis of a row.
 
     Attributes:
-        percent, probability: The model's for this label; empty and 0 where it gives none.
+        percent, probability: The model's for this label; empty and 0 if unknown.
         outcome: The model's, or `decided`: a person chose the label.
-        first: What the model had said, where a second reader says something else; else empty.
+        first: The model's first answer, if a second reader disagrees; else empty.
     """
 
     name: str
@@ -37,20 +38,23 @@ class Row:
     """One issue of the list.
 
     Attributes:
-        key: Names the issue, and the verdict and the decisions that the row shows.
-        differs: Two readers do not say the same.
-        refused: What GitHub refused last; empty: nothing.
+        key: Names the issue, and the shown verdict and decisions.
+        url: On GitHub; empty if unknown.
+        axes: By id.
+        differs: Two readers disagree.
+        refused: GitHub's last refusal, or empty.
     """
 
     key: str
     reference: str
     href: str
+    url: str
     title: str
     author: str
     status: str
     age: str
     filed: str
-    axes: Sequence[AxisSummary]
+    axes: Mapping[str, AxisSummary]
     differs: bool
     refused: str
 
@@ -68,10 +72,9 @@ def make_row(
     """One issue of the list.
 
     Args:
-        reviews: All of the issue, by time, undone ones too.
+        reviews: All of the issue, by time, including undone ones.
         repository: Its name as GitHub writes it.
-        query: Of the filters.
-        refused: Why GitHub refused the last act; empty: it did not.
+        refused: Why GitHub refused the last act, or empty.
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
@@ -79,26 +82,23 @@ def make_row(
         key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
         reference=f"{repository}#{issue.number}",
         href=issue_href(issue.repository, issue.number, query),
+        url=web_link(issue.url),
         title=" ".join(issue.title.split()) or "(no title)",
         author=issue.author,
         status=issue.status,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
-        axes=[
-            _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
+        axes={
+            axis.id: _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
             for axis in shown_axes(verdict, taxonomy, standing)
-        ],
+        },
         differs=any(axis.readers_differ for axis in verdict.values()),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
     )
 
 
 def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:
-    """The axes of a verdict that a row shows: those of the filters that apply; of what is no bug, its kind.
-
-    Args:
-        standing: Axis -> what a person decided.
-    """
+    """A row's axes: those of the filters that apply; for a report that is not a bug, its kind."""
     labels: dict[str, str | None] = {axis: said.label for axis, said in verdict.items()}
     labels |= {axis: review.label for axis, review in standing.items()}
     applicable = [

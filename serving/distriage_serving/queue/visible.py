@@ -1,6 +1,4 @@
-"""Text of others as HTML that shows what it holds: mark-up escaped, characters that hide or reorder text spelled out.
-Pure.
-"""
+"""Foreign text as visible HTML: mark-up escaped, characters that hide or reorder text spelled out. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def visible(text: str) -> Markup:
 def with_code(text: str) -> Markup:
     """One line of Markdown as HTML: code spans, and nothing else of Markdown."""
     parts = text.split("`")
-    if len(parts) % 2 == 0:  # a span that nobody closes
+    if len(parts) % 2 == 0:  # an unclosed span
         return visible(text)
     return Markup("").join(
         Markup("<code>{}</code>").format(visible(part)) if place % 2 else visible(part)
@@ -45,7 +43,7 @@ def with_code(text: str) -> Markup:
 
 
 def plain(text: str) -> str:
-    """Text for an attribute or a page's title; to be escaped by whoever puts it there."""
+    """Text for an attribute or a page's title; the caller must escape it."""
     return _HIDDEN.sub(lambda match: f"[{_point(match)}]", text[:MAX_CHARS])
 
 

@@ -1,4 +1,4 @@
-"""What every page of the queue needs: who asks, for what, and where the issues are."""
+"""The basis of every page: the person, the request, and the store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from distriage_serving.web.rooms import rooms
 
 
 class Visit:
-    """One request of a person who is logged in. It reads the database: make it in a thread.
-
-    Args:
-        fields: Of the form that was sent; None: none was.
-    """
+    """One request of a logged-in person. Reads the database: make it in a thread."""
 
     def __init__(self, request: Request, fields: Fields | None = None) -> None:
         self.session: Session = session_of(request)
@@ -40,11 +36,11 @@ class Visit:
 
     @property
     def seen(self) -> tuple[str, ...] | None:
-        """The repositories that this person sees; None: all."""
+        """The repositories that this person sees; all if None."""
         return self.session.repositories
 
     def repositories(self) -> dict[str, str]:
-        """The same, of those in the store: name -> as GitHub writes it."""
+        """The same, for those in the store: name -> as GitHub writes it."""
         return {
             known.name: known.display_name for known in self.store.list_repositories() if self.session.sees(known.name)
         }
@@ -58,11 +54,19 @@ class Visit:
         known = self.store.get_repository(repository)
         return f"{repository if known is None else known.display_name}#{number}"
 
+    def reaches(self, repository: str | None = None) -> bool:
+        """Whether the App is on a repository, so that decisions and acts reach GitHub; None: on any that is seen."""
+        return any(
+            known.has_app
+            for known in self.store.list_repositories()
+            if self.session.sees(known.name) and repository in {None, known.name}
+        )
+
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
 
         Args:
-            repository: Only this one; None: all that the person sees.
+            repository: Only this one; all visible ones if None.
         """
         return [
             (known.display_name, known.config_error)
@@ -74,7 +78,7 @@ class Visit:
         ]
 
     def issue_at(self, key: str) -> Issue | None:
-        """The issue `owner/repo#12`; None: the person sees no such issue."""
+        """The issue `owner/repo#12`; None if the person sees no such issue."""
         repository, _, text = key.rpartition("#")
         number = read_number(text)
         if number is None or not self.session.sees(repository):

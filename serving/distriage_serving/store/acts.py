@@ -1,6 +1,4 @@
-"""Acts on an issue other than deciding axes: in the queue, close, mark as duplicate, snooze; on GitHub, suggest a
-change for a person to approve or dismiss.
-"""
+"""Acts on an issue: close, mark as duplicate, snooze, in the queue; suggest a change, on GitHub."""
 
 from __future__ import annotations
 
@@ -27,7 +25,6 @@ class Act(Base):
         who: GitHub login, or `admin:NAME`.
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
-        undone_at: None if the act stands.
         carried_out: GitHub shows it.
         refused: Why GitHub refused the act or its reversal, if it did.
     """
@@ -53,7 +50,7 @@ class Act(Base):
 
     @property
     def is_pending(self) -> bool:
-        """GitHub does not show yet that it was done, or taken back, and did not refuse it."""
+        """GitHub does not show the act or its undoing yet, and did not refuse it."""
         return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
 
     @property
@@ -122,7 +119,7 @@ class Acts(Database):
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=None))
 
     def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
-        """Note that GitHub carries out none of an issue's pending acts that were done, or taken back, before then."""
+        """Note that GitHub refuses an issue's pending acts and undos from before then."""
         this = Act.repository == issue.repository, Act.number == issue.number, _is_pending()
         these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
         with self._session(writes=True) as session:
@@ -196,11 +193,7 @@ class SuggestionRows(Database):
                 session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
 
     def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
-        """Note what became of a suggestion.
-
-        Args:
-            values: Of the columns of `SuggestionRow`.
-        """
+        """Note the outcome of a suggestion."""
         columns = SuggestionRow.__table__.columns
         this = [columns[name] == getattr(row, name) for name in _KEY]
         with self._session(writes=True) as session:

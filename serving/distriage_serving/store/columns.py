@@ -17,7 +17,7 @@ _NOT_STORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """A text as it comes back once stored."""
+    """A text in the form that comes back from the database."""
     return _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -32,7 +32,7 @@ class PlainText(TypeDecorator[str]):
 
 
 class RepositoryName(PlainText):
-    """`owner/name` in lower case, as GitHub compares it; also where it is searched for."""
+    """`owner/name` in lower case, as GitHub compares it; in searches too."""
 
     cache_ok = True
 
@@ -41,7 +41,7 @@ class RepositoryName(PlainText):
 
 
 class JsonText(TypeDecorator[Any]):
-    """A JSON value as ASCII text, so that every string of it comes back as it was."""
+    """A JSON value as ASCII text, so that every string comes back unchanged."""
 
     impl = Text
     cache_ok = True

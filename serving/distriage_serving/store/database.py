@@ -150,7 +150,7 @@ class Database:
 
     @contextmanager
     def _session(self, *, writes: bool) -> Iterator[Session]:
-        """The session of this thread's transaction, or one of its own."""
+        """The session of this thread's transaction, or a new one."""
         outer: Session | None = getattr(self._current, "session", None)
         if outer is not None:
             yield outer

@@ -125,9 +125,7 @@ class Issues(Database):
     def neighbours(
         self, issue: Issue, filtered: IssueFilter | None = None, sort: Sort = "priority"
     ) -> list[tuple[str, int] | None]:
-        """Repository and number of the issues right before and right after this one in a list, to which it need not
-        belong; None at an end.
-        """
+        """Repository and number of an issue's neighbours in a list, to which it need not belong; None at an end."""
         query = select(Issue.repository, Issue.number).where(*(filtered or IssueFilter()).conditions()).limit(1)
         with self._session(writes=False) as session:
             rows = [

@@ -31,11 +31,8 @@ class IssueFilter:
         labels: Axis -> standing label: a person's decision, else that of the latest verdict. Empty: none of them fits,
             or the axis does not apply.
         outcome: Of at least one undecided axis of the latest verdict: `apply`, `suggest`, `abstain`, `not-applicable`.
-        status: Any if None.
         state: On GitHub; any if None.
         awake_at: Neither snoozed at this time nor about to be closed.
-        snoozed_at: Snoozed at this time.
-        number: Any if None.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
 

@@ -81,7 +81,7 @@ class PastIssues(Database):
     """The store's part for past issues."""
 
     def begin_past(self, repository: str, model: str) -> None:
-        """Keep the past issues of a repository from now on; what another model read is dropped."""
+        """Keep the past issues of a repository from now on; drop another model's readings."""
         first = _first_revision(self.clock())
         row = PastRepository(name=repository, model=model, revision=first, begun_at_revision=first)
         with self._session(writes=True) as session:
@@ -148,7 +148,7 @@ class PastIssues(Database):
                 session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=or_(newer, same)))
 
     def set_past_states(self, *states: PastState) -> None:
-        """Note what became of issues of one repository."""
+        """Note the states of issues of one repository."""
         with self._session(writes=True) as session:
             revision = _next_revision(session, states[0].issue.repository) if states else None
             for told in states if revision is not None else ():
@@ -181,7 +181,7 @@ def note_past_state(session: Session, told: PastState, revision: int | None = No
 
 
 def drop_past(session: Session, repository: str) -> None:
-    """Forget all past issues of a repository; those that come are kept."""
+    """Forget all past issues of a repository so far."""
     more = PastRepository.revision + 1
     anew = update(PastRepository).where(PastRepository.name == repository)
     dropped = delete(PastRow).where(PastRow.repository == repository)
@@ -190,7 +190,7 @@ def drop_past(session: Session, repository: str) -> None:
 
 
 def move_past(session: Session, before: str, after: str, now: float) -> None:
-    """The repository has another name; the issues that are kept under that name already stay."""
+    """Note a repository's new name; issues kept under that name stay."""
     either = select(PastRepository).where(PastRepository.name.in_((before, after))).with_for_update()
     revisions = {known.name: known.revision for known in session.scalars(either)}
     if before not in revisions:

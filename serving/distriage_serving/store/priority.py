@@ -1,15 +1,14 @@
-"""How much an issue needs a person: impact x uncertainty x age, as one number that never has to be computed again.
-Pure.
+"""An issue's need for a person: impact x uncertainty x age, as one number that never has to be computed again. Pure.
 
     priority = log2(impact x uncertainty) - created_at / 60 days (+ 1,000 where two readers differ)
 
 Waiting doubles the need every 60 days. Since that doubles for all issues at once, the order of two issues never
 changes with time, so it can be an index.
 
-Where a second reader names another label than the first, a person is needed most: such issues come before all others.
+Readers who disagree need a person most: such issues come before all others.
 
 impact       product of the weights that the taxonomy gives the likeliest labels, over the axes that apply
-uncertainty  1 - mean probability of those labels; at least 0.01, 1 where no model has read the issue
+uncertainty  1 - mean probability of those labels; at least 0.01, 1 if no model has read the issue
 """
 
 from __future__ import annotations

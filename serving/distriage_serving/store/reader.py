@@ -15,9 +15,7 @@ class ReaderAnswer(Base):
     """A second reader's answer about a report, or why it gave none. Holds no text of the report or the answer.
 
     Attributes:
-        digest: `report_digest` of the report.
         model: The first reader, whose scores the question was based on.
-        reader: The second one.
         shares: A JSON object: axis -> list of [label or None, share]; empty without an answer.
         note: Why there is no answer.
     """
@@ -107,7 +105,7 @@ class ReaderAnswers(Database):
             session.execute(new.on_conflict_do_update(index_elements=[ReaderResult.result], set_=more))
 
     def reader_results(self) -> dict[str, int]:
-        """Result -> how many questions ended so, over all processes."""
+        """Result -> number of questions with it, over all processes."""
         wanted = select(ReaderResult.result, ReaderResult.requests).order_by(ReaderResult.result)
         with self._session(writes=False) as session:
             return {row.result: row.requests for row in session.execute(wanted)}

@@ -51,7 +51,7 @@ class Repositories(Database):
             return list(session.scalars(wanted))
 
     def enable_repositories(self, installation_id: int, names: Iterable[str]) -> None:
-        """The App is on these repositories of an installation.
+        """Note that the App is on these repositories of an installation.
 
         Args:
             names: As GitHub writes them.
@@ -77,11 +77,11 @@ class Repositories(Database):
                 session.execute(gone.where(Repository.name.in_(some[start : start + _AT_ONCE])))
 
     def delete_repository(self, name: str) -> bool:
-        """The repository is no more, and with it its issues, past ones too; people's reviews of them stay
-        until another repository takes its name.
+        """Delete a repository and its issues, past ones too; people's reviews of them stay until another repository
+        takes its name.
 
         Returns:
-            False: it is not known.
+            False if it is unknown.
         """
         off = update(Repository).where(Repository.name == name).values(enabled=False)
         ended = update(Issue).where(Issue.repository == name, Issue.state.in_(("open", "closed")))
@@ -93,14 +93,14 @@ class Repositories(Database):
     def rename_repository(self, old: str, new: str) -> bool:
         """Move a repository's issues, verdicts, reviews, acts, suggestions, past issues and waiting jobs.
 
-        What is known under the new name already is kept, unless it is of a repository that was deleted; work that is
-        under way ends under the old name.
+        Data under the new name is kept, unless it belongs to a deleted repository; work under way ends under the old
+        name.
 
         Args:
             new: As GitHub writes it.
 
         Returns:
-            False: nothing is known under the old name.
+            False if nothing is stored under the old name.
         """
         before, after = old.lower(), new.lower()
         with self._session(writes=True) as session:
@@ -131,7 +131,7 @@ def _forget_deleted(session: Session, name: str) -> None:
 
 
 def _move_repository(session: Session, row: Repository, new: str) -> None:
-    """Of another repository that had the new name once, and that the App is off, nothing is kept."""
+    """If another repository once had the new name and has since removed the App, forget it."""
     moved = insert(session, Repository).values(values_of(row) | {"name": new, "display_name": new})
     values = {name: moved.excluded[name] for name in values_of(row) if name != "name"}
     off = Repository.enabled.is_(False)
@@ -185,7 +185,7 @@ def _move_suggestions(session: Session, before: str, after: str) -> None:
 
 
 def _move_work(session: Session, before: str, after: str, now: float) -> None:
-    """Waiting jobs wait under the new name, unless the same waits there already."""
+    """Move waiting jobs to the new name, unless the same waits there already."""
     session.execute(update(Delivery).where(Delivery.repository == before).values(repository=after))
     for job in session.scalars(select(Job).where(Job.repository == before, Job.state.in_(("waiting", "dead")))).all():
         key, lane = (text.replace(before, after, 1) for text in (job.key, job.lane))

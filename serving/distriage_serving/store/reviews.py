@@ -31,7 +31,6 @@ def review_of(
     """A review beside a verdict's label for the axis, or for the own label named by `axis`.
 
     Args:
-        by: `who`, `how` and `at`.
         said: The verdict, if there is one.
         predicted: The reviewed label, if not the verdict's; it has no probability then.
     """
@@ -54,7 +53,7 @@ def review_of(
 
 
 def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
-    """The label of an axis and its probability; an own label is said where it is applied."""
+    """The label of an axis and its probability; an own label only if it is applied."""
     if (name := own_label(axis)) is not None:
         own = next((own for own in verdict.own or () if own.label == name), None)
         return (name if own is not None and own.applied else None), (own.probability if own is not None else None)
@@ -63,9 +62,7 @@ def _said(verdict: Verdict, axis: str) -> tuple[str | None, float | None]:
 
 
 class Reviews(Database):
-    """The store's part for people's reviews; keeps `Issue.status` in step. Reviews older than an issue belong to a
-    deleted repository of its name and do not count.
-    """
+    """People's reviews; keeps `Issue.status` in step. Reviews older than their issue belong to a deleted one."""
 
     def add_reviews(self, *reviews: Review) -> list[int]:
         """Store reviews, all or none.
@@ -79,7 +76,7 @@ class Reviews(Database):
         return ids
 
     def undo_reviews(self, *ids: int) -> list[Review]:
-        """Take reviews back, all or none.
+        """Undo reviews, all or none.
 
         Returns:
             Those that stood until now.
@@ -103,7 +100,6 @@ class Reviews(Database):
         Args:
             repositories: Only of these; of all if None.
             issue: Only of this one.
-            undone: Include undone ones.
         """
         wanted = select(Review).where(Review.at >= since, of_this_issue(Review)).order_by(Review.at, Review.id)
         if repositories is not None:
@@ -131,8 +127,7 @@ class Reviews(Database):
     def last_decision(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
     ) -> list[Review]:
-        """A person's newest standing decision in the queue since then: the reviews of one moment; empty if there is
-        none.
+        """A person's newest standing decision in the queue since then: the reviews of one moment.
 
         Args:
             repositories: Only in these; in all if None.
@@ -179,9 +174,7 @@ def _add(session: Session, review: Review) -> int:
 
 
 def update_status(session: Session, issues: Iterable[Key]) -> None:
-    """Bring the status of issues, (repository, number), and the decision on each axis, in step with their verdicts and
-    reviews.
-    """
+    """Bring issues' status, and the decision on each axis, in step with their verdicts and reviews."""
     keys = sorted({(repository.lower(), number) for repository, number in issues})
     for some in _chunks(keys):
         # Reviews that others write at this moment are read below, once they are committed.
@@ -248,7 +241,7 @@ def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, froz
 
 
 def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus:
-    """Status by the latest review of each axis that holds."""
+    """Status by the latest standing review of each axis."""
     settled = any(review.how == "queue" for review in latest.values()) or latest.keys() >= set(matter)
     if not latest or not settled:
         return "open"
@@ -259,7 +252,7 @@ def status_of(latest: dict[str, Review], matter: Collection[str]) -> IssueStatus
 
 
 def _among(table: type[Issue | Review], keys: Collection[Key]) -> list[ColumnElement[bool]]:
-    """These issues. For a row of two values alone, SQLite reads the whole table."""
+    """Conditions for these issues. With the row comparison alone, SQLite would read the whole table."""
     repositories, numbers = {repository for repository, _ in keys}, {number for _, number in keys}
     these = tuple_(table.repository, table.number).in_(list(keys))
     return [table.repository.in_(repositories), table.number.in_(numbers), these]

@@ -51,7 +51,6 @@ class WorkColumns(MappedAsDataclass, kw_only=True):
         state: `waiting`, `leased`, `done`, `ignored` (nothing to do), `dead` (given up; see `last_error`).
         attempts: How often a worker took it, not counting deferrals.
         due_at: Earliest time to take it; while leased, the end of the lease; None once finished.
-        lease_owner: The worker that has it, while leased.
         last_error: One line: why it was deferred or given up.
     """
 
@@ -142,6 +141,11 @@ class Repository(Base):
     no_suggestions_until: Mapped[float | None] = mapped_column(default=None)
     labels: Mapped[JsonValue] = mapped_column(default=None, repr=False)
 
+    @property
+    def has_app(self) -> bool:
+        """The App is on it, so what is decided here can be written there."""
+        return self.enabled and self.installation_id is not None
+
 
 class Issue(Base):
     """An issue as last seen, and the state of its triage.
@@ -196,7 +200,6 @@ class StoredVerdict(Base):
         plan: A JSON object: `changes`, fields of `Change`; `refused`, a sentence each; `dry_run`, `configuration`, and
             `backfilled`, fields of `Backfilled`.
         week_at: Monday 00:00 UTC of the week of `made_at`; filled in by the store.
-        carried_out_at: When the plan was, if so.
     """
 
     __tablename__ = "verdicts"
@@ -224,9 +227,8 @@ class VerdictAxis(Base):
     """One axis of a verdict, for filters and charts; written with it.
 
     Attributes:
-        labelled: The repository labels this axis.
         standing: A person's decision, else `label`; empty: none fits, or the axis does not apply.
-        decided: By a person, on this axis or the one that it requires. `update_status` keeps it and `standing`.
+        decided: By a person, on this axis or its required one. `update_status` keeps it and `standing`.
         requires_axis, requires_label: `Axis.requires`; empty for an axis that always applies.
     """
 
@@ -251,10 +253,8 @@ class Review(Base):
     Attributes:
         label: The right label; None: none of them, or dismissed.
         predicted_label, probability, model: The model's answer, if there was one.
-        who: Login.
         how: `queue`, `command`, `label` or `unlabel` (set or took off a label), `approve` or `dismiss` (a suggestion).
         at: One person has one review of an axis at one time: a second one is the same event, seen twice.
-        undone_at: None if the review stands.
     """
 
     __tablename__ = "reviews"

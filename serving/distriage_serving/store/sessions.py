@@ -18,7 +18,6 @@ class LoginSession(Base):
         id: SHA-256 of the cookie, hex: a reader of the database cannot log in with it.
         who: GitHub login, or `admin:NAME`.
         repositories: Visible to the person, in lower case; all if None.
-        csrf: Is in every form.
         credential: The login's credential; once it leaves the settings, the session is over.
     """
 

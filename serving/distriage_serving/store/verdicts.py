@@ -57,7 +57,6 @@ class Verdicts(Database):
         """Store a verdict as the latest one of its issue.
 
         Args:
-            taxonomy: That of the verdict.
             labelled: The axes that the repository labels; all if None.
 
         Returns:
@@ -109,7 +108,7 @@ class Verdicts(Database):
             return session.scalar(select(StoredVerdict).where(StoredVerdict.id == latest))
 
     def labelled_digest(self, repository: str, number: int) -> str | None:
-        """Digest of the report to which the issue's labels belong: that of the last plan that was carried out."""
+        """Digest of the report to which the issue's labels belong: that of the last plan carried out."""
         last = (
             select(StoredVerdict.digest)
             .where(StoredVerdict.repository == repository, StoredVerdict.number == number)
@@ -140,12 +139,11 @@ class Verdicts(Database):
     def note_outcome(
         self, verdict_id: int, labels: Collection[str], issue_type: str | None, refused: list[str], *, complete: bool
     ) -> None:
-        """Note what became of a verdict's plan now.
+        """Note the present outcome of a verdict's plan.
 
         Args:
-            labels, issue_type: That the issue has.
             refused: A sentence on each change that GitHub refused.
-            complete: The labels are as the plan wants them.
+            complete: The labels are as planned.
         """
         this = StoredVerdict.id == verdict_id
         has: dict[str, object] = {"labels": sorted(labels), "issue_type": issue_type}

@@ -100,7 +100,6 @@ class Body:
 
     Args:
         kind: Of the request; each kind has its own places.
-        limit: Most bytes.
         signature: The required one, if any.
     """
 

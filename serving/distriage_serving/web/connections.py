@@ -60,11 +60,11 @@ class Waiting:
 
 
 class Parser(h11.Connection):
-    """h11's parser, which refuses a body in very small chunks: of 1 byte each, a megabyte on the wire would keep the
-    whole server busy for a second.
+    """h11's parser, which refuses a body in very small chunks: in chunks of 1 byte, a megabyte on the wire would keep
+    the whole server busy for a second.
 
     Attributes:
-        refused: Why a body was refused, for its sender; empty: none was.
+        refused: Why a body was refused, for its sender; or empty.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Refuse at once a request for which there is no room; read on otherwise."""
+        """Refuse a request at once if there is no room; otherwise read on."""
         idle = self.conn.their_state is h11.IDLE and self.conn.our_state is h11.IDLE and not self.conn.trailing_data[0]
         answer = self._door.refusal(data) if idle else None
         if answer is None:

@@ -1,6 +1,4 @@
-"""Around each request: its id, one log line, its counters, the headers of every answer, and a 500 for the unforeseen.
-ASGI.
-"""
+"""Around each request: id, one log line, counters, headers of every answer, a 500 for the unforeseen. ASGI."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ class RequestContext:
             log(logging.ERROR, "request_failed", error, request_id=request_id)
             if (
                 status != CLIENT_CLOSED
-            ):  # the answer has begun: only breaking it off tells the client; the message may quote the report
+            ):  # only breaking off a begun answer informs the client; the message may quote the report
                 raise RuntimeError("answer broken off") from None
             problem = ProblemError(500, "internal-error", "the server failed; its log has more under the request id")
             await problem.response(request_id)(scope, receive, send_with_headers)

@@ -28,11 +28,7 @@ _UNUSUAL: Final = re.compile(rb"\r\n(?:transfer-encoding|connection: ?close|expe
 
 
 class Door:
-    """Counts the requests of each kind that are under way.
-
-    Args:
-        most: Of one kind.
-    """
+    """Counts the requests of each kind that are under way."""
 
     def __init__(self, most: int, metrics: Metrics) -> None:
         self._most = most
@@ -42,13 +38,13 @@ class Door:
         self._logged_s = 0.0
 
     def check(self, kind: str) -> None:
-        """Refuse one more.
+        """Refuse a request if its kind has no room.
 
         Args:
-            kind: Empty: never refused.
+            kind: Never refused if empty.
 
         Raises:
-            ProblemError: there is no room (503).
+            ProblemError: no room (503).
         """
         if kind and self._working[kind] >= self._most:
             detail = f"more than {self._most} requests at the same time"
@@ -86,7 +82,7 @@ class Door:
 
 
 def as_bytes(problem: ProblemError, connection: bytes) -> bytes:
-    """A problem as it goes over the wire."""
+    """A problem as bytes for the wire."""
     response = problem.response(request_id := uuid.uuid4().hex)
     line = f"HTTP/1.1 {problem.status} {TITLES[problem.status]}\r\n".encode()
     headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", connection)]

@@ -37,7 +37,6 @@ class Engine:
     """Classifies reports for all requests.
 
     Attributes:
-        past: The past issues that the server knows.
         load_error: Why the model could not be loaded; None if it was, or is being.
     """
 
@@ -121,7 +120,7 @@ class Engine:
 
     @property
     def bundle(self) -> Bundle:
-        """Of the loaded model.
+        """The bundle of the loaded model.
 
         Raises:
             ProblemError: it is not loaded yet (503).
@@ -168,11 +167,11 @@ class Engine:
         return [self._counted(report, answer) for report, answer in zip(reports, answers, strict=True)]
 
     async def past_query(self, report: IssueReport, filed_at: float) -> PastQuery:
-        """A report as it is looked up among past issues.
+        """A report as a query among past issues.
 
         Raises:
             InputError: it is empty, too large, or takes too long to read.
-            ProblemError: as `classify`.
+            ProblemError: as for `classify`.
         """
         _ = self.bundle
         (future,) = self._submit(self._plain, "plain", [(report, RepositoryConfig(), filed_at)])

@@ -33,8 +33,8 @@ LINGER_S: Final = 2.0  # how long a refused body is read on and thrown away
 class Guard:
     """Lets a request through to the application with its body read, or answers it with a problem.
 
-    Requests are of four kinds (`/v1`, the webhook, the queue with its login, the rest), and none can use up what
-    another has.
+    Requests are of four kinds (`/v1`, the webhook, the queue with its login, the rest), and no kind can use up
+    another's share.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics, door: Door) -> None:

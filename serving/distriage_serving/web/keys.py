@@ -15,7 +15,7 @@ class KeyRing:
     """The accepted keys; without any, every request is let in."""
 
     def __init__(self, keys: Sequence[SecretStr]) -> None:
-        # Digests are of one length, so a comparison tells not even how long a key is.
+        # Digests have one length, so a comparison does not even tell how long a key is.
         self._digests = [_digest(key.get_secret_value().encode()) for key in keys]
 
     @property

@@ -55,7 +55,7 @@ def probes(settings: Settings, store: Store, metrics: Metrics, are_alive: Callab
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Probes are no news."""
+            """Do not log probes."""
 
     host, port = settings.host, settings.metrics_port or 0
 

@@ -90,8 +90,6 @@ class ProblemError(Exception):
     """Ends a request with a problem.
 
     Attributes:
-        status: The HTTP status.
-        headers: Further headers of the answer.
         errors: The single faults of a request that is not valid.
     """
 
@@ -161,5 +159,5 @@ def of_validation(error: ValidationError, tags: frozenset[str]) -> ProblemError:
 
 
 def pointer(steps: Sequence[str | int]) -> str:
-    """A JSON Pointer as a fragment, cut where a key of the body is overlong."""
+    """A JSON Pointer as a fragment, cut at an overlong key of the body."""
     return ("#" + "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps))[:MAX_POINTER_CHARS]

@@ -28,11 +28,7 @@ class Writers:
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The parts of one application.
-
-    Attributes:
-        store: None without bot and queue.
-    """
+    """The parts of one application."""
 
     settings: Settings
     metrics: Metrics
@@ -49,5 +45,5 @@ def rooms_of(app: FastAPI) -> Rooms:
 
 
 def rooms(request: Request) -> Rooms:
-    """The parts of the application that answers a request."""
+    """The parts of a request's application."""
     return rooms_of(request.app)

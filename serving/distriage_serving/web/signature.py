@@ -1,4 +1,4 @@
-"""Was a delivery signed with our secret? Pure. https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries"""
+"""Whether a delivery was signed with our secret. Pure. https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries"""
 
 from __future__ import annotations
 

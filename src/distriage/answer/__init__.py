@@ -1,1 +1,1 @@
-"""From what is known of a report to what is said of it."""
+"""From findings about a report to a verdict."""

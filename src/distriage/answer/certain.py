@@ -1,4 +1,4 @@
-"""What holds of a report whatever the model's scores: by its tracker, and by what else is said of it. Pure."""
+"""Certainties about a report that outrank the model's scores: by its tracker, and by its other labels. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LEAST_MASS = 0.5  # of the causes that a fix presupposes
 
 
 def by_tracker(prediction: Prediction, project: Project | None) -> Prediction:
-    """A prediction with what the annotation guide says of whatever is filed in a project's tracker.
+    """A prediction, corrected by the annotation guide's rules for everything filed in a project's tracker.
 
     Args:
-        project: None: the tracker is not known.
+        project: None for an unknown tracker.
     """
     if project is None:
         return prediction
@@ -37,11 +37,11 @@ def corrected(
     project: Project | None,
     situation: Situation,
 ) -> dict[str, Decision]:
-    """Decisions with what is certain by the tracker, and without fixes whose causes are not likely.
+    """Decisions, corrected by the tracker's certainties, and without fixes whose causes are unlikely.
 
     Args:
         prediction: After `by_tracker`.
-        situation: As read; a fix of the framework is not given where the traceback ends in the reporter's own code.
+        situation: As read; no fix of the framework is given if the traceback ends in the reporter's own code.
     """
     done = dict(decisions)
     several = done.get(DISTRIBUTED)

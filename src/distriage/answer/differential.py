@@ -1,4 +1,4 @@
-"""What to check first, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
+"""First checks, and the differential diagnosis of a bug whose cause is not sure enough to name. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST_CHECK = 0.15  # and below which it is not worth a check
 def settled(
     situation: Situation, axes: Mapping[str, Decision] | Mapping[str, AxisVerdict], taxonomy: Taxonomy
 ) -> Situation:
-    """The situation with what the labels say of it: suggestions of how the model is used, a sure `distributed: no`."""
+    """The situation, completed from the labels: suggestions of how the model is used, a sure `distributed: no`."""
     means = meanings(taxonomy.labels_of(likely_labels(axes)).values())
     several = given_labels(axes).get(DISTRIBUTED)
     return situation.at(means, several=None if several is None else several == "true")
@@ -35,13 +35,11 @@ def differential(
     """The likeliest causes with their checks.
 
     Args:
-        axes: What is said of each axis.
         ranked: Causes with their probabilities, the likeliest first.
-        situation: On what the job ran.
-        right_among: How often the right cause is among the three likeliest; measured on reports that say enough.
+        right_among: How often the right cause is among the three likeliest; measured on reports with enough detail.
 
     Returns:
-        None: the cause is given or does not apply, or the report is none that causes can be told of.
+        None if the cause is given or does not apply, or if the report does not allow any.
     """
     cause, symptom = axes.get(CAUSE), axes.get(SYMPTOM)
     if cause is None or cause.outcome not in {Outcome.SUGGEST, Outcome.ABSTAIN} or cause.silence is not None:
@@ -67,7 +65,7 @@ def checks_of(
     situation: Situation,
     rivals: Differential | None,
 ) -> list[str]:
-    """What to check first: by the playbooks; of a taxonomy without them, what it advises. May be empty.
+    """First checks from the playbooks, or the advice of a taxonomy without them; may be empty.
 
     Args:
         rivals: The differential diagnosis, whose checks are shown too.
@@ -76,7 +74,7 @@ def checks_of(
     if not any(axis in AXES and playbook_of(taxonomy, axis, label) for axis, label in likely.items()):
         return list(filter(None, (taxonomy.axes[axis].label(label).advice for axis, label in likely.items())))
     if CAUSE in likely and axes[CAUSE].outcome is not Outcome.APPLY:
-        del likely[CAUSE]  # its check is in the differential diagnosis, beside those of its rivals
+        del likely[CAUSE]  # the differential diagnosis has its check, beside those of its rivals
     checked = rivals is not None and any(cause.check for cause in rivals.causes)
     shown = {cause.check for cause in rivals.causes} if rivals is not None else set()
     return [check for check in checks_for(taxonomy, likely, situation, generic=not checked) if check not in shown]

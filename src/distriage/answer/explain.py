@@ -19,20 +19,20 @@ from distriage.recipe.text import MAX_ERROR_LINE_CHARS, ModelInput
 Predict = Callable[[Sequence[ModelInput]], list[Prediction]]  # the model
 
 MIN_WEIGHT = 0.2  # nats; less is noise
-_LOOKED_FOR = 12  # characters of a line by which it is found in the report
-_TRIED = 20  # places of the report where they stand
+_LOOKED_FOR = 12  # characters of a line used to find it in the report
+_TRIED = 20  # occurrences tried
 MAX_LINES = 40  # of a report are tried, the first ones; each costs one pass through the model
 
 
 def explain(predict: Predict, known: ReadReport, top: int = 3) -> dict[str, list[EvidenceLine]]:
     """The lines that carried the likeliest label of each axis; all axes share the same passes through the model.
 
-    A line's weight is the fall of the label's log-odds, in nats, without it. It has an ellipsis where the model did not
-    read all of it.
+    A line's weight is the fall of the label's log-odds, in nats, without it. An ellipsis marks text that the
+    model did not read.
 
     Returns:
         Axis -> at most `top` lines that speak for its label, none below `MIN_WEIGHT`: the error that others follow
-        from, then the heaviest; for a report of one line there are none.
+        from, then the heaviest; empty for a report of one line.
     """
     found = {}
     lines = lines_of(known.input)
@@ -55,7 +55,7 @@ def _collapsed(line: str) -> str:
 
 
 def marked(line: str, long: Iterable[str]) -> str:
-    """A line with an ellipsis where the recipe cut it out of one of the report's long lines, or joined its two ends."""
+    """A line, with an ellipsis if the recipe cut it out of a long line or joined the ends of one."""
     found = [
         (same, begin, whole)
         for whole in long
@@ -66,7 +66,7 @@ def marked(line: str, long: Iterable[str]) -> str:
         return f"{line.rstrip()} …" if len(line) == MAX_ERROR_LINE_CHARS else line
     same, begin, whole = max(found)
     head, tail = line[:same].strip(), line[same:].strip()
-    # What stands before it may be a time or a rank, which the recipe leaves out; but not so much.
+    # A short prefix may be a time or a rank, which the recipe leaves out.
     before = "… " if begin >= MAX_ERROR_LINE_CHARS else ""
     after = f" … {tail}" if tail else " …" if begin + same < len(whole) else ""
     return f"{before}{head}{after}"
@@ -83,12 +83,12 @@ def _places(text: str, whole: str) -> Iterator[int]:
 
 
 def _same(one: str, other: str) -> int:
-    """With how many characters two texts begin alike."""
+    """Length of the common beginning of two texts."""
     return bisect_left(range(1, len(one) + 1), True, key=lambda end: not other.startswith(one[:end]))
 
 
 def lines_of(whole: ModelInput) -> list[str]:
-    """The lines that the model reads: title, error lines, prose."""
+    """The model's input lines: title, error lines, prose."""
     return [*([whole.title] if whole.title else []), *whole.errors, *(whole.prose.split("\n") if whole.prose else [])]
 
 

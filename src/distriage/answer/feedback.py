@@ -1,4 +1,4 @@
-"""What a person decided about one axis of an issue, or about one of the repository's own labels. Pure.
+"""A person's decision on one axis of an issue, or on one of the repository's own labels. Pure.
 
 `distriage reviews export` writes one JSON object a line, and training reads it.
 """
@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-OWN_AXIS = "own:"  # and a label of the repository's own: what stands for the axis in a review of it
+OWN_AXIS = "own:"  # followed by a label of the repository's own: the axis in a review of it
 
 _OneLine = Annotated[str, Field(min_length=1, pattern=r"^[^\r\n]+$")]
 
@@ -19,17 +19,14 @@ class ReviewRecord(BaseModel):
 
     Attributes:
         id: `owner/repo#12`.
-        url: The issue's page.
-        title, body: As Distriage knew them last.
-        created: When the issue was filed; None where that is not known.
+        title, body: As last known.
+        created: When the issue was filed, if known.
         axis: One of the model's, or `own:` and a label of the repository's own.
-        label: What the person says is right; None: only that the model's label is not.
-        predicted_label, probability: What the model had said; None where it had said nothing.
-        model: The bundle that had said it; empty where none had.
-        who: The person's login.
+        label: The right label; None: only the model's label is known to be wrong.
+        predicted_label, probability: The model's answer, if there was one.
+        model: The bundle that gave it, or empty.
         how: In the queue, by a `/triage` command, or on GitHub: by setting or taking off a label, or by approving or
             dismissing a suggestion.
-        at: When.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -51,10 +48,10 @@ class ReviewRecord(BaseModel):
 
 
 def own_axis(label: str) -> str:
-    """What stands for the axis in a review of one of the repository's own labels."""
+    """The axis in a review of one of the repository's own labels."""
     return f"{OWN_AXIS}{label}"
 
 
 def own_label(axis: str) -> str | None:
-    """The label that a review's axis names; None: it is an axis of the model's."""
+    """The own label in a review's axis; None for an axis of the model's."""
     return axis.removeprefix(OWN_AXIS) if axis.startswith(OWN_AXIS) else None

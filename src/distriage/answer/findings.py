@@ -1,4 +1,4 @@
-"""What is known of a report -> its verdict. Pure."""
+"""Findings about a report -> its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from distriage.answer.verdict import (
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
 from distriage.facts.known_bad import known_bad
-from distriage.facts.scanning import any_of, stands_before
+from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
+from distriage.facts.versions import Comparison
 from distriage.model.bundle import Bundle
 from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
@@ -34,7 +35,7 @@ from distriage.reading.report import ReadReport
 from distriage.segments import Role
 from distriage.segments.roles import quotes_exception
 
-# A log, of which GitHub's page shows the link alone; and what says that there is one.
+# An attached log: GitHub's page shows only the link. And the words that announce one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
 _ATTACHED = re.compile(
     r"attach(?:ed|ing)(?: (?!(?:and|but|to|with|debugger|gdb|profiler)\b)\w{1,20}){0,4} (?:log|trace|stack|output)"
@@ -46,13 +47,13 @@ _NOT_ATTACHED = re.compile(r"n[o'’]t\b|\b(?:no|without)\b")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is known of a report whatever the mode; `verdict` decides.
+    """Findings about a report, for every mode; `verdict` decides.
 
     Attributes:
         bundle: Of the model that made the prediction.
-        evidence: Axis -> lines that carried its likeliest label; None: nobody asked.
-        similar: The most similar known issues; None: nobody asked.
-        own: The repository's own labels; None: they are not known.
+        evidence: Axis -> lines that carried its likeliest label; None if not asked for.
+        similar: The most similar known issues; None if not asked for.
+        own: The repository's own labels, if known.
     """
 
     bundle: Bundle
@@ -66,8 +67,8 @@ class Findings:
         """Decide.
 
         Args:
-            mode: How sure a label must be; InputError: it is no `Mode`.
-            own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
+            mode: How sure a label must be; InputError for anything but a `Mode`.
+            own_modes: Axis -> its own mode or wanted probability.
         """
         mode, taxonomy = as_mode(mode), self.bundle.taxonomy
         read, project = self.read, self.read.project
@@ -88,7 +89,7 @@ class Findings:
         right_among = self.bundle.manifest.axes[CAUSE].among_three if CAUSE in decisions else None
         missing = self._missing(decisions, situation, in_domain=prediction.in_domain)
         if any(question.fact == "error" for question in missing) and not _hangs(decisions, taxonomy):
-            situation = replace(situation, seen=frozenset())  # nobody can check what nobody has seen
+            situation = replace(situation, seen=frozenset())  # only visible things can be checked
         rivals = differential(decisions, ranked, taxonomy, situation, right_among)
         return Verdict(
             id=report.id,
@@ -103,15 +104,16 @@ class Findings:
                 for axis, decision in decisions.items()
             },
             environment=facts.stated(),
-            sources={fact: FactSource.model_validate(at, from_attributes=True) for fact, at in facts.sources.items()},
-            version_pairs=[VersionPair.model_validate(pair, from_attributes=True) for pair in facts.comparisons],
+            sources={fact: _source(at) for fact, at in facts.sources.items()},
+            version_pairs=[_version_pair(pair) for pair in facts.comparisons],
             missing=missing,
             known_problems=[
-                KnownProblem.model_validate(item, from_attributes=True) for item in known_bad(facts, report)
+                KnownProblem(problem=item.problem, remedy=item.remedy, source=item.source)
+                for item in known_bad(facts, report)
             ],
             checks=checks_of(decisions, taxonomy, situation, rivals),
             differential=rivals,
-            # They are bugs, with what mended them.
+            # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
         )
@@ -147,7 +149,7 @@ class Findings:
             and likely[DISTRIBUTED].id == "true"
             and decisions[DISTRIBUTED].outcome is not Outcome.APPLY
         ):
-            del likely[DISTRIBUTED]  # nobody is asked for GPUs on a suspicion
+            del likely[DISTRIBUTED]  # a suspicion is not enough to ask for GPUs
         return missing_facts(
             self.read.facts,
             has_error=self._has_error(hangs=_hangs(decisions, self.bundle.taxonomy)),
@@ -158,14 +160,14 @@ class Findings:
         )
 
     def _has_error(self, *, hangs: bool) -> bool:
-        """Whether an error stands in the report, or a log beside it; of a hang, the stacks."""
+        """Whether the report, or a log attached to it, has an error; for a hang, the stacks."""
         read = self.read
         if (hangs and any_of(_STACKS, folded(read.report.body))) or _attaches(read):
             return True
         if quotes_exception(read.input.title):
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
-        if hangs:  # of which the line "it hangs" says nothing
+        if hangs:  # the line "it hangs" does not count
             return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed
@@ -173,8 +175,17 @@ class Findings:
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
-    """Whether a run that waits is likely: its error comes late, if at all."""
+    """Whether a waiting run is likely: its error comes late, if at all."""
     return "hang" in meanings(taxonomy.labels_of(likely_labels(decisions)).values())
+
+
+def _source(at: Source) -> FactSource:
+    return FactSource(segment=str(at.segment), line=at.line)
+
+
+def _version_pair(pair: Comparison) -> VersionPair:
+    works_at, fails_at = _source(pair.works_at), _source(pair.fails_at)
+    return VersionPair(fact=pair.fact, works=pair.works, works_at=works_at, fails=pair.fails, fails_at=fails_at)
 
 
 def _attaches(known: ReadReport) -> bool:

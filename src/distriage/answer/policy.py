@@ -1,9 +1,9 @@
 """Scores -> decisions. Pure.
 
-A label is applied only where its probability reaches the threshold at which labels were right as often as the mode asks
-for on held-out reports, and never below the mode's floor. Below, the label becomes a suggestion or an abstention, and
-its family is named where the probability mass spreads over siblings. A report from outside the model's domain gets no
-label but its kind, and one that says next to nothing gets no cause and no fix.
+A label is applied only if its probability reaches the threshold at which labels were right as often as the mode asks
+for on held-out reports, and never below the mode's floor. Below, it becomes a suggestion or an abstention, and its
+family is named if the probability spreads over siblings. A report from outside the model's domain gets only its kind,
+and one that says next to nothing gets no cause and no fix.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from distriage.model.bundle import AxisCalibration
 from distriage.model.taxonomy import Axis, Taxonomy
 
 PRECISION: Mapping[Mode, str] = {Mode.BALANCED: "0.80", Mode.PRECISE: "0.90"}
-# Thresholds hold on average over the labels above them; a label just above a low one is by its own probability likelier
-# wrong than right, and nobody can trust it.
+# Thresholds hold on average over the labels above them; a label just above a low one is likelier wrong than right by
+# its own probability, and deserves no trust.
 FLOOR: Mapping[Mode, float] = {Mode.BALANCED: 0.5, Mode.PRECISE: 0.7}
 SUGGESTION_PRECISION = "0.50"
-SUGGESTED_FROM = 0.5  # where a probability is wanted
+SUGGESTED_FROM = 0.5  # if a probability is configured
 WHY_SILENT: Mapping[Silence, str] = {
     Silence.FOREIGN: "this does not read like a report about distributed deep learning; no labels",
     Silence.PERHAPS_FOREIGN: "this may not be about distributed deep learning; precise gives no labels",
@@ -45,10 +45,7 @@ def decide(
     Args:
         prediction: Scores of all axes of the taxonomy.
         calibration: Axis id -> thresholds of the bundle that made the prediction.
-        taxonomy: The bundle's taxonomy.
-        mode: The precision wanted.
         own_modes: Axis -> its own mode, or the probability that is wanted in place of one.
-        thin: Whether the report says next to nothing.
         no_failure: Whether it is a chore, a notice or a picture: labels that say how something fails are not for it.
 
     Returns:
@@ -61,7 +58,7 @@ def decide(
         own_mode = (own_modes or {}).get(axis.id, mode)
         silence = domain_silence(axis.id, prediction, taxonomy, own_mode)
         if too_thin and (silence is Silence.FOREIGN or (silence is None and axis.needs_detail)):
-            silence = Silence.THIN  # of which field it is nobody can know either
+            silence = Silence.THIN  # too little to tell its field, too
         if no_failure and axis.requires is not None:
             silence = Silence.NO_FAILURE
         decisions[axis.id] = _decide_axis(
@@ -71,7 +68,7 @@ def decide(
 
 
 def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: Mode | float) -> Silence | None:
-    """Why an axis gets no label of a report that is, or may be, of another field; None: it may get one."""
+    """Why an axis gets no label, if the report is or may be of another field."""
     if axis in taxonomy.roots:
         return None
     if not prediction.in_domain:
@@ -80,7 +77,7 @@ def domain_silence(axis: str, prediction: Prediction, taxonomy: Taxonomy, mode: 
 
 
 def reaches(probability: float, wanted: float) -> bool:
-    """Whether a probability is what somebody configured, as people see it: with four digits."""
+    """Whether a probability reaches a configured one, at four digits, as people see it."""
     return round(probability, 4) >= wanted
 
 
@@ -92,12 +89,12 @@ def family_scores(axis: Axis, scores: AxisScores) -> dict[str, float]:
 def outcome_of(
     probability: float, thresholds: Mapping[str, float | None], wanted: Mode | float, never: str
 ) -> tuple[Outcome, str]:
-    """What the probability of a label is enough for, and why.
+    """The outcome that the probability of a label allows, and why.
 
     Args:
-        thresholds: Precision target -> the least probability that meets it; None or absent: none does.
+        thresholds: Precision target -> the lowest probability that meets it; None or absent: none does.
         wanted: How sure the label must be: a mode, or a probability.
-        never: Says that no probability meets the target.
+        never: Message for a target that no probability meets.
     """
     if wanted is Mode.BEST:
         return Outcome.APPLY, "the likeliest label"
@@ -116,10 +113,10 @@ def outcome_of(
 
 
 def measured_precision(probability: float, thresholds: Mapping[str, float | None]) -> float | None:
-    """The share of labels from this probability on that were right on held-out reports, at least; None: not measured.
+    """The lower bound of the share of labels from this probability on that were right on held-out reports, if measured.
 
     Args:
-        thresholds: As `outcome_of` has them; the modes' floors hold too.
+        thresholds: As for `outcome_of`; the modes' floors hold too.
     """
     met = [0.0]
     for target, least in thresholds.items():
@@ -165,7 +162,7 @@ def _decide_axis(
 def _is_sure(
     families: Mapping[str, float], family: str | None, calibration: AxisCalibration, mode: Mode | float
 ) -> bool:
-    """Whether a family may be named where its label may not."""
+    """Whether a family may be named although its label may not."""
     if family is None:
         return False
     target, floor = (PRECISION[mode], FLOOR[mode]) if isinstance(mode, Mode) else (PRECISION[Mode.BALANCED], mode)
@@ -181,11 +178,11 @@ class _Decided(Protocol):
 
 
 def given_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
-    """Axis -> its label, where that is given."""
+    """Axis -> its label, if given."""
     return {axis: said.label for axis, said in axes.items() if said.outcome is Outcome.APPLY}
 
 
 def likely_labels(axes: Mapping[str, _Decided]) -> dict[str, str]:
-    """Axis -> its label, where that is at least a suggestion."""
+    """Axis -> its label, if given or suggested."""
     enough = {Outcome.APPLY, Outcome.SUGGEST}
     return {axis: said.label for axis, said in axes.items() if said.outcome in enough}

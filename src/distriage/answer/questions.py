@@ -1,4 +1,4 @@
-"""What a maintainer would have to ask the reporter for. Pure."""
+"""Facts that a maintainer would have to ask the reporter for. Pure."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _QUESTIONS: Mapping[str, str] = {
     "error": "What is the complete error message or traceback?",
     "reproduction": "What is the smallest script or command that shows it?",
 }
-_ON_ONE_NODE = 8  # so many GPUs nearly always are
-# What is asked elsewhere than on NVIDIA's cards; empty: there is no such fact.
+_ON_ONE_NODE = 8  # up to this many GPUs are nearly always on one
+# Facts to ask for without an NVIDIA card; empty: there is no such fact.
 _ELSEWHERE: Mapping[Platform, Mapping[str, str]] = {
     Platform.ROCM: {
         "cuda": "Which ROCm version?",
@@ -79,20 +79,19 @@ def missing_facts(
     situation: Situation = ORDINARY,
     segments: Segments = _NOTHING,
 ) -> list[MissingFact]:
-    """What a maintainer would have to ask the reporter for: what decides the next step, and nothing else.
+    """The facts to ask the reporter for: only those that decide the next step.
 
     Args:
-        facts: What the report states.
-        has_error: Whether the report holds an error line; of a hang, an error or a dump of the stacks. It is asked for
-            where the reporter speaks of one, and of a hang.
-        thin: Whether the report says next to nothing; then what happens is asked for, too.
-        likely: Axis -> its label, where that is at least likely. The symptom decides, else the stage: a build failure
-            needs other facts than a hang. No error is asked for where the symptom is that of a run that goes on.
-        situation: On what the job ran, and what the reporter speaks of; there may be no CUDA to ask for.
-        segments: The report; what it holds is not asked for.
+        has_error: Whether the report holds an error line; for a hang, an error or a dump of the stacks. It is asked for
+            if the reporter mentions one, and for a hang.
+        thin: Whether the report says next to nothing; then a description is asked for, too.
+        likely: Axis -> its label, if at least likely. The symptom decides, else the stage: a build failure needs other
+            facts than a hang. No error is asked for if the symptom is that of a run that goes on.
+        situation: Where the job ran, and the reporter's subjects; there may be no CUDA to ask for.
+        segments: The report, whose content is not asked for.
 
     Returns:
-        The most needed first, two at most, of a hang three; `fact` is the name of a field of `facts`, or `error` or
+        The most needed first, at most two, three for a hang; `fact` is the name of a field of `facts`, or `error` or
         `reproduction`.
     """
     symptom = likely.get(SYMPTOM)
@@ -104,7 +103,7 @@ def missing_facts(
         stated |= {"launcher"}
     version, known = _version(facts, situation, stated, means)
     missing = [] if known else [version]
-    told = not thin and (situation.explained or "unscheduled" in situation.seen)  # what decides is there
+    told = not thin and (situation.explained or "unscheduled" in situation.seen)  # the decisive facts are there
     if shown is not None and not told:
         missing += [
             fact
@@ -139,7 +138,7 @@ def _shows_command(segments: Segments, *, serving: bool) -> bool:
 
 
 def _about_error(symptom: Label | None, situation: Situation, segments: Segments, *, thin: bool) -> str:
-    """The question for the error: that of the process which failed first, as far as the report tells."""
+    """The question for the error: that of the process that failed first, if the report tells."""
     if segments.culprit is not None:
         return f"What does the log of rank {segments.culprit} say? The launcher names it as the first to fail."
     if any(line.role is Role.CASCADE for segment in segments.all for line in segment.lines):
@@ -155,7 +154,7 @@ def _about_error(symptom: Label | None, situation: Situation, segments: Segments
 def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], means: Set[str]) -> tuple[str, bool]:
     """The fact that tells which version failed, and whether the report states it.
 
-    It is that of the library in the library's own tracker, and where nothing but the library is known.
+    It is the library's in the library's own tracker, and if only the library is known.
     """
     framework, library = facts.framework, situation.library
     project = projects().all.get(framework or "")
@@ -165,13 +164,13 @@ def _version(facts: EnvironmentFacts, situation: Situation, stated: Set[str], me
     alone = framework is None and library is not None
     version = "torch" if framework in {PYTORCH, *projects().parts} or own or alone else "framework_version"
     known = {version, "framework_version"} if own else {version}
-    if version == "framework_version" and project is None:  # who states others' versions mostly states this one
+    if version == "framework_version" and project is None:  # a reporter who states others' versions states this one
         known |= {"version", "torch", "python", "cuda", *facts.others}
     return version, not known.isdisjoint(stated | situation.subjects) or "source" in situation.subjects
 
 
 def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], situation: Situation) -> bool:
-    """Whether a report is about what a question asks for."""
+    """Whether a report is about the subject of a question."""
     subjects, seen = situation.subjects, situation.seen
     means = meanings(likely.values())
     distributed = likely[DISTRIBUTED].id if DISTRIBUTED in likely else None

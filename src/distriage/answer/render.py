@@ -31,10 +31,10 @@ _PERHAPS = 0.3  # the least probability of an own label that is shown though it 
 def print_answers(
     answers: Iterator[Verdict | FailedRecord], taxonomy: Taxonomy, *, json_: bool, jsonl: bool, quiet: bool
 ) -> tuple[int, int]:
-    """Print answers in order, and what failed on standard error unless `quiet`.
+    """Print answers in order, and failures on standard error unless `quiet`.
 
     Returns:
-        How many there are, and how many of them failed.
+        The number of answers, and of failures among them.
     """
     console, count, failures, documents = output(), 0, 0, list[str]()
     try:
@@ -51,7 +51,7 @@ def print_answers(
                 if count - failures > 1:
                     console.print()
                 print_verdict(console, answer, taxonomy)
-    except DistriageError:  # what was answered is not lost
+    except DistriageError:  # finished answers are not lost
         if documents:
             _print_documents(documents, several=True)
         raise
@@ -139,7 +139,7 @@ def _answer(said: AxisVerdict, axis: Axis) -> str:
 
 
 def _meanings(verdict: Verdict, taxonomy: Taxonomy) -> Iterator[str]:
-    """What the sure labels mean, of axes whose labels are too many to know by heart."""
+    """The meanings of the sure labels, on axes with too many labels to know by heart."""
     for axis_id, said in verdict.axes.items():
         axis = taxonomy.axes[axis_id]
         if said.outcome == "apply" and len(axis.label_ids) > MANY_LABELS:
@@ -196,7 +196,7 @@ def _own(labels: Sequence[OwnLabel]) -> Iterator[RenderableType]:
 
 
 def _similar(issues: Sequence[SimilarIssue], taxonomy: Taxonomy) -> Iterator[RenderableType]:
-    # An axis that depends on another says how the issue failed and what mended it; the last one is the fix.
+    # An axis that depends on another tells the failure and its remedy; the last one is the fix.
     axes = [axis for axis in taxonomy.axes.values() if axis.requires] or list(taxonomy.axes.values())
     if issues:
         yield Text("Similar issues:", style="bold")
@@ -222,7 +222,7 @@ def _facts(verdict: Verdict) -> str:
 
 
 def _place(source: FactSource | None) -> str:
-    """For people, where a fact is stated."""
+    """The place of a fact, for people."""
     if source is None:
         return ""
     return " (title)" if source.line == 0 else f" (line {source.line}, {source.segment})"

@@ -1,8 +1,8 @@
-"""The nearest known issues, with what fixed them, from an index inside the bundle.
+"""The nearest known issues, with their fixes, from an index inside the bundle.
 
-Two things make a known issue similar: the words that it shares with the report (cosine of TF-IDF over the hashed
-n-grams of `features.py`), and how probable its labels are for the report by the model. The labels of known issues come
-from their whole threads.
+A known issue is similar by the words that it shares with the report (cosine of TF-IDF over the hashed n-grams of
+`features.py`), and by the model's probability of its labels for the report. The labels of known issues come from their
+whole threads.
 
 index.npz  format   []             `INDEX_FORMAT`
            records  []             JSON: a list of [id, url, title, note]; title "" where it is not ours to publish
@@ -45,7 +45,7 @@ class Similar:
         """Read the index of a bundle.
 
         Raises:
-            BundleError: the bundle has none, or it is damaged or of another format.
+                BundleError: the index is missing, damaged or of another format.
         """
         self._axes = bundle.manifest.axes
         file = bundle.path / INDEX
@@ -95,8 +95,7 @@ class Similar:
         """Find known issues like a report.
 
         Args:
-            prediction: What the bundle's model says of the report.
-            k: How many at most.
+            prediction: By the bundle's model, of the report.
 
         Returns:
             The most similar first; never the report's own issue.

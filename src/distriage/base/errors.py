@@ -34,7 +34,7 @@ class InputError(DistriageError):
 
 
 class WorkerError(DistriageError):
-    """A process of a pool died, so that its answers are missing; the work can be done again."""
+    """A process of a pool died and its answers are missing; the work can be repeated."""
 
 
 class TaxonomyError(DistriageError):
@@ -87,7 +87,7 @@ class TransferredError(NotFoundError):
 
 
 class BrokenError(GitHubError):
-    """GitHub itself fails, time and again; a smaller request may succeed."""
+    """GitHub itself fails repeatedly; a smaller request may succeed."""
 
 
 class LostAnswerError(GitHubError):

@@ -17,7 +17,7 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """None where nothing was counted."""
+        """None without counts."""
         return self.hits / self.n if self.n else None
 
     @property

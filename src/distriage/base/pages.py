@@ -1,6 +1,4 @@
-"""Rendering of every self-contained HTML page: foreign text is escaped and made harmless to read. Needs jinja2, from
-the extras `learn` and `serve`. Pure.
-"""
+"""Rendering of self-contained HTML pages: foreign text is escaped. Needs jinja2 (extras `learn`, `serve`). Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ def page_environment(package: str) -> Environment:
 
 
 def plain(text: str) -> str:
-    """Somebody's words on one line of at most `MAX_LINE_CHARS`, without characters that change how others are shown."""
+    """Foreign text on one line of at most `MAX_LINE_CHARS`, without characters that change the display of others."""
     line = " ".join(_CONTROL.sub(" ", text[: 4 * MAX_LINE_CHARS]).split())
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 

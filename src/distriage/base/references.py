@@ -45,10 +45,10 @@ def parse_reference(text: str, hosts: Collection[str] = ()) -> IssueReference:
     """Read `owner/repo#12` or the issue's URL.
 
     Args:
-        hosts: That a URL may name; empty: any.
+        hosts: Allowed in a URL; any if empty.
 
     Raises:
-        InputError: neither of them, or a URL of another host.
+        InputError: another form, or a URL of another host.
     """
     match = _REFERENCE.match(text.strip())
     if match is None:

@@ -6,8 +6,10 @@ import errno
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Groups of `distriage --help`, in the order in which a newcomer needs them.
 READ, MAINTAIN, TRAIN = "Read reports", "Look after a tracker", "Train and study"
@@ -16,9 +18,7 @@ _PIPE_WIDTH = 10_000
 
 
 def speak_utf8() -> None:
-    """Write UTF-8 wherever a program may read it, as JSON must be; a terminal keeps its encoding, and no character that
-    it lacks ends a command.
-    """
+    """Write UTF-8 to files and pipes, as JSON requires; in a terminal, replace characters that it lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a closed one is None
             piped = stream is sys.stdout and not stream.isatty()
@@ -26,27 +26,34 @@ def speak_utf8() -> None:
 
 
 def output() -> Console:
-    """Standard output; in a pipe lines are as long as they are, unless COLUMNS says otherwise."""
+    """Standard output; lines are not wrapped in a pipe, unless COLUMNS says so."""
+    from rich.console import Console  # slow to import
+
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    # A report's `:100:` is no emoji, and the table of emoji takes long to load.
+    # `:100:` in a report is not an emoji, and the table of emoji takes long to load.
     return Console(highlight=False, emoji=False, width=_PIPE_WIDTH if piped else None)
 
 
 def say(text: str) -> None:
     """Print a line to standard error, apart from output for programs."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     lines = map(printable, text.split("\n"))  # it may quote a report, or a file's name
-    console.print("distriage: " + "\n".join(lines), markup=False)
+    if sys.stderr is not None:  # as Python leaves it after `2>&-`
+        sys.stderr.write("distriage: " + "\n".join(lines) + "\n")
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there was no room for standard output; errors of files name theirs."""
+    """Whether standard output had no room; errors of files name their file."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
 
 
 def give_up_output(error: OSError) -> None:
     """Say why standard output cannot be written, and drop the rest, which would be flushed at exit."""
     say(f"standard output: cannot be written: {error.strerror}")
+    let_go_of_output()
+
+
+def let_go_of_output() -> None:
+    """Write what is left of standard output nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -56,5 +63,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Somebody's words without the escape sequences that a terminal obeys."""
+    """Foreign text without the escape sequences that a terminal obeys."""
     return "".join(char if char.isprintable() else " " for char in text)

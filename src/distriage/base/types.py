@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """How sure a label must be: always the likeliest, right in about 80 %, right in about 90 % of the cases."""
+    """How sure a label must be: the likeliest always, right about 80 % of the time, right about 90 % of the time."""
 
     BEST = "best"
     BALANCED = "balanced"
@@ -89,7 +89,7 @@ class AxisScores:
 
 
 def _no_vector() -> NDArray[np.float32]:
-    import numpy as np  # what only reads reports does without it
+    import numpy as np  # not needed just to read reports
 
     return np.zeros(0, np.float32)
 
@@ -123,7 +123,6 @@ class Decision:
 
     Attributes:
         label: The likeliest label, even if it is not given.
-        probability: Its calibrated probability.
         family: The label's family, if the family is sure and the label is not; else None.
         family_probability: Probability of `family`, or of the label's family if that is None; None on an axis without
             families.

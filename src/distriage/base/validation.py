@@ -1,16 +1,24 @@
-"""Data of a given shape, and pydantic's complaints in one line for people: `key: message, found value`."""
+"""Data of a given shape, and pydantic's complaints in one line for people: `key: message, found value`.
+
+Imports pydantic only where there is work for it: its import takes as long as half of an answer.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_args, get_origin
 
 from distriage.base.errors import DistriageError
+from distriage.base.shapes import UnusualError, hints_of, shaped
 from distriage.base.texts import decoded
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
 
 MAX_SHOWN_CHARS = 60  # of a value that is refused
 _WORDS = (
@@ -23,13 +31,80 @@ _WORDS = (
 )
 
 
-class Strict(BaseModel):
-    """Frozen, and without keys that it does not know."""
+def field(*, default: Any = dataclasses.MISSING, default_factory: Any = dataclasses.MISSING, **constraints: Any) -> Any:
+    """A field of a `Strict` with more than a type.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Args:
+        constraints: Those of pydantic's `Field`, such as `ge`, `pattern` or `description`.
+    """
+    return dataclasses.field(default=default, default_factory=default_factory, metadata=constraints)
 
 
-_Model = TypeVar("_Model", bound=BaseModel)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, dataclasses.field))
+class Strict:
+    """A frozen dataclass with the methods of pydantic's models; refuses unknown keys.
+
+    Data that is read is checked; values that our code makes are not.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+    @classmethod
+    def model_validate(cls, value: object, *, from_attributes: bool | None = None) -> Self:
+        """Read JSON's or TOML's values; pydantic's `ValidationError`: they have another shape.
+
+        Args:
+            from_attributes: Read an object's attributes, too.
+        """
+        found: Self = adapter(cls).validate_python(value, from_attributes=from_attributes)
+        return found
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """Read JSON; pydantic's `ValidationError`: it is none, or has another shape."""
+        found: Self = adapter(cls).validate_json(text)
+        return found
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """As `model_validate`, without pydantic where the value has the usual shape: to start sooner."""
+        try:
+            return shaped(cls, value)
+        except UnusualError:
+            return cls.model_validate(value)
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """As a table; `options` are those of pydantic's method."""
+        table: dict[str, Any] = adapter(type(self)).dump_python(self, **options)
+        return table
+
+    def model_dump_json(self, **options: Any) -> str:
+        """As JSON; `options` are those of pydantic's method."""
+        text: bytes = adapter(type(self)).dump_json(self, **options)
+        return text.decode()
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
+        """The same with other values in some fields."""
+        copy: Self = dataclasses.replace(cast(Any, self), **update)
+        return copy
+
+
+_Model = TypeVar("_Model")
+
+
+def adapter(kind: Any) -> Any:
+    """Pydantic's reader and writer of a type, a `TypeAdapter`."""
+    return _adapter(kind)
+
+
+@cache
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
 
 
 def read_model(file: Path, model: type[_Model], error: type[DistriageError], expected: str) -> _Model:
@@ -40,17 +115,26 @@ def read_model(file: Path, model: type[_Model], error: type[DistriageError], exp
         expected: Names the expected file in that error.
     """
     try:
-        return model.model_validate_json(decoded(file.read_bytes()))
+        text = decoded(file.read_bytes())
+        return shaped(model, json.loads(text))
     except (OSError, UnicodeDecodeError):
         raise error(f"{file}: not found or not readable; expected {expected}") from None
+    except (UnusualError, ValueError, RecursionError):  # either no fault after all, or one that pydantic names
+        return _validated(file, text, model, error)
+
+
+def _validated(file: Path, text: str, model: type[_Model], error: type[DistriageError]) -> _Model:
+    from pydantic import ValidationError
+
+    try:
+        found: _Model = adapter(model).validate_json(text)
     except ValidationError as fault:
         raise error(f"{file}: {first_fault(fault, model)}") from None
+    return found
 
 
-def first_fault(
-    error: ValidationError, model: type[BaseModel], what: str = "content", *, show_value: bool = True
-) -> str:
-    """The first fault: its key and what was expected; for an unknown key, the known ones.
+def first_fault(error: ValidationError, model: type, what: str = "content", *, show_value: bool = True) -> str:
+    """The first fault: its key and the expected value; for an unknown key, the known ones.
 
     Args:
         model: The expected shape of the data.
@@ -60,7 +144,7 @@ def first_fault(
     first = error.errors(include_url=False)[0]
     place = first["loc"]
     key = ".".join(map(str, place)) or what
-    if first["type"] == "extra_forbidden":
+    if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"unknown key {key}; {suggestion(str(place[-1]), known_keys(model, place[:-1]))}"
     found = f", found {first['input']!r:.{MAX_SHOWN_CHARS}}" if show_value and first["type"] != "missing" else ""
     return f"{key}: {plain(first['msg'])}{found}"
@@ -81,26 +165,34 @@ def suggestion(wrong: str, known: Iterable[str], quote: str = "") -> str:
     return f"{meant}known: {', '.join(known)}"
 
 
-def known_keys(model: type[BaseModel], place: Iterable[int | str] = ()) -> list[str]:
+def known_keys(model: type, place: Iterable[int | str] = ()) -> list[str]:
     """The keys of a model, or of the model at a place inside it; empty if the place is unknown."""
     steps = iter(place)
     for step in steps:
-        field = next((field for name, field in model.model_fields.items() if (field.alias or name) == step), None)
-        inner, is_collection = _inner_model(field.annotation if field is not None else None)
+        inner, is_collection = _inner_model(_fields(model).get(step, None))
         if inner is None:
             return []
         model = inner
         if is_collection:
             next(steps, None)  # the key or the number of a member
-    return [field.alias or name for name, field in model.model_fields.items() if not field.exclude]
+    return [str(key) for key in _fields(model)]
 
 
-def _inner_model(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+def _fields(model: type) -> dict[int | str, Any]:
+    """Key -> its type, of what may be read."""
+    if dataclasses.is_dataclass(model):
+        hints = hints_of(model)
+        return {one.name: hints[one.name] for one in dataclasses.fields(model) if one.init}
+    fields = cast("type[BaseModel]", model).model_fields.items()
+    return {field.alias or name: field.annotation for name, field in fields if not field.exclude}
+
+
+def _inner_model(annotation: Any) -> tuple[type | None, bool]:
     """The model inside an annotation, and whether it is a member of a table or a list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and (dataclasses.is_dataclass(annotation) or hasattr(annotation, "model_fields")):
         return annotation, False
     for argument in get_args(annotation):
         model, _ = _inner_model(argument)
         if model is not None:
-            return model, get_origin(annotation) in {dict, list, tuple}
+            return model, get_origin(annotation) in {dict, list, tuple, Mapping}
     return None, False

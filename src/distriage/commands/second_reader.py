@@ -1,6 +1,4 @@
-"""`distriage second-reader`: many reports for a reader that answers later, by a file. Imports nothing heavy before a
-command runs.
-"""
+"""`distriage second-reader`: reports for a reader that answers by file. Heavy imports wait until a command runs."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ def export_(
     axes: Axes = ALL_AXES,
     times: Times = 1,
 ) -> None:
-    """Write one request for each report that is in doubt, in the OpenAI batch format, to standard output."""
+    """Write one request for each doubtful report, in the OpenAI batch format, to standard output."""
     from distriage.reports.records import BadRecord
     from distriage.second_reader.bulk import requests
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pydantic import BaseModel
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -11,21 +12,20 @@ from rich.text import Text
 
 from distriage.answer.playbooks import playbook_of
 from distriage.answer.render import show
-from distriage.base.validation import Strict
 from distriage.model.label import Label
 from distriage.model.taxonomy import Axis, Taxonomy
 
 INDENT = (0, 0, 0, 2)
 
 
-class Requirement(Strict):
-    """Another axis must have this label, or the axis does not apply."""
+class Requirement(BaseModel, extra="forbid", frozen=True):
+    """The label that another axis must have for this axis to apply."""
 
     axis: str
     label: str
 
 
-class LabelEntry(Strict):
+class LabelEntry(BaseModel, extra="forbid", frozen=True):
     """One label of an axis."""
 
     id: str
@@ -36,7 +36,7 @@ class LabelEntry(Strict):
     retired: str | None
 
 
-class AxisEntry(Strict):
+class AxisEntry(BaseModel, extra="forbid", frozen=True):
     """One question with its possible answers."""
 
     name: str
@@ -45,7 +45,7 @@ class AxisEntry(Strict):
     labels: tuple[LabelEntry, ...]
 
 
-class TaxonomyAnswer(Strict):
+class TaxonomyAnswer(BaseModel, extra="forbid", frozen=True):
     """The taxonomy of the loaded model; the same as `distriage taxonomy --json`."""
 
     name: str
@@ -71,7 +71,7 @@ def print_taxonomy(console: Console, taxonomy: Taxonomy, axes: Sequence[Axis], *
 
 
 def print_label(console: Console, taxonomy: Taxonomy, axis: Axis, label: Label) -> None:
-    """Print all that is known of one label: its definition, and its playbook where it has one."""
+    """Print everything known about one label: its definition, and its playbook if any."""
     parts: list[RenderableType] = [_heading(label), Text(label.definition)]
     book = playbook_of(taxonomy, axis.id, label.id)
     rows = book and {

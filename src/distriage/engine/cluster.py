@@ -29,13 +29,12 @@ PLAN = "run.json"
 
 
 class Step(NamedTuple):
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
-        shards: That are done, those of an earlier run too.
-        of: Shards in all.
+        shards: Finished shards, including those of an earlier run.
         answers: Of this run.
-        errors: Those among them for records that cannot be read.
+        errors: Those among them for unreadable records.
     """
 
     shards: int
@@ -92,7 +91,7 @@ def _pieces(path: str) -> Iterator[tuple[int, int, int | None]]:
     try:
         with Path(path).open("rb") as stream:
             before = 0
-            if encoding_of(stream.read(2)) == "utf-16":  # a line feed is no byte of its own there
+            if encoding_of(stream.read(2)) == "utf-16":  # there a line feed is two bytes
                 yield 0, 0, None
                 return
             stream.seek(0)
@@ -154,10 +153,9 @@ class ShardWorker:
 def run(
     paths: Sequence[str], output: str, settings: Settings, *, resume: bool, workers: int | None = None
 ) -> Iterator[Step]:
-    """Answer files on the cluster that RAY_ADDRESS names, or on one that is started here.
+    """Answer files on the cluster named by RAY_ADDRESS, or on a local one.
 
     Args:
-        output: A folder.
         workers: Actors; by default one per CPU of the cluster, less one for reading.
 
     Yields:

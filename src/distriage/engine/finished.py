@@ -15,12 +15,11 @@ _COLUMNS = ("id", "verdict")  # of a table of answers; `verdict` is a whole line
 
 
 def difference(path: str, options: Mapping[str, Any], items: Iterable[Item]) -> str:
-    """The difference between this run and the one that wrote a finished file, judged by the number of answers, the
+    """How this run differs from that of a finished file, judged by the number of answers, the
     subject of the last one and the options in the first verdict.
 
     Args:
         options: Of this run, from `run_options`.
-        items: Its records.
 
     Returns:
         Words that follow "complete, but"; empty if nothing differs.

@@ -31,18 +31,17 @@ class Output:
     Attributes:
         count: Answers in the file, including those of an earlier run.
         errors: Errors among those of the earlier run.
-        part: The unfinished file.
     """
 
     def __init__(self, path: str, options: Mapping[str, Any], *, resume: bool) -> None:
         """Open the file.
 
         Args:
-            options: Of the run, as JSON; a run goes on only with the same ones.
+            options: Of the run, as JSON; a resumed run must have the same ones.
 
         Raises:
-            InputError: a name that says no format, a folder or one that is not there, an unfinished run without
-                `resume` or of other options, another process that writes the file.
+            InputError: a name without a known format, a folder or a missing one, an unfinished run without `resume` or
+                with other options, another process that writes the file.
         """
         self._path = Path(path)
         self.part = part_of(path)
@@ -105,13 +104,13 @@ class Output:
             raise InputError(f"{self.part}: of a run {other}; --resume needs the same options")
 
     def check_continues(self, identifier: str) -> None:
-        """Refuse to go on with other input.
+        """Refuse to continue with other input.
 
         Args:
-            identifier: Of the record that the last answer must be about, as an answer holds it.
+            identifier: Of the record that the last answer must be about.
 
         Raises:
-            InputError: it is about another, or is no answer.
+            InputError: the last line is about another record, or is not an answer.
         """
         try:
             found = json.loads(self._last)["id"]
@@ -174,7 +173,7 @@ class Output:
 
 
 def _lock(stream: BinaryIO) -> bool:
-    """Keep other processes of ours away from a file until it is closed; False: one of them has it."""
+    """Keep our other processes away from a file until it is closed; False if one of them has it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -193,9 +192,7 @@ def _lock(stream: BinaryIO) -> bool:
 
 
 def differences(before: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """How another run's options differ, in words that go after "of a run": `with mode best, not balanced`,
-    `without --explain`; empty: they do not.
-    """
+    """Differences from another run's options, as words after "of a run": `without --explain`; empty for none."""
     return "; ".join(
         f"with {name} {before[name]}, not {value}"
         if before[name] and value and not isinstance(value, bool)
@@ -211,12 +208,12 @@ def part_of(path: str) -> Path:
 
 
 def is_error(line: str) -> bool:
-    """Whether an answer stands for a record that cannot be read."""
+    """Whether an answer is that of an unreadable record."""
     return '"axes":' not in line  # a key of every verdict; strings hold no quote but after a backslash
 
 
 def is_complete(path: str) -> bool:
-    """Whether a run has finished this file, and none has begun it anew."""
+    """Whether a run has finished this file and no later run has started on it."""
     with writing(Path(path)):
         return Path(path).is_file() and not part_of(path).exists()
 
@@ -246,7 +243,7 @@ def _compress(part: Path, done: Path, name: str) -> None:
 
 
 def _write_table(part: Path, done: Path, axes: Sequence[str]) -> None:
-    """A row an answer: outcome, label and probability of each axis as columns, and the whole verdict as JSON."""
+    """One row per answer: outcome, label and probability of each axis as columns, and the whole verdict as JSON."""
     import pyarrow
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""A batch on the command line: read, answer, write, show how far it is."""
+"""A batch on the command line: read, answer, write, show progress."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _write_all(answers: Iterator[tuple[Item, str]], write: Callable[[str], None]
 
 
 def _paced(steps: Iterator[_Done], target: Output | None, before: _Done) -> Iterator[_Done]:
-    """Some of the steps, the last one among them: after each the file is up to date."""
+    """Some of the steps, including the last one; the file is up to date after each."""
     shown, done = time.monotonic(), before
     for done in steps:
         if time.monotonic() - shown > FLUSH_S / 2:

@@ -1,4 +1,4 @@
-"""A function of a model and some items, with a process a core where they are many. Runs the model."""
+"""Applies a function of a model to items, with one process per core if there are many. Runs the model."""
 
 from __future__ import annotations
 

@@ -40,9 +40,7 @@ def cores() -> int:
 
 
 def begin(sources: Iterable[str]) -> None:
-    """Start the process to fork workers from, if a file is large enough to need some. Returns at once: the imports run
-    while the caller goes on.
-    """
+    """Start the process to fork workers from, if a file is large. Returns at once, while that process imports."""
     if _FORKS and any(size_of(source) >= LARGE_BYTES for source in sources):
         from multiprocessing import forkserver
 
@@ -54,12 +52,11 @@ def begin(sources: Iterable[str]) -> None:
 def in_processes(
     work: Callable[[list[T]], list[R]], items: Iterable[T], count: int, chunk: int
 ) -> Iterator[tuple[T, R]]:
-    """Each item with its result, in order. What is read ahead and waits is bounded.
+    """Each item with its result, in order. Reads a bounded number ahead.
 
     Args:
-        work: A function of a module, or a `partial` of one: it goes to the workers, as items do and results come back.
-        count: Processes.
-        chunk: Items that go to a worker together.
+        work: A module-level function, or a `partial` of one: it is sent to the workers, like items and results.
+        chunk: Items sent to a worker together.
 
     Raises:
         WorkerError: a worker died.
@@ -92,13 +89,13 @@ def _context() -> BaseContext:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Processes that start meanwhile begin with SIGINT and SIGTERM blocked: while they still import, Ctrl-C would end
-    them in a traceback, and so would the end of this one while it starts them. It hears the signal a moment later.
+    """Start processes with SIGINT and SIGTERM blocked: while they still import, Ctrl-C would end them in a traceback,
+    and so would the end of this one. It gets the signal a moment later.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # where it starts with the first worker, it unblocks them
+    resource_tracker.ensure_running()  # if started with the first worker, it would unblock them
     before, heard = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS), list[int]()
     handlers = {}
     # A signal that another thread gets is handled in the main one.

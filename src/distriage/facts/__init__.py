@@ -1,1 +1,1 @@
-"""What a report states of its environment, from frameworks to GPUs, and what is known of such a combination. Pure."""
+"""A report's stated environment, from frameworks to GPUs, and known problems of such a combination. Pure."""

@@ -1,4 +1,4 @@
-"""How many GPUs a report speaks of, in figures, options and words of several languages. Pure.
+"""The number of GPUs in a report, in figures, options and words of several languages. Pure.
 
 The largest number counts: on one card it works, on eight it hangs.
 """
@@ -32,8 +32,8 @@ SIGN_NUMBER = (  # 八, 十六, 三十二; whole ones: not the end of 一百二�
     rf"(?P<v>[{_SIGNS}九十](?<![第几数百千零十{_SIGNS}一九].)(?:(?<![十两双])十)?(?:(?<=十)[{_UNITS}])?)"
 )
 FIGURES = r"\d{0,3}(?:,\d{3}){0,2}"  # behind the first one
-# What stands before a number that counts nothing: the rest of another ("0.8.5 server"), or what has a number for a name
-# ("ZeRO-3 nodes", "HTTP 500 server", "RTX 6000 GPUs", "Windows 10 machine").
+# Words before a number that is not a count: part of another ("0.8.5 server"), or of a name ("ZeRO-3 nodes", "HTTP 500
+# server", "RTX 6000 GPUs", "Windows 10 machine").
 _NO_COUNT = re.compile(
     r"(?:\d[.,]|第\s?|\b(?:zero|stage|http|port|cuda|python|version|rank|step|epoch|rtx|gtx|quadro|pro|max|llama|qwen|capability"
     r"|windows|ubuntu|debian|centos|rhel|fedora|macos|linux|server|js)[ -])\Z",
@@ -102,7 +102,7 @@ _OPTIONS = (
     *("num_gpus", "num-gpus", "tensor_parallel_size", "tensor-parallel-size", "world_size", "world size"),
     *("num_processes", "gpu count", "gpu_count", "tpu_cores=", "-tp-size", "-tp "),
 )
-# But not what an error of Accelerate's recommends, an actor of Ray's asks for, or a checkpoint was saved with.
+# But not the advice of Accelerate's errors, the demand of a Ray actor, or the origin of a checkpoint.
 _OPTION = re.compile(
     r"(?<!specifying `--)(?<!remote\()(?<!options\()(?<!remote\(num_cpus=\d, )(?<!saved with )(?<!saved with dp )"
     rf"(?:{'|'.join(_OPTIONS)}){_VALUE}(?!\s?(?:!=|[*x×]\s?\d))"
@@ -125,7 +125,7 @@ _DEVICE_LIST = re.compile(
 )
 MPI_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
 _MPI_PROCESSES = re.compile(rf"[a-z]{{6,10}}{COMMAND}\s(?:-np?|--np)\s(?P<v>\d{{1,5}})\b")
-# Words of a report whose processes run on GPUs; "CUDA version" stands in Horovod's form.
+# Words of a report whose processes run on GPUs; "CUDA version" is in Horovod's form.
 _OF_GPUS = ("gpu", "nvidia", "cuda_", "nccl_", "cuda error", "cuda driver", "cuda out")
 _TENSOR_PARALLEL = r"(?:tensor[_-]parallel[_-]size|-tp(?:-size)?)[ =]\s?(?P<tp>\d{1,4})\b"
 _PIPELINE_PARALLEL = r"(?:pipeline[_-]parallel[_-]size|-pp(?:-size)?)[ =]\s?(?P<pp>\d{1,3})\b"
@@ -171,11 +171,11 @@ _COUNT_WORDS = (
 def count_gpus(
     passage: Passage, *, names_gpu: bool, on_gpus: bool | None
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-    """The most GPUs that a text speaks of, in all and on one node, each with its place; None: it speaks of no number.
+    """The most GPUs that a text mentions, in all and on one node, each with its place; None without a number.
 
     Args:
         names_gpu: Whether it may hold the name of one.
-        on_gpus: Whether it says that the job runs on some, so that MPI's processes have one each; None: its words tell.
+        on_gpus: Whether the job runs on GPUs, so that MPI's processes have one each; by the text's words if None.
     """
     text, words = passage.text, passage.words
     per_node: Counts = []
@@ -227,7 +227,7 @@ def count_gpus(
 
 
 def counts_gpus(text: str) -> bool:
-    """Whether a text says in words that there are some, as "on 2 GPUs"."""
+    """Whether a text states GPUs in words, as "on 2 GPUs"."""
     return _GPUS.search(text) is not None or _GPUS_BY.search(text) is not None
 
 
@@ -257,13 +257,13 @@ def numbers_at(pattern: re.Pattern[str], text: str, starts: Iterable[str]) -> Co
 
 
 def number_of(match: re.Match[str]) -> int:
-    """What the group `v` says, in figures or in words."""
+    """The value of the group `v`, in figures or in words."""
     said = match["v"].lower()
     return _NUMERALS[said] if said in _NUMERALS else int(said.replace(",", ""))
 
 
 def is_no_count(text: str, place: int) -> bool:
-    """Whether what stands before a number at a place makes it a name or the rest of another number."""
+    """Whether the text before a number at a place makes it part of a name or of another number."""
     return bool(_NO_COUNT.search(text, max(0, place - _NO_COUNT_CHARS), place))
 
 

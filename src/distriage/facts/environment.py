@@ -1,6 +1,6 @@
-"""The facts of a report's environment, each with where it is stated. Pure.
+"""The facts of a report's environment, each with its place. Pure.
 
-A fact is only what the report states: a version beside the name of the package, a count beside the device.
+A fact is only stated, never inferred: a version beside the name of the package, a count beside the device.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _TOOLS_SIGNS = ("==", "[pip3]", "[conda]", "version", "  ")
 _MOST_OWN = 4
 _Value = TypeVar("_Value", str, int)
 _CUDA_AT_WORK = ("cuda error", "cuda out of memory", "nccl error", "nccl warn", "nccl info")
-# What a form says where there is none: "NCCL version: N/A", "GPU models and configuration: No CUDA". Of torch's build "N/A"
-# means that it could not be imported.
+# Words for an absent thing in a form: "NCCL version: N/A", "GPU models and configuration: No CUDA". For torch's build
+# "N/A" means that it could not be imported.
 _NONE = re.compile(
     r":[ \t]{0,20}(?:(?:n[/.]?a|none)(?: ?\([^()\n]{0,40}\))?|no (?:cuda|gpus?)|not? applicable|not used|-)"
     r"\.?[ \t\r]{0,20}(?=\n|\Z)"
@@ -47,21 +47,21 @@ _ABSENT_FACTS = {"cuda": ("cuda",), "nccl": ("nccl",), "nvidia driver": ("driver
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
-    """What the report states; None where it states nothing.
+    """Stated facts; None if not stated.
 
-    Versions are strings as written, the first that is not said to work; of a commit `commit HASH`, of RCCL
-    `RCCL VERSION`. `gpu_count` and `nodes` are counts, the largest that is stated: of GPUs in all, as stated or as the
-    nodes have them together. `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each".
+    Versions are strings as written, the first that is not said to work; `commit HASH` for a commit, `RCCL VERSION` for
+    RCCL. `gpu_count` and `nodes` are the largest stated counts; `gpu_count` is the total, as stated or over all nodes.
+    `gpus_per_node` is stated as such, as by `--nproc_per_node` or "8 GPUs each".
 
     Attributes:
-        cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, where it is another.
-        others: Framework that the product stands on, or that the reporter names beside a product that is not in our list
-            -> its version.
-        ambiguous: The facts of which the report names several releases and does not say which one works, each with one
-            version of every release: it is not known then which one is in use.
-        absent: What the report says that there is none of, as by "NCCL version: N/A".
-        on_cpu: The job runs on processors alone: its processes are no GPUs, and CUDA and NCCL do not occur.
-        sources: Fact -> where it is stated; a fact that only the tracker tells has none.
+        cuda: Of the toolkit or as stated, else of torch's build; `torch_cuda`: of torch's build, if different.
+        others: Framework under the product, or a known one that the reporter names beside an unknown product -> its
+            version.
+        ambiguous: Facts with several releases of which none is said to work, each with one version of every release:
+            the one in use is unknown.
+        absent: Things that the report says are absent, as by "NCCL version: N/A".
+        on_cpu: The job runs on processors alone: its processes are not GPUs, and CUDA and NCCL do not occur.
+        sources: Fact -> its place; a fact known only from the tracker has no place.
         comparisons: Pairs of releases of which one works and the other fails.
     """
 
@@ -88,7 +88,7 @@ class EnvironmentFacts:
     comparisons: Sequence[Comparison] = field(default=(), compare=False)
 
     def stated(self) -> dict[str, str | int]:
-        """What the report states, by name, to be shown: of an ambiguous fact each release, "none" of an absent one."""
+        """Stated facts by name, for display: each release of an ambiguous fact, "none" for an absent one."""
         named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ABOUT}
         shown = {
             **dict.fromkeys(self.absent, "none"),
@@ -110,11 +110,11 @@ def find_facts(title: str, body: str, identifier: str = "") -> EnvironmentFacts:
 def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
     """Read the facts that a report states. Never raises; time is linear in the input.
 
-    The reporter's words and listings state facts; what tools print does only where these do not, and only what is
-    labelled: an error speaks of versions and counts that are not the reporter's.
+    The reporter's words and listings state facts; tools' output counts only for lack of these, and only if labelled: an
+    error mentions versions and counts that are not the reporter's.
 
     Args:
-        identifier: The report's id; of `owner/repo#12` the repository tells the framework.
+        identifier: The report's id; the repository in `owner/repo#12` tells the framework.
     """
     own, stated, output = _passages(segments)
     framework, versions = _framework_and_torch(segments, own, stated, output, identifier)
@@ -167,9 +167,7 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:
-    """`framework`, `framework_version` and `torch` as `find_facts` reads them, in less time; what is not stated is
-    absent.
-    """
+    """`framework`, `framework_version` and `torch` as `find_facts` reads them, in less time; absent if not stated."""
     segments = split(title, body)
     own, stated, output = _passages(segments)
     (framework, _), versions = _framework_and_torch(segments, own, stated, output, identifier)
@@ -178,7 +176,7 @@ def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]
 
 
 def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
-    """The reporter's own words, these with listings, and what tools print."""
+    """The reporter's own words, these with listings, and tools' output."""
     own = passage(segments, *_OWN)
     return own, passage(segments, *_STATED) if segments.of(Kind.LISTING) else own, passage(segments, *_OUTPUT)
 
@@ -186,7 +184,7 @@ def _passages(segments: Segments) -> tuple[Passage, Passage, Passage]:
 def _framework_and_torch(
     segments: Segments, own: Passage, stated: Passage, output: Passage, identifier: str
 ) -> tuple[tuple[str | None, Source | None], dict[str, Versions]]:
-    """The framework with where it is named, and every version of it and of torch that the report names."""
+    """The framework with its place, and every version of it and of torch that the report names."""
     tracker = projects().tracker_of(identifier)
     framework, source = framework_of(own, partial(_own_lists, segments), output, tracker)
     torch = torch_versions(stated) or torch_versions(output, labelled=True)
@@ -209,7 +207,7 @@ def _is_own(listing: Segment) -> bool:
 
 
 def _versions_of_others(product: str | None, own: Passage, stated: Passage) -> dict[str, Versions]:
-    """Of the frameworks that the product stands on, else of those that the reporter names."""
+    """Versions of the frameworks under the product, else of those that the reporter names."""
     project = projects().all.get(product or "")
     others = (project.on if project else dict.fromkeys(frameworks_in(own))) if product else ()
     found = {
@@ -230,7 +228,7 @@ def _counted(
     several = nodes is None and speaks_of_several_nodes(text.words)  # of several without a number, the sum is not known
     if per_node and not several and (total is None or per_node[0] * times > total[0]):
         counts["gpu_count"] = (per_node[0] * times, text.source(per_node[1]))
-    if listed := listed_gpus(text):  # of which a job may use some only
+    if listed := listed_gpus(text):  # a job may use only some of them
         source = text.source(listed[1])
         counts.setdefault("gpus_per_node", (listed[0], source))
         if not total and not per_node and not several:
@@ -256,7 +254,7 @@ def _either(versions: Sequence[str]) -> str:
 
 
 def _absent(words: str) -> set[str]:
-    """What a form says that there is none of."""
+    """The things a form says are absent."""
     found: set[str] = set()
     for none in _NONE.finditer(words):
         begin = words.rfind("\n", 0, none.start()) + 1
@@ -267,7 +265,10 @@ def _absent(words: str) -> set[str]:
 
 
 def _launcher(text: Passage) -> tuple[str, int] | None:
-    for name, launcher in projects().launchers.items():
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    for name, launcher in known.launchers.items():
         if found := first_at(launcher.expression, text.text, places(launcher.starts, text.words)):
             return name, found.start()
     return None

@@ -36,7 +36,7 @@ _USED = (
         re.I,
     ),
 )
-_FIELD = (  # of a form: what stands below "Version" or "Which version do you use?"
+_FIELD = (  # of a form: the text below "Version" or "Which version do you use?"
     ("version", "which version", "what version", "release"),
     re.compile(
         r"(?:^|(?<=\n)|(?<=# ))(?:which |what )?(?:version|release)s?(?: or commit)?(?: (?:are you using|do you use))?"
@@ -57,7 +57,7 @@ _BRANCH_BEFORE = re.compile(
     r"\b(?:(?:current|latest|lastest|newest|recent)\s(?:[\w-]{1,20}\s){0,2}|(?:tip|top|head)\sof\s)[\"'`*]{0,2}\Z", re.I
 )
 _BRANCH_BEFORE_CHARS = 56  # at most
-# "I have checked that it fails on the latest master" is what a form asks for, and "please try" a maintainer.
+# "I have checked that it fails on the latest master" is a form's demand, and "please try" a maintainer's.
 _NO_BRANCH_IN = re.compile(r"\[[ x]\]|verified|checked|try|tried|updat|upgrad|please|fixed|merged", re.I)
 _HASH = r"(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}(?![0-9a-z])"
 _COMMIT_BEFORE = frozenset({"", "git", "latest", "last", "current"})
@@ -71,15 +71,14 @@ _COMMIT = re.compile(
 def framework_of(
     own: Passage, short: Callable[[], Passage], output: Passage, tracker: Tracker
 ) -> tuple[str | None, Source | None]:
-    """The framework that a report is about, and where that is said: that of its tracker, else the one of its text.
+    """The framework that a report is about, and its place: that of its tracker, else the one in its text.
 
-    A listing of the environment names versions, not what the report is about. A path, such as a traceback's, and a log
-    name a framework only where nothing else does.
+    A listing of the environment names versions, not the subject. A path, such as a traceback's, and a log name a
+    framework only for lack of other words.
 
     Args:
         own: The reporter's words, without listings; the title first.
         short: Lists of a few versions that the reporter wrote.
-        output: What tools print.
     """
     if tracker.product and tracker.product != PYTORCH:
         return tracker.product, None
@@ -123,11 +122,11 @@ def _framework_name(known: Projects) -> tuple[Sequence[str], re.Pattern[str]]:
 
 
 def versions_of_framework(framework: str, passage: Passage, tracker: Tracker, *, labelled: bool = False) -> Versions:
-    """The versions of a framework that stand beside its name, or its commit or branch.
+    """The versions beside a framework's name, or its commit or branch.
 
     Args:
         framework: Not PyTorch itself.
-        labelled: As of `versions_at`.
+        labelled: As for `versions_at`.
     """
     project = projects().all.get(framework)
     at_home = framework == tracker.product
@@ -161,10 +160,10 @@ def nameless_versions(passage: Passage) -> Versions:
 
 
 def _meant(in_title: Sequence[str], everywhere: Sequence[str]) -> str:
-    """Of the frameworks that are named the first in the title, else the one that is named most.
+    """The first framework named in the title, else the one named most.
 
-    FSDP and DDP are parts that others use, and so come after them; but only a wrapper comes before one in the title.
-    Of the restated reports from a framework's own repository, 80 % are told right so, 77 % without this exception.
+    FSDP and DDP are parts that others use, and so come after them; but in the title only a wrapper comes before them.
+    This is right for 80 % of the restated reports from a framework's own repository, 77 % without the exception.
     """
     if in_title and in_title[0] not in projects().parts:
         return in_title[0]
@@ -207,7 +206,7 @@ def _commits(passage: Passage, named: Mapping[str, Sequence[int]]) -> Versions:
 
 
 def _begins_section(words: str, line: int) -> bool:
-    """Whether nothing but a heading, or the title, stands above the line that begins at a place."""
+    """Whether the line that begins at a place follows a heading or the title directly."""
     above = words.rfind("\n", 0, max(0, line - 1)) + 1
     return above == 0 or words.startswith("#", above) or not words[above:line].strip()
 

@@ -1,7 +1,6 @@
-"""Combinations of framework, torch, CUDA, NCCL, driver and GPU that are known not to work. Pure, but for their list.
+"""Combinations of framework, torch, CUDA, NCCL, driver and GPU known to fail. Pure except for reading their list.
 
-A combination counts only where the report states every fact that it names, and one release of it; what is not stated is
-not guessed.
+A combination counts only if the report states every fact that it names, and one release of it; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from distriage.base.types import IssueReport
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, field
 from distriage.facts.environment import EnvironmentFacts
 from distriage.facts.scanning import any_of
 
@@ -28,7 +25,7 @@ _SERIES = re.compile(r"NVIDIA|TESLA|GEFORCE|RTX|\s")
 
 
 class _Conditions(Strict):
-    """Facts and what they must be; None: any, even none."""
+    """Facts and their required values; None: any, even unstated."""
 
     framework: str | None = None
     framework_version: str | None = None
@@ -41,15 +38,14 @@ class _Conditions(Strict):
 
 
 class Combination(Strict):
-    """One combination that is known not to work.
+    """One combination known to fail.
 
     Attributes:
-        when: What the report must state; see `known_bad.toml`.
+        when: Facts that the report must state; see `known_bad.toml`.
         mentions: Words in lower case; the report must hold one of them, if there are any.
         unless: Words in lower case; the report must hold none of them.
-        problem: What goes wrong; one sentence, Markdown.
+        problem: The failure; one sentence, Markdown.
         remedy: What to do about it; one sentence, Markdown.
-        source: The page that says so.
     """
 
     when: _Conditions
@@ -57,17 +53,17 @@ class Combination(Strict):
     unless: tuple[str, ...] = ()
     problem: str
     remedy: str
-    source: str = Field(pattern="^https://")
+    source: str = field(pattern="^https://")
 
     @cached_property
     def conditions(self) -> Mapping[str, str | Sequence[str]]:
-        """Fact -> what it must be."""
-        return self.when.model_dump(exclude_none=True)
+        """Fact -> its required value."""
+        return {fact: wanted for fact, wanted in vars(self.when).items() if wanted is not None}
 
     def holds(self, facts: EnvironmentFacts) -> bool:
-        """Whether the versions of a report that states these facts are in this combination.
+        """Whether the versions in these facts are in this combination.
 
-        Where it names several releases, the one that fails may be the other one.
+        If it names several releases, the failing one may be the other one.
         """
         of_others = (replace(facts, framework=name, framework_version=found) for name, found in facts.others.items())
         return facts.ambiguous.keys().isdisjoint(self.conditions) and any(
@@ -76,12 +72,12 @@ class Combination(Strict):
         )
 
     def concerns(self, words: str) -> bool:
-        """Whether a text in lower case speaks of what goes wrong."""
+        """Whether a text in lower case mentions the failure."""
         return (not self.mentions or any_of(self.mentions, words)) and not any_of(self.unless, words)
 
 
 def known_bad(facts: EnvironmentFacts, report: IssueReport) -> list[Combination]:
-    """The known problems of what a report states, in the order of the list; of two with one remedy the first."""
+    """The known problems of a report's facts, in the order of the list; the first of two with one remedy."""
     if facts == EnvironmentFacts():
         return []
     holding = [combination for combination in combinations() if combination.holds(facts)]
@@ -99,11 +95,11 @@ def combinations() -> Sequence[Combination]:
     data: Mapping[str, list[object]] = tomllib.loads(
         resources.files("distriage.facts").joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
-    return [Combination.model_validate(entry) for entry in data["combination"]]
+    return [Combination.read(entry) for entry in data["combination"]]
 
 
 def _of_job(facts: EnvironmentFacts, fact: str) -> str | None:
-    """A fact; of CUDA that which torch runs with, whatever toolkit is installed."""
+    """A fact; for CUDA that which torch runs with, not the installed toolkit."""
     return facts.torch_cuda or facts.cuda if fact == "cuda" else getattr(facts, fact)
 
 
@@ -114,7 +110,7 @@ def _meets(stated: str | None, fact: str, wanted: str | Sequence[str]) -> bool:
         return _SERIES.sub("", stated.upper()).startswith(tuple(wanted))
     if fact == "framework":
         return stated == wanted
-    from packaging.version import InvalidVersion, Version  # slow to import, and most reports state no such pair
+    from packaging.version import InvalidVersion, Version  # slow to import, and rarely needed
 
     try:
         version = Version(stated)

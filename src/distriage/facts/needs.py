@@ -1,7 +1,7 @@
-"""What is seen in a report: what checks and questions need before they make sense. Pure, but for the list of words.
+"""Needs of checks and questions that a report meets. Pure except for reading the list of words.
 
-A need is a name; a check that declares it stays silent where the report does not show it. `needs.toml` has those that
-words show.
+A need is a name; a check that declares it stays silent if the report does not show it. `needs.toml` has those shown by
+words.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from distriage.facts.scanning import any_of, first_at, matches_at, places, stand
 from distriage.facts.spoken import is_without_pip
 from distriage.segments import Kind, Segments
 
-# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, of which the beginning alone says too little.
+# Of Python, IPython, Cython, PyTorch's C++, gdb and Java; and pytest's, whose beginning alone says too little.
 _TRACEBACK = ("traceback (", '", line ', ".py in ", ".pyx in ", "frame #", "\n#0 ", "\n#1 ", "\n\tat ")
 _PYTEST = re.compile(r"\.py:\d{1,6}: (?:in |\w{1,60}(?:error|exception))")
 _COLLECTIVES = ("nccl", "gloo", "process_group", "torch.distributed", "ray.train", "torchtrainer")
-_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, whatever is denied
+_CUDA_ERRORS = ("cuda error", "cuda out of memory", "nccl error", "nccl warn")  # a card is there, despite any denial
 _NEWEST = ("main", "master", "nightly")
 _ON_MAIN = (
     ("main", "master", "ci fail", "[ci"),
@@ -43,7 +43,7 @@ _MAIN_IN_FORM = (
     ),
 )
 _UNTRIED = re.compile(r"n[o'’]t (?:yet )?(?:try|tried|test|check)|\[ \]|please")
-_NATIVE = (  # a program of C++; its frames, files and libraries stand in the logs of Python's, too
+_NATIVE = (  # a program of C++; its frames, files and libraries occur in the logs of Python's, too
     ("c++", "libtorch", "plasma manager"),
     re.compile(
         r"c\+\+(?<![\w+]c\+\+)(?![\w+]| ?(?:exception|stack|compiler|extension|version))"
@@ -51,7 +51,7 @@ _NATIVE = (  # a program of C++; its frames, files and libraries stand in the lo
     ),
 )
 _PYTHON = (".py", "import ", "pytest", "python", "pip install", "torch.", "torchrun")
-_SIZES = (  # that must divide one another; a script's `batch` and `DataParallel` are none
+_SIZES = (  # that must divide one another; not a script's `batch`, nor `DataParallel`
     ("batch", "micro", "world", "divi", "parallel", "tp", "pp", "dp"),
     re.compile(
         r"batch[ _-]?size|batch config|micro[ _-]?batch|world[ _-]?size|divisib|divide"
@@ -78,7 +78,7 @@ _ANSWER = re.compile(
     r"(?:tool|function)[ _-]?(?:call|pars)|finish_?reason|reasoning[ _-](?:content|parser)|response_format|\bjson\b"
     r"|logprob|\bn ?[=>] ?\d|\bchunks\b|(?<!\w)(?<!cuda )(?<!side )stream(?:ing|ed|_options)?\b"
 )
-_TITLE_CHARS = 256  # GitHub allows no more
+_TITLE_CHARS = 256  # GitHub's maximum
 _TWO = re.compile(r"\w ?\+ ?\w|\bwith\b|\btogether\b|\bunder\b|\bcombin|\bx\b|\band\b")
 _LIBRARIES = ("site-packages", "dist-packages", "...", "/lib/python", "<frozen", "torch/", "/opt/conda")
 _FRAME = re.compile(r"file \"([^\"\n]{1,300})\", line")
@@ -101,14 +101,7 @@ def seen_in(
     *,
     no_device: bool,
 ) -> frozenset[str]:
-    """The needs that a report meets. Never raises; linear in the report.
-
-    Args:
-        platform: As `Situation.platform`.
-        library: As `Situation.library`.
-        subjects: As `Situation.subjects`.
-        no_device: The report says that there is no device.
-    """
+    """The needs that a report meets. Never raises; linear in the report."""
     shown = folded("\n".join(segment.text for segment in segments.all if segment.kind is not Kind.LISTING))
     own = folded("\n".join(segment.text for segment in segments.of(Kind.TITLE, Kind.PROSE, Kind.FORM)))
     title = folded(segments.title)[:_TITLE_CHARS]
@@ -173,7 +166,7 @@ def seen_in(
 
 
 def _last_frame(segments: Segments) -> str:
-    """The path of the last frame above the first error, folded; empty: no traceback shows one."""
+    """The path of the last frame above the first error, folded; empty without a traceback."""
     path = ""
     for segment in segments.of(Kind.TRACEBACK, Kind.LOG):
         for line in segment.lines:
@@ -199,7 +192,7 @@ def _folders(known: Projects) -> tuple[str, ...]:
 def words_of_needs() -> Mapping[str, Words]:
     """The needs that words show, in the order of `needs.toml`."""
     text = resources.files("distriage.facts").joinpath("needs.toml").read_text(encoding="utf-8")
-    return {name: Words.model_validate(entry) for name, entry in tomllib.loads(text).items()}
+    return {name: Words.read(entry) for name, entry in tomllib.loads(text).items()}
 
 
 def _stands(said: tuple[tuple[str, ...], re.Pattern[str]], text: str) -> bool:

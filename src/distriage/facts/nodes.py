@@ -1,4 +1,4 @@
-"""How many nodes a report speaks of, in figures, options and words of several languages. Pure.
+"""The number of nodes in a report, in figures, options and words of several languages. Pure.
 
 The largest number counts, but not one that is said to hold no longer.
 """
@@ -78,9 +78,9 @@ _NODE_WORDS = ("node", "machine", "server", "host", "vm", "spark")
 
 
 def count_nodes(passage: Passage) -> tuple[int, int] | None:
-    """The most nodes that a text speaks of, and the place; None: it speaks of no number.
+    """The most nodes that a text mentions, and the place; None without a number.
 
-    A former number counts where no other stands beside it.
+    A former number counts only for lack of others.
     """
     text, words = passage.text, passage.words
     counts: Counts = []
@@ -121,5 +121,5 @@ def _is_former(words: str, start: int) -> bool:
 
 
 def speaks_of_several_nodes(words: str) -> bool:
-    """Whether a text in lower case speaks of several nodes, if without their number."""
+    """Whether a text in lower case mentions several nodes, perhaps without their number."""
     return bool(_SEVERAL_NODES.search(words))

@@ -12,6 +12,7 @@ from distriage.facts.versions import (
     IS,
     NAME_AFTER,
     NAME_BEFORE,
+    NO_VERSIONS,
     NOTE,
     VERSION,
     Versions,
@@ -22,7 +23,7 @@ from distriage.facts.versions import (
 _TORCH = re.compile(  # no release of torch has two digits before the first point: "torch 11.6" speaks of CUDA
     rf"(?:{NAME_BEFORE}(?<!used\sto\sbuild\s)(?:pytorch/pytorch(?=:)|pytorch|torch|pytorch_version|torch\.__version__)"
     rf"|(?<=/cu\d\d\d/)torch){NAME_AFTER}{NOTE}{GAP}(?=\d\.)"
-    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # which stands in Lightning's form
+    rf"(?!1\.1\.0\svs\s1\.2\.0\ssupport){VERSION}",  # part of Lightning's form
     re.I,
 )
 _TORCH_STARTS = ("torch", "pytorch")
@@ -43,7 +44,7 @@ _CUDA_SERIES = re.compile(
     r"(?!\w|[.-]\w|\s(?:x\s|[x×*]|\d|gpus?|cards?|devices?|cores?|streams?|graphs?|kernels?|errors?|[abhltv]\d|rtx|gtx))",
     re.I,
 )
-# What tells the toolkit, which builds, from the runtime that torch brings with it.
+# Words that tell the toolkit, which builds, from the runtime that torch brings with it.
 _TOOLKIT = re.compile(
     r"(?:cuda compilation tools, release |installed cuda version |cuda runtime version: "
     rf"|cuda\s?toolkit(?: version)?{_SHORT_GAP}"
@@ -53,7 +54,7 @@ _TOOLKIT = re.compile(
 )
 _TOOLKIT_STARTS = ("cuda", "installed cuda", "nvcc", "system cuda", "local cuda")
 _CUDA_OF_SMI = re.compile(rf"driver version: [\d.]{{5,12}}\s{{1,9}}\|?\s{{0,4}}cuda version: {VERSION}", re.I)
-_NO_CUDA = "cuda runtime version: no cuda"  # what a torch that is built with CUDA says where there is none
+_NO_CUDA = "cuda runtime version: no cuda"  # from a torch built with CUDA on a machine without it
 _CUDA_OF_TORCH = re.compile(rf"cuda used to build pytorch:{BLANKS}{VERSION}", re.I)
 _ROCM_OF_TORCH = re.compile(rf"rocm used to build pytorch:{BLANKS}{VERSION}", re.I)
 # Below `CUDA:` Lightning lists the cards, whether they are there, and the version.
@@ -83,14 +84,15 @@ def torch_versions(passage: Passage, *, labelled: bool = False) -> Versions:
 def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = False) -> dict[str, Versions]:
     """Every version of Python, CUDA, ROCm, NCCL and the driver that a text names, the fact's own first.
 
-    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is that of torch where it is another one.
+    `cuda` is the toolkit's or as stated, else that of torch; `torch_cuda` is torch's if different.
 
     Args:
-        labelled: As of `versions_at`.
+        labelled: As for `versions_at`.
     """
 
     def at(pattern: re.Pattern[str], *starts: str) -> Versions:
-        return versions_at(pattern, passage, places(starts, passage.words), labelled=labelled)
+        begins = places(starts, passage.words)
+        return versions_at(pattern, passage, begins, labelled=labelled) if begins else NO_VERSIONS
 
     cuda, torch_cuda = _cuda_versions(passage, torch, at)
     return {
@@ -107,24 +109,26 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions]) -> tuple[Versions, Versions]:
     words = passage.words
     if any("+rocm" in version for version in torch.in_use) or _NO_CUDA in words or at(_ROCM_OF_TORCH, "rocm used"):
-        return Versions(), Versions()
+        return NO_VERSIONS, NO_VERSIONS
     tags = {tag: source for version, source in torch.in_use.items() if (tag := _WHEEL_TAG.search(version))}
+    if not tags and "cu" not in words and "nvcc" not in words:
+        return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
     starts = ("cuda", "+cu", "-cu", "/cu")
     stated, toolkit = at(_CUDA, *starts), at(_TOOLKIT, *_TOOLKIT_STARTS)
     if built:
         same = tuple(f"{version}." for version in built.in_use)
         repeated = any(f"{version}.".startswith(same) for version in stated.in_use)
-        # The driver's listing says what it could run; other words may be about another machine.
+        # The driver's listing states the newest possible one; other words may be about another machine.
         of_driver = at(_CUDA_OF_SMI, "driver version").in_use
         named = toolkit if repeated else joined((stated, toolkit))
         others = {
             one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
         }
-        return (Versions(others), built) if others else (built, Versions())
+        return (Versions(others), built) if others else (built, NO_VERSIONS)
     if stated or toolkit:
-        return joined((stated, toolkit)), Versions()
+        return joined((stated, toolkit)), NO_VERSIONS
     listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
     if listing:
-        return Versions({listing["v"]: passage.source(listing.start("v"))}), Versions()
-    return at(_CUDA_SERIES, *starts), Versions()
+        return Versions({listing["v"]: passage.source(listing.start("v"))}), NO_VERSIONS
+    return at(_CUDA_SERIES, *starts), NO_VERSIONS

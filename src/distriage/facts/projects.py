@@ -1,6 +1,4 @@
-"""The projects whose reports we read, as `frameworks.toml` lists them, and which of them a tracker is of. Pure, but for
-the list.
-"""
+"""The projects of `frameworks.toml`, and the project of a tracker. Pure except for reading the list."""
 
 from __future__ import annotations
 
@@ -13,10 +11,8 @@ from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import Final
 
-from pydantic import Field
-
 from distriage.base.references import RENAMED, repository_of
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, field
 
 PYTORCH: Final = "PyTorch"
 NCCL: Final = "NCCL"
@@ -24,7 +20,7 @@ _LEAST_NAME = 2  # characters; the `b` of `a/b` names nothing
 
 
 class What(StrEnum):
-    """What a project is."""
+    """The kind of a project."""
 
     LIBRARY = "library"
     FRAMEWORK = "framework"
@@ -66,7 +62,7 @@ class Project(Strict):
     platform: str | None = None
     stamps: tuple[str, ...] = ()
     mentions: str | None = None
-    launchers: Mapping[str, Launcher] = Field(default_factory=dict)
+    launchers: Mapping[str, Launcher] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +70,9 @@ class Tracker:
     """Where a report was filed.
 
     Attributes:
-        product: What is developed there; None: the report's id tells no repository.
-        project: Its entry in the list; None: it is not known.
-        spellings: How its own tracker calls it, in lower case.
+        product: Developed there; None if the report's id names no repository.
+        project: Its entry in the list, if known.
+        spellings: Its names in its own tracker, in lower case.
     """
 
     product: str | None = None
@@ -84,9 +80,9 @@ class Tracker:
     spellings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)  # without slots, for what is cached
+@dataclass(frozen=True, eq=False)  # without slots, for cached properties
 class Projects:
-    """The list. Of equal lists each is another one, so that what is cached of it goes with it.
+    """The list. Compared by identity, so that its cached properties go with it.
 
     Attributes:
         all: Name -> project, in the list's order.
@@ -96,7 +92,7 @@ class Projects:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What any report may call a project, in lower case -> its name."""
+        """A project's name in any report, in lower case -> its name here."""
         return {spelling: project.name for project in self.all.values() for spelling in project.names}
 
     @cached_property
@@ -114,8 +110,13 @@ class Projects:
         """Name -> launcher, in the list's order."""
         return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
 
+    @cached_property
+    def starts_of_launchers(self) -> Sequence[str]:
+        """The words of which a text in lower case holds one where a launcher may stand."""
+        return tuple({word for launcher in self.launchers.values() for word in launcher.starts})
+
     def library_of(self, name: str | None) -> str | None:
-        """The library that a project computes with; None: whichever its user takes, none, or it is not known."""
+        """The library that a project computes with; None if its user chooses, if it uses none, or if unknown."""
         project = self.all.get(name or "")
         if project is None:
             return None
@@ -129,7 +130,7 @@ class Projects:
         return project is not None and project.what is what
 
     def is_native(self, name: str | None) -> bool:
-        """Whether a project is no Python, itself."""
+        """Whether a project itself is not written in Python."""
         return self.is_a(name, What.COMMUNICATION) or self.is_a(name, What.NATIVE)
 
     def tracker_of(self, identifier: str) -> Tracker:
@@ -142,7 +143,7 @@ class Projects:
         return Tracker() if repository is None else _tracker(self, repository, identifier.partition("#")[0])
 
     def called(self, name: str) -> Project | None:
-        """The project that a name in lower case means anywhere."""
+        """The project that a name in lower case means in any tracker."""
         if name in self.names:
             return self.all[self.names[name]]
         libraries = (project for project in self.all.values() if project.what is What.LIBRARY)
@@ -157,12 +158,12 @@ def projects() -> Projects:
 
 
 def read_projects(text: str) -> Projects:
-    """Read a list as `frameworks.toml` is one; pydantic's `ValidationError`: it is none."""
-    return Projects({name: Project(name=name, **entry) for name, entry in tomllib.loads(text).items()})
+    """Read a list like `frameworks.toml`; raises pydantic's `ValidationError`."""
+    return Projects({name: Project.read({"name": name, **entry}) for name, entry in tomllib.loads(text).items()})
 
 
 def is_built_on_torch(name: str | None) -> bool:
-    """Whether the users of a project use PyTorch; of one that is not known: no."""
+    """Whether the users of a project use PyTorch; false if unknown."""
     return projects().library_of(name) == PYTORCH
 
 

@@ -1,4 +1,4 @@
-"""On what a report's job ran, as far as advice depends on it: device or system, training or inference. Pure."""
+"""Where a report's job ran, as far as advice depends on it: device or system, training or inference. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distriage.segments import Segments
 
 
 class Platform(StrEnum):
-    """What decides which commands there are: a family of devices, or a system that has few of them."""
+    """Decides which commands exist: a family of devices, or a system with few of them."""
 
     NVIDIA = "nvidia"
     ROCM = "rocm"
@@ -32,7 +32,7 @@ class Platform(StrEnum):
     CPU = "cpu"  # processes that compute without a device
 
 
-_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # what one process has not seen
+_OF_SEVERAL = {"several", "nodes", "nccl", "process-group", "hosts"}  # invisible to one process
 _SYSTEMS = frozenset({Platform.MACOS, Platform.WINDOWS})
 # Names that only such a device has. `torch.utils.collect_env` names ROCm, HIP and XPU on any machine.
 _WORDS: Mapping[Platform, tuple[str, ...]] = {
@@ -80,25 +80,25 @@ _LIBRARY_FIELD = re.compile(r"(?<!\w)framework[ \t]?:(?:[ \t]?\([^()\n]{0,80}\))
 _LIBRARY_FIELD_VERSION = re.compile(r"(?<!\w)framework version[ \t]?:[ \t'\"`]{0,4}v?\d")
 # The choices of a form: "(TensorFlow, Keras, PyTorch, MXNet)", "(Python version, TensorFlow version, OS)".
 _CHOICES = r"\((?=[^()\d\n]{0,99},)[^()\d\n]{0,60}tensorflow[^()\d\n]{0,60}\)"
-# An environment of Python, which bears a library's name whatever runs in it: before a prompt, or as AWS names them.
+# A Python environment named like a library, which says nothing about the job: before a prompt, or as AWS names them.
 _PYTHON_ENVIRONMENT = r"\([\w.-]{1,40}\)\s{0,2}(?=[\w.-]{1,40}@|[$#%]\s)|(?:tensorflow2?|pytorch|mxnet)_p\d{2,3}"
 _NO_NAMES = re.compile(f"{_CHOICES}|{_PYTHON_ENVIRONMENT}")
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """On what a job ran.
+    """Where a job ran.
 
     Attributes:
-        library: With which it computes, as the framework or the reporter tells; None: it is not told.
-        serving: It serves a model, and trains none; until `at` is asked, as far as the framework tells.
+        library: That it computes with, according to the framework or the reporter.
+        serving: It serves a model rather than training one; before `at`, as far as the framework tells.
         stated: Facts that the report states under another name (CANN's version as `cuda`, the library's as `torch`), or
-            states not to be there.
+            says are absent.
         server: The report is about a server of language models.
         one_process: A single process on a single device shows it.
-        explained: The reporter says how it comes about, as `explains` tells.
-        seen: What checks and questions may need, as `seen_in` says.
-        subjects: What the reporter speaks of, as `subjects_of` and `install_subjects` say; `nvidia`: a card of it.
+        explained: The reporter explains the cause, according to `explains`.
+        seen: Needs of checks and questions that are met, from `seen_in`.
+        subjects: The reporter's subjects, from `subjects_of` and `install_subjects`; `nvidia`: one of its cards.
     """
 
     platform: Platform = Platform.NVIDIA
@@ -117,11 +117,11 @@ class Situation:
         return self.library == PYTORCH
 
     def at(self, means: Set[str], *, several: bool | None) -> Situation:
-        """The situation with what is sure enough to act on.
+        """The situation, completed with labels that are sure enough to act on.
 
         Args:
-            means: What the labels of the report mean, as `Label.means` says; suggestions will do.
-            several: Whether several processes have to do with it; None: it is not sure.
+            means: Meanings of the report's labels (`Label.means`); suggestions will do.
+            several: Whether several processes are involved; None if unsure.
         """
         serving = "serving" in means or (self.serving and "training" not in means)
         seen = {*self.seen, "serving" if serving else "training"}
@@ -138,9 +138,9 @@ ORDINARY: Final = Situation()
 
 
 def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: str, own: str) -> Situation:
-    """What a report's facts and words say. Never raises; linear in the input.
+    """The situation by a report's facts and words. Never raises; linear in the input.
 
-    A name in the text counts only where no fact speaks of NVIDIA: reports compare devices.
+    A name in the text counts only if no fact mentions NVIDIA: reports compare devices.
 
     Args:
         own: The reporter's own words, without the form's and without listings of the environment.
@@ -152,7 +152,7 @@ def situation_of(facts: EnvironmentFacts, segments: Segments, title: str, body: 
     subjects = {*subjects_of(own, words), *install_subjects(own)}
     no_device = facts.on_cpu
     if platform not in _SYSTEMS | {Platform.NVIDIA, Platform.CPU}:
-        subjects |= {"device", "cuda"}  # whatever CUDA is called there
+        subjects |= {"device", "cuda"}  # under any name for CUDA
     elif no_device or (facts.gpu_model is None and (says_no_device(words) or facts.absent & {"cuda", "gpu_model"})):
         no_device = True
         subjects -= {"device", "cuda", "nccl"}  # denied
@@ -183,7 +183,7 @@ def _is_server(framework: str | None) -> bool:
 
 
 def _names_server(framework: str | None, words: str) -> bool:
-    """Whether a report is about a server of models, or names one where its framework is not known."""
+    """Whether a report is about a server of models, or names one and no known framework."""
     servers = (spelling for spelling, name in projects().names.items() if _is_server(name))
     return _is_server(framework) or (framework not in projects().all and any_of(servers, words))
 
@@ -213,12 +213,12 @@ def _platform(facts: EnvironmentFacts, words: str) -> Platform:
 
 
 def _library_of(facts: EnvironmentFacts, title: str, words: str, own: str) -> tuple[str | None, bool]:
-    """The library, None where neither the framework nor the reporter tells; and whether its version is stated.
+    """The library, None if neither the framework nor the reporter tells; and whether its version is stated.
 
     Args:
         title: Folded; it comes before the rest.
         words: Title and body, folded.
-        own: The reporter's own words, folded: a listing of packages names libraries that no job uses.
+        own: The reporter's own words, folded: a listing of packages names unused libraries.
     """
     name = projects().library_of(facts.framework)
     if name is None:
@@ -239,7 +239,7 @@ def _states_version(library: str, words: str) -> bool:
 
 
 def _named(text: str) -> str | None:
-    """The library that a text names; PyTorch before others, since who speaks of it computes with it."""
+    """The library that a text names; PyTorch before others, since a reporter who mentions it computes with it."""
     return next((name for name, pattern in _mentions(projects()) if pattern.search(text)), None)
 
 

@@ -1,6 +1,6 @@
-"""What a reporter speaks of, an installation too, and whether a report says that there is no device. Pure.
+"""A reporter's subjects, including an installation, and whether a report says that there is no device. Pure.
 
-A question is worth asking only where the report is about its subject.
+A question is worth asking only if the report is about its subject.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from distriage.facts.scanning import any_of, first_at, matches_at, places
 
-# Searched for in the reporter's own words: every form and listing speaks of GPUs. Of each what a match begins with, and
-# the pattern; None: the words do.
+# Searched for in the reporter's own words, since every form and listing mentions GPUs. For each, the beginnings of a
+# match, and the pattern; None: the words suffice.
 _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "device": (
         ("gpu", "cuda", "nvidia", "rocm", "gaudi", "ascend", "tpu", "hpu", "npu", "xpu", "mps", "nccl", "显卡", "显存"),
@@ -22,7 +22,7 @@ _SUBJECTS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str] | None]] = {
     "cuda": (("cuda", "cudnn", "nvcc", "rocm", "hip"), re.compile(r"cud|nvcc|rocm|(?<![a-z])hip(?![a-z])")),
     "nccl": (("nccl", "rccl"), None),
     "nodes": (("nodes", "hosts", "machines", "servers", "hostfile", "multinode", "multi-node"), None),
-    "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of whatever
+    "version": (("version",), re.compile(r"version[^\n\d]{0,20}\d+\.\d")),  # of anything
     # Which source it is: a branch's newest, as with the project's own tests, a commit, or a line that GitHub quotes.
     "source": (
         ("nightly", "commit", "line", "ci fail", "failing "),
@@ -75,7 +75,7 @@ _HEADING = (
     r"(?: (?:models?|types?|count|number|available|used|memory|and|configuration|versions?|runtime"
     r"|\([^()\n]{0,40}\))){0,5}[\"']?[ \t]?[:=]"
 )
-# In a form's field, in a call's argument, in prose; with what a match begins with.
+# In a form's field, in a call's argument, in prose; with the beginnings of a match.
 _NO_DEVICE = (
     ("gpu", "cuda", "available", "0/0 gpus", "registered devices", "no ", "without ", "cpu", "tensorflow-cpu"),
     re.compile(
@@ -89,11 +89,10 @@ _NO_DEVICE = (
 
 
 def subjects_of(own: str, words: str) -> frozenset[str]:
-    """What a report speaks of. An error only where it speaks of no silent one.
+    """A report's subjects. An error counts only without mention of a silent one.
 
     Args:
         own: The reporter's own words, folded: without the form's and without listings.
-        words: Title and body, folded.
     """
     found = {subject for subject, (starts, pattern) in _SUBJECTS.items() if _stands(starts, pattern, own)}
     if _PERMALINK.search(words) or _names_branch(own):
@@ -119,7 +118,7 @@ def names_cpu_only(own: str, words: str) -> bool:
 
 
 def says_no_device(words: str) -> bool:
-    """Whether a folded text says that there is no GPU."""
+    """Whether a folded text denies a GPU."""
     return _stands(*_NO_DEVICE, words)
 
 
@@ -155,16 +154,16 @@ _COMPILER = (
 
 
 def is_without_pip(words: str, own: str) -> bool:
-    """Whether something else than pip installs, or the report speaks of no pip."""
+    """Whether another tool than pip installs, or the report does not mention pip."""
     return any_of(_OTHERWISE, own) or not any_of(_PIP, words)
 
 
 def names_fresh_environment(own: str) -> bool:
-    """Whether it is in an environment that was made for the purpose."""
+    """Whether it is in a dedicated environment."""
     return first_at(_FRESH, own, places(_FRESH_STARTS, own)) is not None
 
 
 def install_subjects(own: str) -> frozenset[str]:
-    """Of what the reporter speaks: `pytorch` (or native code that may need it), `compiler` (or ready-made wheels)."""
+    """Subjects of an installation: `pytorch` (or native code that may need it), `compiler` (or ready-made wheels)."""
     torch = first_at(_CODE, own, places(_CODE_STARTS, own)) is not None
     return frozenset({*(["pytorch"] if torch else []), *(["compiler"] if any_of(_COMPILER, own) else [])})

@@ -10,11 +10,11 @@ _NAMED = re.compile(
     r"(?:\b|(?<=[^\x00-\x7f]))(?P<v>(?:Ubuntu(?!@|\d{3})|CentOS(?: Linux)?|Debian(?: GNU/Linux)?"
     r"|Red Hat Enterprise Linux|RHEL|Rocky Linux|Alibaba Cloud Linux|SUSE|SLES|Fedora|Arch Linux|Amazon Linux"
     r"|mac ?OS(?: ?X)?|(?-i:OS ?X)\b:?"
-    # "sliding windows" are no system
+    # "sliding windows" is not a system
     r"|windows subsystem for linux|(?-i:W)indows"
     r"|(?<=\bon )windows|(?<=[^\x00-\x7f])windows|(?<=[^\x00-\x7f:=]\s)windows"
     r"|windows(?=[ -]?(?:1[01]|[78]|server)\b|\s?[^\x00-\x7f])|WSL\d?)"
-    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is no release of Ubuntu
+    # GCC's "(Ubuntu 11.4.0-1ubuntu1~22.04)" is not a release of Ubuntu
     r"(?:[ -]?(?:release )?(?![\d.]{1,12}-\d{1,2})\d+(?:\.\d+){0,3}(?: LTS| \([a-z]{4,10}\))?)?)",
     re.I,
 )
@@ -28,7 +28,7 @@ _EXAMPLE = "ubuntu 16.0"
 _IN_AN_ADDRESS = re.compile(r"[?&]\w{1,20}=\Z")
 _USER_BEFORE = re.compile(r"user(?:name)?[\"']?\s?[:=]\s?[\"']?\Z", re.I)  # as `ubuntu@` is
 _NOT_STATED_CHARS = 24  # at most
-# The line of a form; what stands behind the colon is a system, whatever its name.
+# The line of a form; any text after the colon is a system.
 _LINE = re.compile(
     r"(?:What operating system[^\n?]{0,50}\?\n|(?:OS|Operating system)(?:(?: and)? version| Platform and Distribution)?"
     r"\s?(?:\([^()\n]{0,130}\)\s?)?"
@@ -49,7 +49,7 @@ _NOTHING = frozenset({"n/a", "na", "none", "any", "all", "unknown", "linux", "un
 _MOST_WORDS = 6  # of a name; more are prose
 _WINDOWS = re.compile(r"\AWin ?(?=\d|\Z)", re.I)
 _APPLE = re.compile(r"\A(?:OS ?X|Darwin|Mac(?= ?\d|\Z))\b:?", re.I)
-# "A MAC address" is none, and the one that it works on is not that of the report.
+# "A MAC address" is not a system, and its own system is not the report's.
 _A_MAC = re.compile(
     r"(?<!\w)(?<!works )(?<!don't have )(?:my|on|an?) (?:m\d )?mac(?:book)?(?: pro| air)?(?!\w|[ -]?addr)"
 )
@@ -58,9 +58,7 @@ _A_MAC_STARTS = ("my m", "on m", "a m", "an m")
 
 
 def system_of(passage: Passage) -> tuple[str, int] | None:
-    """The system that a form's line states, else the one that is named first, with its number if that stands anywhere;
-    and its place.
-    """
+    """The system in a form's line, else the first one named, with its number if stated anywhere; and its place."""
     stated = _of_a_line(passage.text, passage.words)
     if stated and stated[0].lower() not in _NOTHING:
         return stated

@@ -1,4 +1,4 @@
-"""How a version is read beside a name, and which of several is in use. Pure."""
+"""How to read a version beside a name, and which of several is in use. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTE = (
     r"(?:\snightly|\sversion\s\((?:GPU\?|accelerator\?|use\scommand\sbelow|[ ]{3,120}|e\.g\.?,?\s[\d.]{1,10})\)"
     r"|(?P<to>\s(?:from\sv?(?P<left>\d[\d.]{1,12})\s)?to(?=\s)))?"
 )
-# "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of what was named before.
+# "torch 2.7.0 works; after the upgrade to 2.8.0 it hangs": a version without a name, of the last one named.
 _OTHER_VERSION = re.compile(
     r"[^\n]{0,80}?(?:\b(?:to|with|on|in|but|only|and|or|(?P<bound>than|since|until))\s|[到至]\s?|(?:->|→)\s?"
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
@@ -58,7 +58,7 @@ _UPGRADED_BEFORE = re.compile(
     re.I,
 )
 _UPGRADED_BEFORE_CHARS = 30  # at most
-# "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use. It is if one may "upgrade from" it.
+# "We moved from vLLM 0.8.4 to 0.8.5": the first one is no longer in use; but it is if one may "upgrade from" it.
 _LEFT_BEFORE = re.compile(r"\b\w{2,12}(?:ed|ing|ion)\s(?:(?!to\s)[\w.-]{1,20}\s){0,3}from\s(?:the\s)?\Z", re.I)
 _LEFT_BEFORE_CHARS = 90  # at most
 _LEFT_BEHIND = re.compile(r"[`'\"*)]{0,3}\s(?:to|->|→)\s")
@@ -70,11 +70,11 @@ _LABEL = re.compile(r"[:=/]|-\d|\bv\d|version", re.I)
 
 
 class Comparison(NamedTuple):
-    """Two releases of which the reporter says that one works and the other fails: a regression, or one that is mended.
+    """Two releases, one said to work and one to fail: a regression, or a fixed fault.
 
     Attributes:
         fact: The name of the fact, such as `torch` or `framework_version`.
-        works: The version that works, as written; `works_at`: where that is said.
+        works, works_at: The working version, as written, and its place.
     """
 
     fact: str
@@ -86,11 +86,11 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of one thing that a text names, as written, each with where it stands first; false: there are none.
+    """The versions of one thing in a text, as written, each with its first place; false if empty.
 
     Attributes:
         in_use: Those that may be in use, the likeliest first.
-        working: Those that are said to work where those in use fail.
+        working: Those said to work, unlike those in use.
     """
 
     in_use: Mapping[str, Source] = field(default_factory=dict)
@@ -100,12 +100,15 @@ class Versions:
         return bool(self.in_use)
 
     def compared(self, fact: str) -> Comparison | None:
-        """The last one that works and the first one that fails."""
+        """The last working and the first failing one."""
         if not self.working or not self.in_use:
             return None
         works, works_at = list(self.working.items())[-1]
         fails, fails_at = next(iter(self.in_use.items()))
         return Comparison(fact, works, works_at, fails, fails_at)
+
+
+NO_VERSIONS = Versions()
 
 
 def joined(found: Iterable[Versions]) -> Versions:
@@ -132,17 +135,17 @@ def releases(versions: Iterable[str]) -> list[str]:
 def versions_at(
     pattern: re.Pattern[str], passage: Passage, begins: Sequence[int], *, labelled: bool = False
 ) -> Versions:
-    """The versions that stand at some places, each with the one that the text sets against it.
+    """The versions at some places, each with the version that the text contrasts with it.
 
-    Of several, those that the text says to work are left out: the report is about the others. Of these a labelled
-    line's, such as `PyTorch version: 2.4.0`, is the one in use.
+    Versions said to work are left out of several: the report is about the others. Among these the one in use is that of
+    a labelled line, such as `PyTorch version: 2.4.0`.
 
     Args:
-        labelled: Count only a version behind a colon, a sign of equality or the word: what a tool prints of itself, not
-            what its message says of others ("In PyTorch 2.6, we changed ...").
+        labelled: Count only a version after a colon, an equals sign or the word: a tool's own, not one that its message
+            mentions ("In PyTorch 2.6, we changed ...").
     """
     if not begins:
-        return Versions()
+        return NO_VERSIONS
     text = passage.text
     found: list[tuple[str, int, bool]] = []
     own: list[str] = []
@@ -176,13 +179,13 @@ def versions_at(
 
 
 def _is_labelled(text: str, match: re.Match[str]) -> bool:
-    """Whether a version follows the colon of a line of its own, or stands in a listing of `torch.utils.collect_env`."""
+    """Whether a version follows the colon of a line of its own, or is in a listing of `torch.utils.collect_env`."""
     before = before_on_line(text, match.start())
     return before in {"[pip3]", "[conda]"} or (before == "" and ":" in match[0])
 
 
 def _is_in_use(match: re.Match[str]) -> bool:
-    """Not of "the last release that works", nor of an upgrade "torch to 2.4.0" that is meant and did not take place."""
+    """Not of "the last release that works", nor of an intended upgrade "torch to 2.4.0" that did not happen."""
     start = match.start()
     if _LAST_GOOD_BEFORE.search(match.string, max(0, start - _LAST_GOOD_BEFORE_CHARS), start):
         return False
@@ -197,13 +200,13 @@ def _works(text: str, start: int, end: int) -> bool:
 
 
 def _is_left(text: str, start: int, end: int) -> bool:
-    """Whether a version, with its name from `start` to `end`, is the one that was upgraded from."""
+    """Whether a version, with its name from `start` to `end`, is the one before an upgrade."""
     behind = _LEFT_BEHIND.match(text, end)
     return bool(behind and _LEFT_BEFORE.search(text, max(0, start - _LEFT_BEFORE_CHARS), start))
 
 
 def _written(match: re.Match[str]) -> str:
-    """The version of a match, as written; of a wheel's tag what it means, of a checkout its commit or nothing."""
+    """The version of a match, as written; the meaning of a wheel's tag; the commit of a checkout, or nothing."""
     parts = match.groupdict()
     if tag := parts.get("tag"):
         return f"{tag[:2]}.{tag[2]}"

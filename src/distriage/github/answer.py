@@ -26,7 +26,6 @@ class Ok:
 
     Attributes:
         value: The answer's JSON; None for an empty answer or a raw file.
-        body: The raw answer.
         following: Query of a list's next page. Only the query of GitHub's link: a token must not follow a link to
             another host.
         etag: Names this state of the answer, to ask later whether it changed.
@@ -138,7 +137,7 @@ def rate_limit_reset(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _ahead_s(date: str, now: float) -> float:
-    """By how much our clock is ahead of GitHub's, so that a limit by its clock does not seem to be over; 0: hardly."""
+    """By how much our clock is ahead of GitHub's, lest a limit by its clock seem over; 0 if negligible."""
     try:
         ahead_s = now - parsedate_to_datetime(date).timestamp()
     except (ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""GitHub's REST API: one client for reading and writing, which waits and tries again. Network I/O.
+"""GitHub's REST API: one client for reading and writing, which waits and retries. Network I/O.
 
 Facts: https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
-A request that may have been carried out is sent again only where that does no harm; see `Client.write`.
+A request that may have been carried out is sent again only if that does no harm; see `Client.write`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from distriage.github.http_client import connections
 from distriage.github.limits import Limits, OwnLimits
 from distriage.github.remembered import Remembered
 
-GRAPHQL: Final = "/graphql"  # the path by which `write` reaches the other API
+GRAPHQL: Final = "/graphql"  # the path of the other API, for `write`
 TIMEOUT_S: Final = 20.0
 MAX_ATTEMPTS: Final = 5
 MAX_ITEMS: Final = 5000
@@ -51,7 +51,6 @@ class Client:
         before_write: Called before each request that changes something; may raise.
         renew: Called once, when GitHub refuses the token; returns another, or None.
         limits: Shared by all clients of the account; this client's own if None.
-        sleep: Waits seconds.
         now: Unix time in seconds.
 
     Raises:
@@ -88,7 +87,7 @@ class Client:
 
     @property
     def hosts(self) -> Collection[str]:
-        """Of the pages of its issues; empty where the API is not github.com's, and may have any."""
+        """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
         return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()
 
     # ---------------------------------------------------------------- reading
@@ -130,7 +129,7 @@ class Client:
         """Read an object.
 
         Raises:
-            GitHubError: as `get`, or the answer is no object.
+            GitHubError: as for `get`, or the answer is not an object.
         """
         value = self.get(path, place=place).value
         if not isinstance(value, dict):
@@ -195,9 +194,9 @@ class Client:
         return IssueReport(title=title, body=body, id=str(reference))
 
     def write(self, method: str, path: str, body: object, *, repeatable: bool) -> Any:
-        """Send a POST, PATCH or DELETE and return the answer's JSON; None if it has none.
+        """Send a POST, PATCH or DELETE and return the answer's JSON; None if empty.
 
-        Redirects are not followed: a moved object is not the one that the caller examined.
+        Redirects are not followed: the caller examined the object at its old place.
 
         Args:
             repeatable: Sending it twice has the same effect as once. Otherwise the caller must look into a lost answer.
@@ -244,7 +243,7 @@ class Client:
                     timeout=self._timeout_s,
                     follow_redirects=method == "GET",
                 )
-            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: a host that is no name
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: an invalid host
                 why, kind = f"{place}: GitHub cannot be reached at {self._api}: {error}", GitHubError
                 nothing_was_done = isinstance(error, httpx.ConnectError)
             else:

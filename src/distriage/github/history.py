@@ -1,7 +1,7 @@
 """A repository's past issues, kept in a file so that nothing is fetched twice. Network and file I/O; reads only.
 
-The file holds a header and then a line a page as GitHub gave it, newest issues first, each with the query of the page
-after it. An interrupted call leaves whole pages behind, from which the next one goes on.
+The file holds a header, then one line per page as GitHub gave it, newest issues first, each with the query of the next
+page. An interrupted call leaves whole pages behind, and the next call continues from there.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _KEYS = ("number", "title", "body", "html_url", "created_at", "state", "state_re
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Issues by the date of filing, pull requests left out.
+    """Issues by the date of filing, without pull requests.
 
     Attributes:
         fetched_at: When the first page was fetched, Unix time in seconds.
-        complete: There are no older ones.
+        complete: It includes the oldest ones.
     """
 
     issues: tuple[ListedIssue, ...]
@@ -45,7 +45,6 @@ def read_history(
     """Fetch the issues that the file lacks.
 
     Args:
-        cache: Made if absent.
         limit: How many of the newest issues; all if None.
         progress: Called with the number of issues after each page.
 

@@ -1,6 +1,4 @@
-"""HTTP clients that go by the proxies and certificates of the environment, and the pool of connections to GitHub.
-Network I/O.
-"""
+"""HTTP clients with the environment's proxies and certificates, and the connections to GitHub. Network I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +23,6 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
     Args:
         whose: Start of an error's message.
-        options: For httpx.
 
     Raises:
         ConfigError: the proxy or the certificates that the environment names cannot be used.
@@ -43,7 +40,7 @@ def open_client(whose: str, **options: Any) -> httpx.Client:
 
 @cache
 def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Those that the two variables name, or certifi's: read once, since that takes a tenth of a second."""
+    """The certificates named by the two variables, or certifi's: read once, which takes a tenth of a second."""
     return httpx.create_ssl_context()
 
 

@@ -1,4 +1,4 @@
-"""GitHub's rate limits: when one ends, and how clients of one account tell each other of it. Pure.
+"""GitHub's rate limits: when one ends, and how the clients of one account share it. Pure.
 
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#handle-rate-limit-errors-appropriately
 """

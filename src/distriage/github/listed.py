@@ -17,8 +17,7 @@ class ListedIssue:
     Attributes:
         url: Its page, or empty.
         created_at, updated_at: Unix time in seconds; 0 if unknown.
-        labels: Names.
-        is_open: True if unknown.
+        is_open: False if unknown.
         issue_type: Its name; None if absent, or if an earlier Distriage fetched the issue.
         reason: Why it was closed (`completed`, `not_planned`, `duplicate`), or empty.
     """
@@ -65,12 +64,12 @@ def issue_type(issue: object) -> str | None:
 
 
 def is_bot(user: object) -> bool:
-    """Whether GitHub says that an account is a program's."""
+    """Whether GitHub marks an account as a bot."""
     return isinstance(user, dict) and user.get("type") == "Bot"
 
 
 def list_issues(client: Client, repository: str, **query: str) -> Iterator[ListedIssue]:
-    """A repository's issues, without its pull requests, in the order that the query asks for.
+    """A repository's issues, without its pull requests, in the query's order.
 
     Raises:
         GitHubError: GitHub cannot be reached or refuses.

@@ -1,4 +1,4 @@
-"""Answers that are asked for often and change rarely. Safe to use from several threads."""
+"""A cache of answers that change rarely. Safe to use from several threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Remembered:
         return self._answers.get(key)
 
     def put(self, key: Key, answer: Ok) -> None:
-        """Keep an answer in place of the one before, and of the oldest one where there are too many."""
+        """Keep an answer, replacing the earlier one; drops the oldest if there are too many."""
         with self._lock:
             self._answers.pop(key, None)
             self._answers[key] = answer

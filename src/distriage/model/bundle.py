@@ -1,11 +1,12 @@
 """A model bundle: a directory that a person can read. Verifies it; runs nothing.
 
 models/<name>/bundle.json      labels, calibration, sizes and checksums of the other files, provenance
-              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, an output an
+              model.onnx       input_ids [1, tokens], feature_ids, feature_counts [1, features] -> logits, one output
+              per
                                axis, and the encoder's mean vectors [1, width]: `vector` of its last layer,
                                `penultimate` of the one before
               tokenizer.json   Hugging Face tokenizers
-              taxonomy.toml    the axes and labels that the outputs stand for
+              taxonomy.toml    the axes and labels of the outputs
               reference.json   golden reports with the logits they must give
               metrics.json, README.md
               index.npz        known issues, for `similar.py`; may be missing
@@ -23,10 +24,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-
 from distriage.base.errors import BundleError, TaxonomyError
-from distriage.base.validation import Strict, read_model
+from distriage.base.validation import Strict, field, read_model
 from distriage.model.shipped import GRAPH, MANIFEST, sha256_of
 from distriage.model.taxonomy import Taxonomy, default_taxonomy, load_taxonomy
 from distriage.recipe.features import HASH_BUCKETS
@@ -55,17 +54,16 @@ class AxisCalibration(Strict):
         temperature: Divides the logits before softmax (Guo et al., 2017).
         floor: Share of the uniform distribution in the probabilities, for axes on which annotators often doubt.
         thresholds: Precision target (`"0.90"`) -> label -> lowest probability that meets it; None: never met.
-        family_thresholds: The same for families.
         among_three: Share of the unsure held-out reports whose right label is among the three likeliest; raw and
             restated reports weigh the same. None if not measured.
     """
 
     labels: tuple[str, ...]
-    temperature: float = Field(gt=0)
-    floor: float = Field(default=0.0, ge=0, lt=1)
+    temperature: float = field(gt=0)
+    floor: float = field(default=0.0, ge=0, lt=1)
     thresholds: Mapping[str, Mapping[str, float | None]]
-    family_thresholds: Mapping[str, Mapping[str, float | None]] = {}
-    among_three: float | None = Field(default=None, ge=0, le=1)
+    family_thresholds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    among_three: float | None = field(default=None, ge=0, le=1)
 
 
 class TaxonomyRecord(Strict):
@@ -102,7 +100,7 @@ class Manifest(Strict):
     taxonomy: TaxonomyRecord
     recipe_version: int
     hash_buckets: int
-    max_tokens: int = Field(ge=8)
+    max_tokens: int = field(ge=8)
     numeric_format: Literal["fp32", "int8"]
     axes: Mapping[str, AxisCalibration]
     files: Mapping[str, FileRecord]
@@ -110,13 +108,7 @@ class Manifest(Strict):
 
 
 class Bundle:
-    """A verified bundle.
-
-    Attributes:
-        path: Its directory.
-        manifest: The content of `bundle.json`.
-        taxonomy: The bundle's own taxonomy.
-    """
+    """A verified bundle."""
 
     def __init__(self, path: Path, *, graph: bool = True) -> None:
         """Read and verify a bundle. Without `graph`, call `verify_graph` before an answer is given.
@@ -144,7 +136,7 @@ class Bundle:
         """Compare the graph's size and digest with the manifest's.
 
         Args:
-            sha256: Gives its digest, hex; OSError where it cannot be read.
+            sha256: Gives its digest, hex; may raise OSError.
 
         Raises:
             BundleError: it is missing, truncated or swapped.
@@ -228,5 +220,5 @@ def _check_file(path: Path, name: str, record: FileRecord, sha256: Callable[[], 
 
 
 def thread_digest(identifier: str) -> str:
-    """16 hexadecimal digits for `owner/repo#12` in `trained-on.txt`, which must not name private issues."""
+    """16 hexadecimal digits that stand for `owner/repo#12` in `trained-on.txt`, to hide private issues."""
     return hashlib.sha256(identifier.lower().encode("utf-8", "replace")).hexdigest()[:16]

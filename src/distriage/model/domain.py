@@ -83,7 +83,6 @@ class DomainGate:
 
     Attributes:
         threshold: The least probability of a report that belongs.
-        sure_threshold: The same for `precise`.
     """
 
     def __init__(self, file: Path, axes: Collection[str]) -> None:

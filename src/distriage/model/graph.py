@@ -39,11 +39,7 @@ def open_session(file: Path, threads: int | None = None) -> onnxruntime.Inferenc
 
 
 class LoadingGraph:
-    """A graph that loads, and whose digest is taken, while its maker goes on; neither holds the interpreter's lock.
-
-    Attributes:
-        file: The ONNX file.
-    """
+    """A graph that loads in the background, as does its digest; neither holds the interpreter's lock."""
 
     def __init__(self, file: Path, threads: int | None = None) -> None:
         """Begin to load, as `open_session` does; its error is raised when the result is used."""

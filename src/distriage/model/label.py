@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from distriage.base.validation import Strict, field
 
 _ABBREVIATION = re.compile(r"\b(?:api|cpu|gpu|io)\b", re.IGNORECASE)  # in names made from ids
 # Facts that a label may ask for: fields of `EnvironmentFacts`.
@@ -14,10 +15,17 @@ Fact = Literal["torch", "cuda", "nccl", "gpu_model", "gpu_count", "nodes", "os",
 Meaning = Literal["hang", "goes-on", "install", "build", "serving", "training"]
 
 
-class DataModel(BaseModel):
-    """Read from a file of a user's: no unknown keys, no conversions."""
+class DataModel(Strict):
+    """Read from a user's file: no unknown keys, no conversions."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return {**handler(source), "strict": False}  # a table is no instance yet; what it holds is not converted
+
+    # The keys that the file holds; others have their defaults.
+    given: frozenset[str] = dataclasses.field(default=frozenset(), init=False, compare=False, repr=False)
 
 
 class Label(DataModel):
@@ -26,7 +34,7 @@ class Label(DataModel):
     Attributes:
         id: Stable kebab-case identifier; never reused.
         definition: One sentence; the annotators' rule.
-        name: For people; made from the id if the data gives none.
+        name: For people; made from the id by default.
         family: Parent class, or None on an axis without families.
         source: Where the label comes from; empty in custom taxonomies.
         advice: One sentence for the person who acts on the label; empty on most axes.
@@ -40,28 +48,25 @@ class Label(DataModel):
         retired: The taxonomy version that retired it; None while it is in use.
     """
 
-    id: str = Field(min_length=1)
-    definition: str = Field(min_length=1)
+    id: str = field(min_length=1)
+    definition: str = field(min_length=1)
     name: str = ""
     family: str | None = None
     source: Literal["", "ours", "paper", "sister"] = ""
     advice: str = ""
-    asks_for: tuple[Fact, ...] = Field(default=(), strict=False)
-    means: frozenset[Meaning] = Field(default=frozenset(), strict=False)
-    aliases: tuple[str, ...] = Field(default=(), strict=False)
-    study: tuple[str, ...] = Field(default=(), strict=False)
-    of_causes: tuple[str, ...] = Field(default=(), strict=False)
-    shown_by: tuple[str, ...] = Field(default=(), strict=False)
+    asks_for: tuple[Fact, ...] = field(default=(), strict=False)
+    means: frozenset[Meaning] = field(default=frozenset(), strict=False)
+    aliases: tuple[str, ...] = field(default=(), strict=False)
+    study: tuple[str, ...] = field(default=(), strict=False)
+    of_causes: tuple[str, ...] = field(default=(), strict=False)
+    shown_by: tuple[str, ...] = field(default=(), strict=False)
     since: str | None = None
     retired: str | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _name_from_id(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not data.get("name") and isinstance(data.get("id"), str):
-            words = data["id"].replace("-", " ").capitalize()
-            return {**data, "name": _ABBREVIATION.sub(lambda found: found[0].upper(), words)}
-        return data
+    def __post_init__(self) -> None:
+        if not self.name:
+            words = self.id.replace("-", " ").capitalize()
+            object.__setattr__(self, "name", _ABBREVIATION.sub(lambda found: found[0].upper(), words))
 
 
 def meanings(labels: Iterable[Label]) -> frozenset[Meaning]:

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self, TypeVar
-
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from distriage.base.errors import TaxonomyError
 from distriage.base.texts import decoded
-from distriage.base.validation import first_fault, known_keys, suggestion
+from distriage.base.validation import field, first_fault, known_keys, suggestion
 from distriage.model.label import DataModel, Label
 
-_Read = TypeVar("_Read", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+_Read = TypeVar("_Read", bound=DataModel)
 # Axes that code speaks of.
 DISTRIBUTED: Final = "distributed"  # tells one process from several
 STAGE: Final = "stage"  # tells training from inference
@@ -46,27 +47,16 @@ class Axis(DataModel):
     id: str
     name: str = ""
     question: str = ""
-    labels: tuple[Label, ...] = Field(strict=False)
+    labels: tuple[Label, ...] = field(strict=False)
     requires: Requirement | None = None
-    colour: str | None = Field(default=None, pattern="^[0-9a-f]{6}$")
+    colour: str | None = field(default=None, pattern="^[0-9a-f]{6}$")
     filter: bool = False
-    weights: Mapping[str, float] = Field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
     needs_detail: bool = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _name_from_id(cls, data: Any) -> Any:
-        return {"name": data["id"].capitalize(), **data} if isinstance(data, dict) else data
-
-    @field_validator("labels")
-    @classmethod
-    def _check_labels(cls, labels: tuple[Label, ...]) -> tuple[Label, ...]:
-        ids = [label.id for label in labels]
-        if twice := next((label for label in ids if ids.count(label) > 1), None):
-            raise ValueError(f"{twice} is there twice")
-        if sum(label.retired is None for label in labels) < 2:
-            raise ValueError("fewer than two labels in use")
-        return labels
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.id.capitalize())
 
     @cached_property
     def label_ids(self) -> tuple[str, ...]:
@@ -125,13 +115,12 @@ class Taxonomy(DataModel):
 
     name: str
     version: str
-    axes: dict[str, Axis] = Field(default_factory=dict)
+    axes: dict[str, Axis] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash((self.name, self.version))  # a table of axes has no hash
 
-    @model_validator(mode="after")
-    def _check_requirements(self) -> Self:
+    def __post_init__(self) -> None:
         before: set[str] = set()  # verdicts are made and completed in this order
         for axis in self.axes.values():
             if axis.requires is not None:
@@ -141,7 +130,6 @@ class Taxonomy(DataModel):
                 if other not in before:
                     raise ValueError(f"axis {axis.id} requires {other}, which does not come before it")
             before.add(axis.id)
-        return self
 
     @cached_property
     def roots(self) -> frozenset[str]:
@@ -166,7 +154,7 @@ class Taxonomy(DataModel):
         return {axis: self.axes[axis].label(label) for axis, label in ids.items()}
 
     def completed_by(self, newer: Taxonomy) -> Taxonomy:
-        """With what `newer` says of axes and labels, where this older copy of the same taxonomy says nothing."""
+        """Completed from `newer` wherever this older copy of the same taxonomy is silent."""
         if self is newer or self.name != newer.name:
             return self
         axes = {}
@@ -181,7 +169,7 @@ class Taxonomy(DataModel):
 
 
 def _completed(older: _Read, newer: _Read | None, names: Sequence[str]) -> _Read:
-    absent = [name for name in names if name not in older.model_fields_set] if newer is not None else []
+    absent = [name for name in names if name not in older.given] if newer is not None else []
     return older.model_copy(update={name: getattr(newer, name) for name in absent})
 
 
@@ -220,11 +208,16 @@ def _axis(axis_id: str, head: object, entries: object, place: str) -> Axis:
         raise TaxonomyError(
             f"{place}: {axis_id}: expected tables [[{axis_id}]], one a label, found {type(entries).__name__}"
         )
-    labels = []
+    labels: dict[str, Label] = {}
     for entry in entries:
         name = _table(entry, f"{place}: {axis_id}").get("id", "(without id)")
-        labels.append(_read(Label, entry, f"{place}: {axis_id} {name}"))
-    return _read(Axis, {**head, "id": axis_id, "labels": labels}, where)
+        label = _read(Label, entry, f"{place}: {axis_id} {name}")
+        if label.id in labels:
+            raise TaxonomyError(f"{where}: labels: {label.id} is there twice")
+        labels[label.id] = label
+    if sum(label.retired is None for label in labels.values()) < 2:
+        raise TaxonomyError(f"{where}: labels: fewer than two labels in use")
+    return _read(Axis, {**head, "id": axis_id, "labels": [*labels.values()]}, where)
 
 
 def _table(value: Any, where: str) -> dict[str, Any]:
@@ -235,10 +228,13 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 def _read(model: type[_Read], data: Mapping[str, Any], where: str) -> _Read:
     try:
-        return model.model_validate(data)
-    except ValidationError as error:
+        read = model.read(data)
+    except ValueError as fault:  # pydantic's, whose import is slow
+        error = cast("ValidationError", fault)
         show_value = error.errors()[0]["type"] != "value_error"  # a value_error's message names the fault itself
         raise TaxonomyError(f"{where}: {first_fault(error, model, model.__name__, show_value=show_value)}") from None
+    object.__setattr__(read, "given", frozenset(data))
+    return read
 
 
 def load_taxonomy(path: Path) -> Taxonomy:

@@ -1,15 +1,13 @@
-"""What is said of a repository's own labels. Pure; light, since every verdict has a place for it."""
+"""A verdict's part on a repository's own labels. Pure; light, since every verdict imports it."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from distriage.base.validation import Strict
+from distriage.base.validation import Strict, field
 
 
 class OwnLabel(Strict):
-    """What is said of one of the repository's own labels. Set it only where `applied` is true."""
+    """The answer on one of the repository's own labels. Set it only if `applied` is true."""
 
     label: str
-    probability: float = Field(ge=0, le=1)
-    applied: bool = Field(description="The probability reaches the label's threshold.")
+    probability: float = field(ge=0, le=1)
+    applied: bool = field(description="The probability reaches the label's threshold.")

@@ -115,7 +115,7 @@ def _hashed(runs: Iterable[str]) -> Counter[int]:
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """How features become numbers, fitted on the reports that heads are fitted on.
+    """How features become numbers, fitted on the same reports as the heads.
 
     Attributes:
         buckets: Those that count, ascending, [words].
@@ -172,7 +172,7 @@ class Scales:
         return columns, values * VIEW_WEIGHTS[ids // HASH_BUCKETS]
 
     def dense(self, features: OwnFeatures) -> Floats:
-        """The numbers that stand behind the words, [width of vector + axes]."""
+        """The numbers after the words, [width of vector + axes]."""
         vector = np.zeros(0)
         if len(self.centre):
             moved = features.vector - self.centre

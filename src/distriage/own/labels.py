@@ -16,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from distriage.base.arrays import arrays_of
 from distriage.base.errors import BundleError
 from distriage.base.references import repository_of
 from distriage.base.types import Prediction
-from distriage.base.validation import Strict, read_model
+from distriage.base.validation import Strict, field, read_model
 from distriage.model.bundle import Bundle
 from distriage.model.bundle import Manifest as BundleManifest
 from distriage.own.answer import OwnLabel
@@ -49,12 +48,12 @@ class LabelHead(Strict):
 
     name: str
     examples: int
-    threshold: float | None = Field(ge=0, le=1)
+    threshold: float | None = field(ge=0, le=1)
     given: int = 0
     right: int = 0
     bound: float = 0.0
-    slope: float = Field(allow_inf_nan=False)
-    shift: float = Field(allow_inf_nan=False)
+    slope: float = field(allow_inf_nan=False)
+    shift: float = field(allow_inf_nan=False)
 
 
 class OwnManifest(Strict):
@@ -75,10 +74,10 @@ class OwnManifest(Strict):
     model_sha256: str
     arrays_sha256: str = ""
     created: str
-    until: float = Field(allow_inf_nan=False)
+    until: float = field(allow_inf_nan=False)
     issues: int
-    precision: float = Field(gt=0, lt=1)
-    confidence: float = Field(gt=0, lt=1)
+    precision: float = field(gt=0, lt=1)
+    confidence: float = field(gt=0, lt=1)
     features: str
     labels: tuple[LabelHead, ...]
     left_out: Mapping[str, str]
@@ -91,11 +90,7 @@ def probabilities_sha256(model: BundleManifest) -> str:
 
 
 class OwnLabels:
-    """The heads of one folder, ready to use. Safe to share between threads.
-
-    Attributes:
-        manifest: The content of `own.json`.
-    """
+    """The heads of one folder, ready to use. Safe to share between threads."""
 
     def __init__(self, folder: Path, bundle: Bundle) -> None:
         """Read and check them.
@@ -159,16 +154,12 @@ class OwnLabels:
             raise ValueError("scale is out of range")
 
     def of(self, identifier: str) -> OwnLabels | None:
-        """These, if a report may be of their repository; `owner/repo#12` may name another one."""
+        """These heads, unless a report's `owner/repo#12` names another repository."""
         repository = repository_of(identifier)
         return self if repository is None or repository == self.manifest.repository.casefold() else None
 
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
-        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first.
-
-        Args:
-            prediction: The model's, on this report.
-        """
+        """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first."""
         probabilities = self.probabilities(own_features(report, prediction))
         found = [
             OwnLabel(

@@ -49,9 +49,7 @@ class OwnShelf:
         self._look(_raise)
 
     def of(self, identifier: str) -> OwnLabels | None:
-        """The heads for a report: those of the repository in `owner/repo#12`; for other names, the only heads if there
-        are no others.
-        """
+        """The heads of the repository in `owner/repo#12`; for other names, the only heads if there are no others."""
         if time.monotonic() - self._looked >= LOOK_S:
             self._looked = time.monotonic()
             self._look(self._on_problem)

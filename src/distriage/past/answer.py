@@ -1,4 +1,4 @@
-"""What is said of a past issue that is likely the same. Pure."""
+"""The answer on a past issue that is likely the same. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicate]:
-    """The past issue that may be called a likely duplicate of a report, if there is one; see `same.py`.
+    """The likely duplicate of a report among past issues, if any; see `same.py`.
 
     Args:
         index: Made with the model that read the report.
@@ -35,10 +35,10 @@ def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicat
 
 
 def _is_itself(issue: PastIssue, query: PastQuery) -> bool:
-    """Whether the report may be that issue: of its number, and nothing says that it is another repository's.
+    """Whether the report may be that issue: it has its number, and no other repository is named.
 
-    An index that was made before the repository got its name holds the report under the old one; what two repositories
-    have under one number was filed at two times.
+    An index older than the repository's name holds the report under the old one; issues of two repositories with one
+    number were filed at different times.
     """
     place, hash_, number = query.id.lower().rpartition("#")
     if not hash_ or issue.id.rpartition("#")[2] != number:

@@ -26,7 +26,7 @@ def _fingerprints_of(classifier: Classifier, reports: Sequence[IssueReport]) -> 
 
 
 def query_of(findings: Findings, filed_at: float = 0.0) -> PastQuery:
-    """A report as it is looked up among past issues.
+    """A report as a query among past issues.
 
     Args:
         filed_at: Unix time in seconds; 0: now.

@@ -46,12 +46,12 @@ WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 
 @dataclass(frozen=True, slots=True)
 class PastQuery:
-    """A report that is looked up among past issues.
+    """A report to look up among past issues.
 
     Attributes:
-        features: As `ModelInput.features` gives them.
+        features: From `ModelInput.features`.
         vector: The encoder's; may be empty.
-        id: `owner/repo#12`, or anything else where it is no issue yet.
+        id: `owner/repo#12`, or anything else if it is not an issue yet.
         filed_at: Unix time in seconds; 0: after all that are indexed.
     """
 
@@ -93,12 +93,7 @@ class PastIndex:
     filed_at: NDArray[np.float64]
 
     def find(self, query: PastQuery, k: int = 5) -> list[Match]:
-        """The past issues that are nearest, the nearest first; never the report itself, and none that was filed after
-        it.
-
-        Args:
-            k: How many at most.
-        """
+        """The nearest past issues, nearest first, without the report itself and later ones."""
         if not self.issues:
             return []
         scores, days = self.scores(query)
@@ -177,7 +172,7 @@ def load_index(file: Path) -> PastIndex:
     Raises:
         InputError: missing, damaged, or of another format.
     """
-    if not os.path.exists(file):  # noqa: PTH110 - Path.exists raises where a folder may not be looked into
+    if not os.path.exists(file):  # noqa: PTH110 - Path.exists raises for a folder without permission
         raise InputError(f"{file}: missing; `distriage past index` makes an index")
     with arrays_of(file, f"an index that this Distriage reads (format {FORMAT})", InputError) as arrays:
         return _read(arrays)
@@ -223,7 +218,7 @@ def make_index(
 
     Args:
         features: Of each, from `all_features`.
-        vectors: Of each; all empty if the model gives none.
+        vectors: Of each; all empty if the model lacks them.
     """
     frequency = np.zeros(BUCKETS, np.int64)
     for buckets, _ in features:

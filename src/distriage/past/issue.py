@@ -57,9 +57,9 @@ class PastIssue:
 def read_issues(file: str) -> Iterator[tuple[PastIssue, IssueReport]]:
     """Every issue of a file; skips pull requests, headers and items without a text.
 
-    A line is an issue as GitHub's API gives it (`number`, `title`, `body`, `html_url`, `state`, `state_reason`,
-    `created_at`) or as ours (`id`, `title`, `body`, `url`, `state`, `closed_by`, `created`), or a page of issues
-    (`items`), as `distriage backtest --cache` keeps them. A table has the same columns.
+    A line is an issue as in GitHub's API (`number`, `title`, `body`, `html_url`, `state`, `state_reason`, `created_at`)
+    or in our form (`id`, `title`, `body`, `url`, `state`, `closed_by`, `created`), or a page of issues (`items`) from
+    `distriage backtest --cache`. A table has the same columns.
 
     Raises:
         InputError: the file cannot be read, or a line is not an issue as a JSON object.
@@ -90,7 +90,6 @@ def read_item(item: Mapping[str, Any], repository: str, place: str) -> tuple[Pas
 
     Args:
         repository: Used if the item does not name its own.
-        place: Of the item, for messages.
 
     Raises:
         InputError: it has neither id nor number.

@@ -1,4 +1,4 @@
-"""An index with some issues more, others, or gone. Pure."""
+"""An index with issues added, replaced or removed. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ def updated(
     features: Sequence[Features],
     vectors: Sequence[Floats],
 ) -> PastIndex:
-    """The index without some issues, and with others in the place of those of the same id.
+    """The index without some issues, and with others added or replaced by id.
 
-    How rare a word is stays as it was counted, so make the index anew once many have changed.
+    Words keep their rarity as first counted, so rebuild the index once many issues have changed.
 
     Args:
         index: Of one issue at least.
-        gone: Their ids.
         features, vectors: Of each of `issues`, by the index's model.
     """
     left_out = {*gone, *(issue.id for issue in issues)}

@@ -19,7 +19,7 @@ POSTINGS = (128, 64)  # of an issue and view, the heaviest
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Which issue has which bucket, with its weight; an element each."""
+    """Issue, bucket and weight; one element each."""
 
     columns: NDArray[np.int64]
     rows: NDArray[np.uint32]

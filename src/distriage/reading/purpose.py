@@ -1,4 +1,4 @@
-"""What a report is filed for: to tell a failure, to explain one, or neither. Pure."""
+"""The purpose of a report: to describe a failure, to explain one, or neither. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from distriage.facts.scanning import any_of, matches_at, places, stands_before
 from distriage.segments import Kind, Segments
 from distriage.segments.roles import names_failure, quotes_exception, vocabulary
 
-# A reporter who says how to mend the code.
+# A reporter who says how to fix the code.
 _MENDS = (
     (
         *("should", "fix ", "culprit", "root cause", "introduced "),
@@ -98,7 +98,7 @@ _BARE_WORDS: Final = 4  # beside a picture; so few say nothing
 
 
 def explains(segments: Segments) -> bool:
-    """Whether the reporter says how the failure comes about, or how to mend the code."""
+    """Whether the reporter explains the failure, or says how to fix the code."""
     prose = _prose(segments)
     own = folded(prose)
     starts, pattern = _MENDS

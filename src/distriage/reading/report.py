@@ -46,10 +46,7 @@ class ReadReport:
     """A report read by `read`.
 
     Attributes:
-        report: As filed.
         segments: Its parts, line by line.
-        input: For the model.
-        facts: Stated facts about its environment.
     """
 
     report: IssueReport
@@ -72,12 +69,12 @@ class ReadReport:
 
     @property
     def tracker(self) -> str:
-        """The repository that it was filed in, in lower case, as `owner/repo#12` tells; empty: it is not known."""
+        """The repository that it was filed in, in lower case, from `owner/repo#12`; empty if unknown."""
         return repository_of(self.report.id) or ""
 
     @property
     def project(self) -> Project | None:
-        """The project in whose tracker it was filed; None: it is not known."""
+        """The project in whose tracker it was filed, if known."""
         return projects().tracker_of(self.report.id).project
 
     @cached_property

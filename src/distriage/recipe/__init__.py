@@ -1,1 +1,1 @@
-"""The text recipe: what a model reads of a report. A change of any output here needs a new `RECIPE_VERSION`."""
+"""The text recipe: a report's text for the model. A change of any output here needs a new `RECIPE_VERSION`."""

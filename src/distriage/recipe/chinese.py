@@ -1,6 +1,4 @@
-"""Chinese words, in English. The encoder's vocabulary holds few Chinese characters, and of its training
-records one in thirty is Chinese; what the glossary brings: training/LOG.md.
-"""
+"""Chinese words, in English: the encoder hardly knows Chinese. The glossary's gain: training/LOG.md."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 def in_english(text: str) -> str:
-    """The text with the words that the glossary knows in English, each between blanks. All else stays as it is."""
+    """The text with the glossary's words in English, each between blanks."""
     if text.isascii() or not _CHINESE.search(text):
         return text
     words, english = glossary()

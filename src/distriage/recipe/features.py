@@ -72,7 +72,7 @@ def all_features(report: Prepared) -> tuple[list[int], list[float]]:
 
 
 def _count(counts: Counter[int], text: str, field: bytes = b"") -> None:
-    """Add a text's words and pairs of words, each behind `field`: its CRC-32, which of a pair goes on from the first."""
+    """Add a text's words and pairs of words, each prefixed by `field`, as CRC-32; a pair continues its first word's."""
     tokens = " ".join(words(text)).encode().split()
     firsts = list(map(crc32, tokens, repeat(crc32(field))))
     pairs = map(crc32, (b" " + token for token in tokens[1:]), firsts)

@@ -13,7 +13,7 @@ MAX_FRAME_CHARS = 160  # a frame with the source line under it
 
 DIGITS = re.compile(r"\d+")
 _MARKERS = frozenset("^~ ")
-_AROUND_FRAMES = re.compile(  # what is the same in every traceback
+_AROUND_FRAMES = re.compile(  # the same in every traceback
     r"Traceback \(most recent|During handling of the above exception|The above exception was the direct cause"
 )
 
@@ -52,4 +52,4 @@ def _add_frame(frames: list[str], line: str) -> None:
         and len(frames[-1]) < MAX_FRAME_CHARS
         and not (is_native_frame(line) or _MARKERS.issuperset(line) or _AROUND_FRAMES.search(line))
     ):
-        frames[-1] += " " + line  # the source line under a frame says what was called
+        frames[-1] += " " + line  # the source line under a frame shows the call

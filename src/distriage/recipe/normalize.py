@@ -1,6 +1,6 @@
-"""Characters and mark-up of a report: what is dropped before its lines are read. Pure.
+"""Characters and mark-up of a report: dropped before its lines are read. Pure.
 
-Every step takes time linear in its input, and is skipped where characters that it needs are missing.
+Every step takes time linear in its input, and is skipped if its characters are missing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def normalize_lines(text: str) -> str:
 
 
 def _compose(text: str) -> str:
-    """NFC, with runs of combining marks cut to what languages need: composing is quadratic in their length (UAX #15)."""
+    """NFC, with runs of combining marks cut to a natural length: composing is quadratic in it (UAX #15)."""
     if text.isascii():
         return text
     marks = {character for character in set(text) if unicodedata.combining(character)}
@@ -78,7 +78,7 @@ def _compose(text: str) -> str:
 
 
 def _normalize_once(text: str) -> str:
-    text = _compose(text)  # what the last pass removed may have stood before a combining mark
+    text = _compose(text)  # the last pass may have removed text before a combining mark
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "[" in text:
@@ -103,7 +103,9 @@ def _normalize_once(text: str) -> str:
         text = _RULE.sub(r"\1\1\1", text)
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
-    return "\n".join([_shorten_line(line.rstrip()) for line in text.split("\n")])
+    return "\n".join(
+        [line if len(line := raw.rstrip()) <= MAX_LINE_CHARS else _shorten_line(line) for raw in text.split("\n")]
+    )
 
 
 def _next_of(text: str, mark: str) -> Callable[[int], int]:
@@ -172,6 +174,4 @@ def _shorten_url(match: re.Match[str]) -> str:
 
 
 def _shorten_line(line: str) -> str:
-    if len(line) <= MAX_LINE_CHARS:
-        return line
     return line[: MAX_LINE_CHARS - 120].rstrip() + " " + line[-100:].lstrip()

@@ -21,10 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
@@ -32,6 +29,10 @@ from distriage.recipe.folding import DIGITS, fold, fold_log
 from distriage.recipe.normalize import normalize, normalize_lines
 from distriage.segments import Kind, Line, Role, Segments, split
 from distriage.segments.roles import ends_of_processes, names_failure, quotes_exception
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 RECIPE_VERSION = 7
 
@@ -41,8 +42,8 @@ END_CHARS = 8_000  # of them, the last ones of a longer body: a job's log says a
 MAX_ERROR_CHARS = 600
 MAX_ERROR_LINE_CHARS = 240
 MAX_ERROR_LINES = 8
-MAX_CODE_LINES = 25  # of one block: examples are long, and what fails is in the log
-LOG_EDGE_LINES = 4  # of each end of a log are kept beside its error lines
+MAX_CODE_LINES = 25  # of one block: examples are long, and the failure is in the log
+LOG_EDGE_LINES = 4  # kept at each end of a log beside its error lines
 _IMPORT = re.compile(r"(?:import|from) [\w.]+")
 _LOGS = frozenset({Kind.LOG, Kind.TRACEBACK})
 _PROSE = frozenset({Kind.PROSE, Kind.FORM})
@@ -50,16 +51,16 @@ _SILENT = frozenset({Role.TEARDOWN, Role.NOTICE})
 _MARKS = "#>*-+ \t"
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # without slots, for cached properties
 class ModelInput:
-    """What the model reads of a report.
+    """A report's text for the model.
 
     Attributes:
         title: Cleaned title, one line.
-        errors: Decisive error lines, the one first that the others follow from.
+        errors: Decisive error lines, beginning with the cause of the others.
         prose: The rest of the cleaned body, folded.
-        filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment and
-            what launchers, collectors and forms add. The sparse features read it beside the cleaned parts.
+        filed: Title and body nearly as filed, the middle of a long body cut out: without listings of the environment
+            and additions of launchers, collectors and forms. The sparse features read it beside the cleaned parts.
     """
 
     title: str
@@ -76,6 +77,8 @@ class ModelInput:
     @cached_property
     def features(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Its hashed n-grams and how often each occurs; see `all_features`."""
+        import numpy as np  # slow to import, and nobody who only reads needs it
+
         ids, counts = all_features(self)
         return np.asarray(ids, np.int32), np.asarray(counts, np.float32)
 
@@ -90,12 +93,12 @@ class _Read(NamedTuple):
 
 
 def prepare(title: str, body: str) -> ModelInput:
-    """Turn a report as filed into what the model reads; see `model_input`."""
+    """Turn a filed report into the model's input, with `model_input`."""
     return model_input(split(title, body))
 
 
 def model_input(report: Segments) -> ModelInput:
-    """Turn a report's segments into what the model reads.
+    """Turn a report's segments into the model's input.
 
     Returns:
         The cleaned parts. Never raises; time is linear in the input, `ModelInput.text` at most `MAX_TEXT_CHARS`
@@ -135,7 +138,7 @@ def _kept(report: Segments) -> list[_Read]:
 
 
 def _own_words(line: tuple[int, Kind, Line], text: str) -> str:
-    """A line without Markdown around it, where it is prose."""
+    """A line; if prose, without Markdown around it."""
     return text.strip().lstrip(_MARKS).rstrip("*: ") if line[1] in _PROSE else text
 
 
@@ -153,7 +156,7 @@ def _lines(kept: Iterable[_Read]) -> Iterator[tuple[bool, _Read]]:
                 if count > MAX_CODE_LINES or _IMPORT.match(text):
                     continue
             if any(map(str.isalnum, text)):
-                yield False, read._replace(text=text)
+                yield False, read if text == read.text else read._replace(text=text)
 
 
 def _edges(folded: Sequence[str]) -> Sequence[str]:
@@ -163,7 +166,7 @@ def _edges(folded: Sequence[str]) -> Sequence[str]:
 
 
 def _error_lines(report: Segments, kept: Sequence[_Read]) -> tuple[str, ...]:
-    """The most decisive lines: the first error, those after it; else what follows from errors that nobody sees here."""
+    """The most decisive lines: the first error and those after it; else consequences of unseen errors."""
     errors = [read for read in kept if read.line.role is Role.INITIATING]
     errors.sort(key=lambda read: read.line is not report.first_error)
     texts = [read.text for read in errors or (read for read in kept if read.line.role is Role.CASCADE)]

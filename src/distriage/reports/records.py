@@ -28,12 +28,11 @@ COLUMNS = ("title", "body", "id", "number", "html_url", "url")  # of a table, th
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record as it was read, not parsed yet.
+    """An unparsed record.
 
     Attributes:
         place: `FILE:NUMBER`, from 1; blank lines count.
-        content: A JSON object.
-        position: Bytes of the file that were read by then, for progress.
+        position: Bytes of the file read so far, for progress.
     """
 
     place: str
@@ -53,7 +52,6 @@ def read_one(name: str, read: Callable[[], IssueReport], *, tolerant: bool = Tru
     """Read a report that is not part of a batch.
 
     Args:
-        name: Of the report, for its error.
         tolerant: One of several reports: its error must not end the run.
 
     Raises:
@@ -102,7 +100,7 @@ def read_batch(path: str) -> Iterator[IssueReport | BadRecord]:
 
     Raises:
         InputError: the file itself cannot be read.
-        MissingExtraError: Parquet or Zstandard, and pyarrow is not installed.
+        MissingExtraError: Parquet or Zstandard without pyarrow.
     """
     return map(parse_record, read_records(path, columns=COLUMNS))
 
@@ -136,7 +134,7 @@ def read_records(
 
 
 def parse_record(record: RawRecord) -> IssueReport | BadRecord:
-    """The report that a record holds; a failure has the record's own id too, where it can be read."""
+    """The report in a record; a failure keeps the record's own id if readable."""
     name = record.place
     try:
         value = _parse(record.content, record.place)
@@ -211,7 +209,7 @@ def _read_table(path: str, wanted: Collection[str] | None) -> Iterator[RawRecord
 
 
 def _check_columns(path: str, schema: Any, columns: Collection[str]) -> None:
-    """Refuse bytes where a text is expected: as text they would be Python's way to write them, `b'...'`."""
+    """Refuse bytes instead of a text: they would become Python's notation, `b'...'`."""
     from pyarrow import types
 
     for name in columns:

@@ -17,7 +17,7 @@ from distriage.base.types import IssueReport
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
 
-MAX_STRAY_SHARE = 0.01  # of the characters that are no UTF-8; more of them are of another encoding
+MAX_STRAY_SHARE = 0.01  # of characters that are not UTF-8; a larger share means another encoding
 MAX_TORN = 6  # bytes, of one character at each end
 _TABLES = (".csv", ".tsv")  # read as one report, a table would become a title and a body
 _FENCES = ("```", "~~~")
@@ -28,8 +28,8 @@ _DECODER = json.JSONDecoder()
 def read_report(path: str, title: str | None = None) -> IssueReport:
     """Read one report from a file or, with `-`, from standard input.
 
-    A JSON object with `title` and `body` is read as GitHub's API gives it. Plain text and Markdown: the first line is
-    the title; of one that is too long for a title, the beginning is. `title` is the title, where it is given.
+    A JSON object with `title` and `body` is read as in GitHub's API. In plain text and Markdown the first line, cut if
+    too long, is the title, unless `title` is given.
 
     Raises:
         InputError: missing, closed, too large, binary, not UTF-8, empty, JSON without a title, or several reports.
@@ -71,7 +71,7 @@ def _parse(text: str) -> object:
 
 
 def _first_two(text: str) -> list[object]:
-    """The two JSON values that a text begins with, as JSON Lines and `jq` write them; none where it does not."""
+    """The first two JSON values of a text, as JSON Lines and `jq` write them; empty for other texts."""
     found: list[object] = []
     for _ in range(2):
         text = text.lstrip()

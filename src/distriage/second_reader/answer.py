@@ -1,6 +1,6 @@
 """An endpoint's answer -> a share for each label, or nothing. Pure.
 
-Only offered codes of an answer are shown or kept. With any other content, the axis counts as not answered.
+Only offered codes of an answer are shown or kept. Any other content counts as no answer.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def read_batch(lines: Iterable[str], place: str) -> dict[str, Any]:
     """Completions by `custom_id`; failed requests are absent.
 
     Raises:
-        InputError: a line is no answer of a batch.
+        InputError: a line is not an answer of a batch.
     """
     completions: dict[str, Any] = {}
     for number, line in enumerate(lines, 1):

@@ -31,9 +31,7 @@ class Asking:
     """How questions are made; answers fit only questions made the same way.
 
     Attributes:
-        reader: The second reader's model name.
         mode: Decides which axes are in doubt.
-        axes: Axes to ask about.
         times: How often each question is asked, 1 or 2, in another order of the codes; the mean of the answers counts.
     """
 
@@ -66,7 +64,6 @@ class Asked:
         """The verdict of both readers; the first reader's if nothing was asked.
 
         Args:
-            shares: The answers, from `shares`.
             mode: To decide in; that of the questions if None.
         """
         verdict = self.verdict if mode is None else self.findings.verdict(mode)
@@ -120,10 +117,7 @@ def requests(path: str, asking: Asking) -> Iterator[str | BadRecord]:
 def verdicts(
     path: str, answers: Mapping[str, Any], asking: Asking, calibration: ReaderCalibration | None
 ) -> Iterator[Verdict | FailedRecord]:
-    """The verdicts of all reports in order, completed where the answers hold one.
-
-    Args:
-        answers: See `read_answers`.
+    """The verdicts of all reports in order, completed by the answers.
 
     Raises:
         InputError: the file cannot be read.

@@ -13,11 +13,11 @@ from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from distriage.answer.policy import PRECISION
 from distriage.base.errors import ConfigError
-from distriage.base.validation import Strict, read_model
+from distriage.base.validation import read_model
 from distriage.second_reader import AXES
 from distriage.second_reader.answer import Shares
 
@@ -37,7 +37,7 @@ def _only(known: Collection[str], given: Mapping[str, _Value]) -> Mapping[str, _
     return given
 
 
-class AxisFusion(Strict):
+class AxisFusion(BaseModel, extra="forbid", frozen=True):
     """How the two readers of one axis are joined.
 
     Attributes:
@@ -55,12 +55,10 @@ class AxisFusion(Strict):
     reports: int = Field(default=0, ge=0)
 
 
-class ReaderCalibration(Strict):
+class ReaderCalibration(BaseModel, extra="forbid", frozen=True):
     """The calibration of one second reader beside one first reader.
 
     Attributes:
-        reader: The endpoint's model name.
-        model: The bundle's name.
         times: Number of answers to each question, by whose mean it was fitted.
     """
 
@@ -72,7 +70,7 @@ class ReaderCalibration(Strict):
 
 
 def load_calibration(file: Path, reader: str, model: str) -> ReaderCalibration:
-    """Read what `distriage second-reader calibrate` wrote.
+    """Read a calibration by `distriage second-reader calibrate`.
 
     Raises:
         ConfigError: the file cannot be read, or was made for another reader or bundle.

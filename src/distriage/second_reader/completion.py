@@ -1,8 +1,8 @@
 """The first verdict and the second reader's answer -> the completed verdict. Pure.
 
-Only the axes that were asked about can change, and with the kind those that apply to one kind alone. A label of the
-second reader is given only where a calibration says that labels of that probability were right often enough; without
-one it is at most a suggestion.
+Only the axes asked about can change, and with the kind those that apply to one kind alone. A label of the second reader
+is given only if a calibration says that labels of that probability were right often enough; otherwise it is at most a
+suggestion.
 """
 
 from __future__ import annotations
@@ -50,11 +50,8 @@ def complete(
 
     Args:
         prediction: The scores behind `verdict`.
-        shares: Axis -> the second reader's answer.
-        reader: The endpoint's model name.
         calibration: Without one, its labels are only suggestions.
         required: How sure a label must be; default: according to the verdict's mode.
-        situation: Where the job ran.
     """
     wanted = required or (lambda _axis, _label: verdict.mode)
 
@@ -70,7 +67,7 @@ def complete(
         silence = silenced(axis, said.label)
         if silence is not None and said.outcome is Outcome.NOT_APPLICABLE:  # the second reader may see another kind
             said = _silent(said, silence)
-        # A label that the first reader gives falls only to one who was measured.
+        # Only a calibrated reader can overrule a label that the first reader gives.
         if given is not None and said.silence is None and (said.outcome is not Outcome.APPLY or measured):
             joined = fuse(prediction.scores[axis].probabilities, given, fusion or AxisFusion())
             label = max(joined, key=joined.__getitem__)
@@ -112,7 +109,7 @@ def _silent(said: AxisVerdict, silence: Silence) -> AxisVerdict:
 
 
 def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: Axis) -> AxisVerdict:
-    """An axis in the light of the axis that it requires, which both readers have decided."""
+    """An axis, given both readers' decision on its required axis."""
     reason = axis.unmet({name: one.label for name, one in axes.items()})
     if reason is not None:
         return said.model_copy(
@@ -130,7 +127,7 @@ def _where_it_applies(said: AxisVerdict, axes: Mapping[str, AxisVerdict], axis: 
 
 
 def keep_first(verdict: Verdict, reader: str, why: str) -> Verdict:
-    """The first verdict as it was, with a note why the second reader did not answer."""
+    """The first verdict, with a note why the second reader did not answer."""
     return verdict.model_copy(update={"second_reading": SecondReading(reader=reader, axes=[], note=why)})
 
 

@@ -1,6 +1,4 @@
-"""A time limit for a whole HTTP request: httpx has one for each read, so a peer that drips is waited for without end.
-Network I/O.
-"""
+"""A time limit for a whole HTTP request. httpx limits each read, so a dripping peer could last. Network I/O."""
 
 from __future__ import annotations
 
@@ -15,10 +13,9 @@ import httpx
 
 
 class Deadline:
-    """Cuts the connection of a request, as `with` around it, once its time is over; then `httpx.ReadTimeout` is raised.
+    """A context that cuts a request's connection once its time is over, which raises `httpx.ReadTimeout`.
 
-    `trace` goes into the request's extensions. A connection that was kept from an earlier request is not seen, so the
-    client must keep none.
+    `trace` goes into the request's extensions. It does not see a kept-alive connection, so the client must keep none.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -44,7 +44,6 @@ class EndpointSettings:
 
     Attributes:
         url: Base URL, with `/v1` if the server has it.
-        model: The model's name at the endpoint.
         key: Sent as a bearer token, unless empty.
         timeout_s: Of one request, from connecting to the last byte.
         requests_per_day, tokens_per_day: No limit if None.
@@ -91,7 +90,7 @@ def _is_address(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """There is no answer.
+    """A failure to answer.
 
     Attributes:
         why: One line of our own, without anything that the endpoint sent.
@@ -103,7 +102,7 @@ class Unanswered:
 
 
 class Budget(Protocol):
-    """What may still be spent today, shared by all readers."""
+    """Today's remaining budget, shared by all readers."""
 
     def take(self, tokens: int) -> bool:
         """Reserve a request of that many tokens; False if today's rest is smaller."""
@@ -124,7 +123,7 @@ class DailyBudget:
         self._spent = (0, 0)
 
     def take(self, tokens: int) -> bool:
-        """Reserve, in memory."""
+        """Reserve a request, in this process."""
         with self._lock:
             day = int(self._clock() // DAY_S)
             if day != self._day:
@@ -248,7 +247,7 @@ class Endpoint:
 
 
 def _why_none(completion: object, limit: int) -> str:
-    """Why an answer holds none of those that were offered; a model that thinks is the commonest reason."""
+    """Why an answer lacks an offered code; a reasoning model is the commonest reason."""
     try:
         choice = completion["choices"][0]  # type: ignore[index]
         if choice.get("finish_reason") == "length":

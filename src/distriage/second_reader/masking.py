@@ -20,7 +20,7 @@ _MASKS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "[private key]",
         re.compile(
             rf"-{{0,5}}BEGIN {_KEY_MARK}(?:.{{0,8000}}?END {_KEY_MARK}"
-            # Without the end: the lines that look like a key's, the last of which is short.
+            # Without the end: the lines that look like a key's, whose last one is short.
             rf"|[^\n]{{0,4000}}(?:\n(?:[^\n]{{0,80}}?(?:{_KEY_CHARS}{{20}}|Proc-Type|DEK-Info)[^\n]{{0,400}}"
             rf"|{_KEY_CHARS}{{0,20}}$)){{0,200}})"
             # Without the beginning.

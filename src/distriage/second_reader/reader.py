@@ -30,12 +30,7 @@ KEY, KEY_FILE = "DISTRIAGE_SECOND_READER_KEY", "DISTRIAGE_SECOND_READER_KEY_FILE
 
 
 class SecondReader:
-    """Asks an endpoint about the axes that the first reader is not sure of. Safe to share between threads.
-
-    Attributes:
-        axes: The axes that it may be asked about.
-        name: The model's name at the endpoint.
-    """
+    """Asks an endpoint about the axes that the first reader is not sure of. Safe to share between threads."""
 
     def __init__(
         self, endpoint: Endpoint, calibration: ReaderCalibration | None = None, axes: Sequence[str] = AXES
@@ -44,7 +39,6 @@ class SecondReader:
 
         Args:
             calibration: Without one, the second reader's labels are suggestions.
-            axes: The axes that it may be asked about.
         """
         self._endpoint = endpoint
         self._calibration = calibration
@@ -85,8 +79,7 @@ class SecondReader:
         """The first verdict, completed with the answer.
 
         Args:
-            answer: Axis -> shares; or why there are none.
-            required: As for `completion.complete`.
+            answer: Axis -> shares; or why there is no answer.
         """
         if isinstance(answer, str):
             return keep_first(verdict, self.name, answer)
@@ -102,11 +95,11 @@ class SecondReader:
         )
 
     def ask(self, question: Question, taxonomy: Taxonomy) -> dict[str, Shares] | Unanswered:
-        """Put a question, and once more, in another order of the codes, what could lead to a label; axis -> shares.
+        """Ask, and ask again with the codes reordered if that could lead to a label; axis -> shares.
 
-        The mean of both answers counts, so that what only the order decided becomes a doubt. A second request that
-        fails, or leaves an axis out, changes nothing where the calibration was fitted on single answers; on two, one
-        alone would promise too much, and there is no answer.
+        The mean of both answers counts, so a choice by order alone becomes a doubt. If the second request fails or
+        leaves an axis out, the first answer counts for a calibration on single answers; for one on two, there is no
+        answer, since one alone would promise too much.
         """
         first = self._endpoint.ask(question.request(taxonomy))
         if isinstance(first, Unanswered):
@@ -183,10 +176,10 @@ def check_axes(axes: Sequence[str], taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def show_request(classifier: Classifier, report: IssueReport | BadRecord, mode: Mode, model: str) -> None:
-    """Print what would be sent for one report as JSON.
+    """Print the request for one report as JSON.
 
     Args:
-        model: The model's name at the endpoint; empty: not known, and left out.
+        model: The model's name at the endpoint; left out if empty.
 
     Raises:
         InputError: the report cannot be read.

@@ -1,4 +1,4 @@
-"""The lines of a block, sorted: what each is, and which role it has. Pure."""
+"""The lines of a block, sorted: the kind and role of each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage.segments.prefixes import bare_lines, without_logger
 from distriage.segments.roles import Vocabulary, ends_traceback, frame_of, is_native_frame, stands_in, vocabulary
 from distriage.segments.types import Kind, Line, Role
 
-_LOOKED_AT = 20  # lines of a block tell its kind
+_LOOKED_AT = 20  # number of lines that decide a block's kind
 _MOST_BETWEEN = 2  # lines between two of a listing are of it, too
 _MARKDOWN_HEADING = re.compile(r"#{1,6}\s+(.{1,200}?)[\s:#*]*$|\*\*([^*]{1,80})\*\*:?\s*$")
 _LOG_LINE = re.compile(
@@ -47,6 +47,10 @@ _FRAME = re.compile(r'\s*File "[^"\n]{1,400}", line \d')
 _BEGIN = "(most recent call last"
 
 
+def _begins_traceback(line: str) -> bool:
+    return _BEGIN in line or ('File "' in line and _FRAME.match(line) is not None)
+
+
 @dataclass(slots=True)
 class _Traceback:
     """One that is being read; `lines` grows."""
@@ -75,7 +79,7 @@ class Reader:
         self._forms, self._text = forms, text
         self._heading = ""
         self._in_field = False
-        self._pending: list[tuple[str, Line]] = []  # headings that nothing stands below so far
+        self._pending: list[tuple[str, Line]] = []  # headings without a line below yet
         self._warned = False
         self._box = 0  # rules of torchrun's box that are still to come
         self._found: list[tuple[Kind, str, list[Line]]] = []  # of the block that is being read
@@ -89,8 +93,7 @@ class Reader:
         """Sort a block.
 
         Args:
-            first: The number of its first line.
-            word: Behind its fence; None: it stands outside of fences.
+            word: After its fence; None outside of fences.
         """
         self._found, self._open, self._box = [], {}, 0
         bare = bare_lines(lines)
@@ -103,9 +106,13 @@ class Reader:
                 continue
             number = first + place
             line = without_logger(text)
-            if not line.strip() or (default is Kind.PROSE and _NO_WORDS.issuperset(stripped) and not self._box):
+            if (
+                not line
+                or line.isspace()
+                or (default is Kind.PROSE and _NO_WORDS.issuperset(stripped) and not self._box)
+            ):
                 continue
-            if self._takes(line, number, process):
+            if (self._open or _begins_traceback(line)) and self._takes(line, number, process):
                 in_log = word is not None
             elif is_listed(stripped) or (text[0].isspace() and self._below_listing(number, stripped)):
                 self._add(Kind.LISTING, Line(stripped, number, process))
@@ -125,7 +132,7 @@ class Reader:
         self._end(fenced=word is not None)
 
     def _kind_of(self, word: str, lines: Sequence[str]) -> Kind:
-        """What a fenced block holds, as its word says or most of its lines look."""
+        """The content of a fenced block, by its word or by most of its lines."""
         word = word.split()[0] if word.split() else ""
         if word in _SETTINGS:
             return Kind.CONFIGURATION
@@ -151,7 +158,7 @@ class Reader:
         return self._found[-1][2][-1].number == number - 1 and not self._words.is_error(stripped)
 
     def _is_command(self, stripped: str, number: int, *, fenced: bool) -> bool:
-        """Whether a line starts a program, or goes on with the line above, which a backslash ends."""
+        """Whether a line starts a program, or continues the line above, which ends in a backslash."""
         if self._found and self._found[-1][0] is Kind.COMMAND:
             above = self._found[-1][2][-1]
             if above.number == number - 1 and above.text.endswith("\\"):
@@ -189,13 +196,13 @@ class Reader:
         return role
 
     def _takes(self, line: str, number: int, process: str) -> bool:
-        """Whether a line is of a traceback: of the one that its process writes, or the first of one."""
+        """Whether a line belongs to the traceback that its process writes, or begins one."""
         trace = self._open.get(process)
         if trace is not None:
             if self._goes_on(trace, line, number, process):
                 return True
             del self._open[process]
-        if _BEGIN not in line and not _FRAME.match(line):
+        if not _begins_traceback(line):
             return False
         self._box = 0
         trace = _Traceback([Line(line.rstrip(), number, process, Role.FRAME)], after_frame=_BEGIN not in line)
@@ -266,7 +273,7 @@ class Reader:
             self._found.append((kind, self._heading, [line]))
 
     def _end(self, *, fenced: bool) -> None:
-        """Keep what the block has: lines between two of a listing are of it, too."""
+        """Keep the block's lines; those between two of a listing belong to it, too."""
         found = self._found
         for i in range(1, len(found) - 1):
             kind, heading, lines = found[i]

@@ -16,9 +16,9 @@ _FIRST_WORD = re.compile(r"(?:\d{1,2}[.)] )?([^\W_])")
 _IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]{0,200}[)）\]]?$")
 _CLOSING = (")", "）", "]")
 _TICKED = re.compile(r"(?:[-*+] )?\[[ xX✓✔]?\] ")
-# "OS: [e.g. Ubuntu 20.04]", "<fill in>": nobody filled it in.
+# "OS: [e.g. Ubuntu 20.04]", "<fill in>": not filled in.
 _PLACEHOLDER = re.compile(r".{0,80}(?:\[(?:e\.g\.|if applicable|please)[^\]]{0,200}\])\W{0,3}$", re.I)
-_KEY = 4  # letters by which a beginning is looked up
+_KEY = 4  # letters that index a beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Forms:
     """The forms of a tracker.
 
     Attributes:
-        headings: Of fields, as `words_of` gives them.
-        beginnings: The first letters of an instruction -> the beginnings of instructions that have them.
+        headings: Of fields, from `words_of`.
+        beginnings: The first letters of an instruction -> beginnings of instructions.
         empty: Answers that say nothing.
     """
 
@@ -36,9 +36,7 @@ class Forms:
     empty: frozenset[str]
 
     def read(self, line: str) -> str | None:
-        """Whether a stripped line is the form's: the heading of a field, without mark-up; "" for an instruction, a box to
-        tick or a placeholder; None: it is the reporter's.
-        """
+        """A field's heading in a stripped line; "" for an instruction, box or placeholder; None for the reporter's."""
         if len(line) > MAX_LINE_CHARS:
             return None
         words = words_of(line)
@@ -54,7 +52,7 @@ class Forms:
 
 
 def words_of(line: str) -> str:
-    """Without what is no word at either end: mark-up, emoji, an item's number, punctuation but a closing bracket."""
+    """Without mark-up, emoji, an item's number or punctuation (except a closing bracket) at either end."""
     first = _FIRST_WORD.search(line)
     if first is None:
         return ""

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-MAX_VALUE_CHARS = 160  # a longer one tells something
+MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
-_SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")
+_SEPARATOR = re.compile(r"[:=：|.](?:(?<!\.)|\.{2,})")  # one of the signs, or three points
 _BRACKETS = re.compile(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
 _SHAPES = re.compile(
     # nvidia-smi, its topology
@@ -22,7 +22,7 @@ _SHAPES = re.compile(
     r"|GPU \d+: |(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|X\s+= Self|(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
     r"|GPU\d+\s+CPU Affinity|GPU [\d,]+ Compute Capability: |NUMA node\d+ CPU\(s\):|NIC\d+: "
     # ds_report
-    r"|[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
+    r"|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
     # pip, uv and conda
     r"|(?:[-*•] )?[A-Za-z][\w.-]{1,60}==[\d.]+\S*$"
     r"|[A-Za-z][\w.-]{0,60}\s+\d+(?:\.\d+){1,4}(?:[\w.+-]*\w)?(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
@@ -32,6 +32,7 @@ _SHAPES = re.compile(
     r"|[-*•\s]*(?:[A-Za-z][\w.-]{1,40}: v?\d+\.\d+\.\d+\S*|available: (?:True|False)|64bit|ELF|version: #?\d.{0,80})$",
     re.I,
 )
+_DOTTED = re.compile(r"[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)")  # of ds_report, too
 _ENDS = (")", "?", "version", "versions", "info")
 _AROUND_NAMES = "-*•|# \t"
 _FAILING = re.compile(
@@ -57,15 +58,15 @@ def _table() -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
 def is_listed(line: str) -> bool:
     """Whether a stripped line is an entry of an environment listing.
 
-    A line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`) is none, nor is an assignment in
-    code (`model = deepspeed.initialize(model)`).
+    Not a line whose value reports a failure (`CUDA: version mismatch, 11.8 against 12.1`), nor an assignment in code
+    (`model = deepspeed.initialize(model)`).
     """
     names, beginnings, lines = _table()
     if line.startswith(lines):
         return True
     if len(line) > MAX_ENTRY_CHARS:
         return False
-    if _SHAPES.match(line):
+    if _SHAPES.match(line) or ("...." in line and _DOTTED.match(line)):
         return True
     entry = _entry(line)
     if entry is None or len(entry[1]) > MAX_VALUE_CHARS:
@@ -80,15 +81,15 @@ def is_listed(line: str) -> bool:
 
 
 def _entry(line: str) -> tuple[str, str] | None:
-    """The name of an entry, in lower case and without marks around it, and its value; None: the line has no such form."""
+    """The name of an entry, in lower case and without marks around it, and its value; None for other lines."""
     found = _SEPARATOR.search(line, 0, MAX_NAME_CHARS)
     if found is None:
         return None
-    name = line[: found.start()].replace("`", "").strip(_AROUND_NAMES)
-    return (name.lower(), line[found.end() :]) if name[:1].isalpha() else None
+    name = line[: found.start()].rstrip().replace("`", "").strip(_AROUND_NAMES)
+    return (name.lower(), line[found.end() :].lstrip()) if name[:1].isalpha() else None
 
 
 def is_entry(line: str) -> bool:
-    """Whether a line has the form of an entry, whatever its name, and reports no failure."""
+    """Whether a line has the form of an entry, with any name, and reports no failure."""
     entry = _entry(line)
     return entry is not None and not _FAILING.search(entry[1]) and not _ASSIGNMENT.match(line)

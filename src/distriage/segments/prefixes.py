@@ -1,4 +1,4 @@
-"""Lines without what launchers, log collectors and loggers put before them; the table is `prefixes.toml`. Pure.
+"""Lines without the prefixes of launchers, log collectors and loggers; the table is `prefixes.toml`. Pure.
 
 A prefix that a launcher adds says which process wrote the line. Those of `docker compose`, `srun -l` and `pdsh` look like
 any word with a colon, so they are taken off only where several lines of a block agree on them.
@@ -21,7 +21,7 @@ _TRACEBACK_WORDS = "Traceback (most recent"
 _TRACEBACK = re.compile(r'\s*(?:\[[\w,.-]{1,40}\](?:<\w+>)?: ?)?(?:Traceback \(most recent| +File ")')
 _PROCESS = re.compile(
     r"(?![\w.]*(?:Error|Exception|Warning)$)[\w.-]*[\d.-]"
-)  # a host's name has a digit, a hyphen or a dot; most words before a colon have none
+)  # a host's name has a digit, a hyphen or a dot; most words before a colon do not
 _PROGRESS = re.compile(r"[^|\n]{0,120}\d%\|[^|\n]{0,200}\| *[\d.]+[kMGT]?/[^\]\n]{0,200}(?:\]|$)")
 _MESSAGES = ("message", "msg", "log", "text", "event")
 _BESIDE = ("exc_info", "exception", "stack_trace", "stack", "traceback", "error")
@@ -87,7 +87,7 @@ def without_logger(text: str) -> str:
 
 
 def _last_written(line: str) -> str:
-    """What a terminal shows of a line that was written over, as a progress bar is."""
+    """An overwritten line, such as a progress bar, as a terminal shows it."""
     return next((part for part in reversed(line.split("\r")) if part.strip()), "")
 
 

@@ -1,4 +1,5 @@
-"""What a line of a log is: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`. Pure."""
+"""The role of a log line: an error and which, a frame of a traceback, a notice; the tables are in `roles.toml`.
+Pure."""
 
 from __future__ import annotations
 
@@ -40,13 +41,14 @@ _ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on sig
 _ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
 
 _WORDS = re.compile(r"\w+")
+_TO_BLANKS = {code: " " for code in range(128) if not _WORDS.match(chr(code))}
 
 
 class Entry(NamedTuple):
     """An entry of `roles.toml`.
 
     Attributes:
-        parts: What stands in a line, in this order.
+        parts: Parts of a line, in this order.
         at_start: The first part begins the line.
         words: Of all parts, in lower case.
     """
@@ -58,7 +60,8 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The entries of `roles.toml`; `of` leaves those that can stand in a text, so that a line is compared with few."""
+    """The entries of `roles.toml`; `of` keeps those that can occur in a text, so that each line is compared with
+    few."""
 
     errors: Sequence[Entry]
     cascade: Sequence[Entry]
@@ -68,7 +71,7 @@ class Vocabulary:
 
     def of(self, text: str) -> Vocabulary:
         """Those whose words a text has."""
-        words = set(_WORDS.findall(folded(text)))
+        words = set(_words_of(folded(text)))
 
         def seen(rows: Sequence[Entry]) -> list[Entry]:
             return [row for row in rows if row.words <= words]
@@ -76,7 +79,7 @@ class Vocabulary:
         return Vocabulary(*map(seen, (self.errors, self.cascade, self.teardown, self.wrappers, self.notices)))
 
     def role(self, line: str) -> Role:
-        """The role of a line of a log that is no frame."""
+        """The role of a line of a log, other than a frame."""
         if stands_in(self.notices, line):
             return Role.NOTICE
         if stands_in(self.teardown, line) or stands_in(self.wrappers, line):
@@ -108,8 +111,13 @@ def _entry(text: str) -> Entry:
     return Entry(parts, text.startswith("^"), frozenset(_WORDS.findall(folded(text))))
 
 
+def _words_of(text: str) -> list[str]:
+    """The words of a text; nearly always it is ASCII, and then this is three times as fast as the pattern."""
+    return text.translate(_TO_BLANKS).split() if text.isascii() else _WORDS.findall(text)
+
+
 def stands_in(rows: Iterable[Entry], line: str) -> bool:
-    """Whether the words of an entry stand in a line, in their order."""
+    """Whether the words of an entry occur in a line, in their order."""
     for parts, at_start, _ in rows:
         place = line.find(parts[0])
         if place < 0 or (at_start and place):
@@ -155,7 +163,7 @@ def names_failure(line: str) -> bool:
 
 
 def frame_of(line: str) -> str | None:
-    """Of a frame in a traceback: the last three parts of its path, and the function; None: no frame."""
+    """The last three parts of a traceback frame's path, and the function; None for other lines."""
     match = _FRAME.match(line)
     if match is None:
         return None
@@ -169,7 +177,7 @@ def is_native_frame(line: str) -> bool:
 
 
 def ends_of_processes(report: Segments) -> Iterator[Line]:
-    """The lines in which a launcher says how a process ended, but not of those that it ended itself."""
+    """A launcher's lines about the end of a process, except of those that it ended itself."""
     for segment in report.all:
         for line in segment.lines:
             if line.role is Role.TEARDOWN and _ENDED.search(line.text) and not _ENDED_BY_LAUNCHER.search(line.text):

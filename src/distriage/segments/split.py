@@ -31,10 +31,10 @@ def split(title: str, body: str, forms: Forms | None = None) -> Segments:
     """Read a report into segments.
 
     Args:
-        forms: Of the repository that it was filed in; None: those of `forms.toml`.
+        forms: Of the repository that it was filed in; those of `forms.toml` by default.
 
     Returns:
-        Its parts, each line once. Never raises; of a long body the middle is left out, as `shortened` does.
+        Its parts, each line once. Never raises; cuts the middle of a long body, as `shortened` does.
     """
     text = _plain(shortened(body))
     reader = Reader(forms or known_forms(), text)
@@ -76,7 +76,7 @@ def _plain(text: str) -> str:
 
 def _blocks(lines: list[str]) -> Iterator[tuple[str | None, int, list[str]]]:
     """Of each block: the word behind its fence, None outside fences; the number of its first line, from 1; its lines."""
-    fence = word = ""  # the fence: what the next one must begin with to close it (CommonMark)
+    fence = word = ""  # the next fence must begin with this one to close it (CommonMark)
     block: list[str] = []
     first = 1
     for number, line in enumerate(lines, 1):

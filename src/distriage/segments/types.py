@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """What a segment of a report is."""
+    """The kind of a segment."""
 
     TITLE = "title"
     FORM = "form"  # a field of a form: the answer in prose, its heading beside it
@@ -23,12 +23,12 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a line of a log or traceback says about the failure."""
+    """The bearing of a log or traceback line on the failure."""
 
     NONE = "none"
     INITIATING = "initiating"  # an error that no other line explains
-    CASCADE = "cascade"  # what an error on another process does here: a watchdog, a connection that its peer closed
-    TEARDOWN = "teardown"  # what the launcher says and does once a process failed
+    CASCADE = "cascade"  # effect of an error on another process: a watchdog, a connection closed by its peer
+    TEARDOWN = "teardown"  # the launcher's messages and actions after a process failed
     NOTICE = "notice"  # a healthy run writes it too
     FRAME = "frame"  # of a traceback: the place, the source below it
 
@@ -37,9 +37,9 @@ class Line(NamedTuple):
     """A line of a report.
 
     Attributes:
-        text: Without terminal colours, and without what a launcher or log collector put before it.
-        number: Of the body, from 1; 0: the title. Lines that a carriage return or a JSON string divides share one.
-        process: Rank, pod or host as printed before it; empty: nothing was.
+        text: Without terminal colours and the prefix of a launcher or log collector.
+        number: Of the body, from 1; 0: the title. Lines split by a carriage return or a JSON string share one.
+        process: Rank, pod or host printed before it, or empty.
     """
 
     text: str
@@ -50,10 +50,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Lines of one kind that follow each other; blank ones are left out.
+    """Consecutive lines of one kind, without blank ones.
 
     Attributes:
-        heading: Of Markdown or of a form, the last one above; empty: there is none.
+        heading: The last one above, of Markdown or of a form; or empty.
     """
 
     kind: Kind
@@ -72,10 +72,10 @@ class Segments:
 
     Attributes:
         all: Its segments in the order of the report, the title first.
-        first_error: The error that the others follow from; None: no log or traceback shows one.
-        culprit: The rank whose failure torchrun saw first, as it says below "Root Cause"; None: it says nothing.
-        answers: Heading of each field of the form -> what was filled in, "" where nothing was.
-        is_unfilled_form: A form was filed, and nothing filled in.
+        first_error: The error that the others follow from, if a log or traceback shows one.
+        culprit: The rank whose failure torchrun saw first, as stated below "Root Cause", if at all.
+        answers: Heading of each field of the form -> answer, perhaps "".
+        is_unfilled_form: A form was filed with every field empty.
     """
 
     title: str

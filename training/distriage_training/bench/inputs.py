@@ -1,4 +1,4 @@
-"""What is measured with: reports, and the machine they are measured on."""
+"""The reports of a measurement, and its machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PACKAGES = (
 
 
 def load_reports(bundle: Path, reports: Path | None, count: int) -> list[IssueReport]:
-    """`count` reports, spread over the file; the bundle's reference reports without one. Repeated where they are fewer.
+    """`count` reports, spread over the file or the bundle's reference reports; repeated if there are fewer.
 
     Raises:
         InputError: none is usable.

@@ -1,4 +1,4 @@
-"""Where the time of a verdict goes: each step of `Classifier.classify` by itself, one thread, report after report."""
+"""The time of a verdict in parts: each step of `Classifier.classify` by itself, one thread, report after report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`distriage bench`: measures the sections that were asked for, one after the other."""
+"""`distriage bench`: measures the chosen sections, one after the other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class Order:
         reports: A file of reports; the bundle's reference reports if None.
         count: Reports of `parts` and `http`.
         rounds: Passes over them, and runs of a process.
-        many: Reports of `many`.
         seconds: Length of each load of `http`.
     """
 
@@ -103,15 +102,15 @@ class Order:
 
 
 def installed(module: str) -> bool:
-    """Whether a package is there, without importing it."""
+    """Whether a package is installed, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 
 def check_sections(wanted: Collection[str] | None, known: Collection[str]) -> frozenset[str]:
-    """The sections that were asked for; empty: all.
+    """The sections asked for; all if empty.
 
     Raises:
-        InputError: one of them is not known.
+        InputError: an unknown section.
     """
     if unknown := set(wanted or ()) - set(known):
         raise InputError(f"--only {min(unknown)}: expected one of {', '.join(known)}")

@@ -12,7 +12,7 @@ from distriage.base.errors import DistriageError
 
 
 def in_child(task: str, *, module: str = "distriage_training.bench.child", **arguments: Any) -> Any:
-    """The figures of a task of `module`, which is found where this process finds its own.
+    """The figures of a task of `module`, found on this process's path.
 
     Raises:
         DistriageError: its process failed; the last line that it wrote.

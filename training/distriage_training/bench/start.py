@@ -1,4 +1,4 @@
-"""From nothing to a verdict: the steps of a process that answers one report."""
+"""A cold start: the steps of a process that answers one report."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ def whole_process(arguments: Sequence[str], runs: int) -> dict[str, Any]:
 
 
 def with_workers(arguments: Sequence[str]) -> dict[str, float]:
-    """Wall-clock seconds of a command of ours that shares its work, after one run that warms the disk, and the peak of
-    its largest process; 0 where there is no /proc to look into.
-    """
+    """Seconds of one of our commands after a warm-up run, and the peak of its largest process; 0 without /proc."""
     command = [sys.executable, *arguments]
     _once(command)
     peak, started = 0, time.perf_counter()

@@ -11,7 +11,7 @@ from distriage_training.bench.start import with_workers
 
 
 def local_engine(bundle: Path, reports: Sequence[IssueReport], folder: Path, workers: int) -> dict[str, float]:
-    """`distriage classify FILE`, its start, reading and writing too; the peak is that of its largest process."""
+    """`distriage classify FILE`, including start-up, reading and writing; the peak is that of its largest process."""
     given, output = folder / "many.jsonl", folder / "verdicts.jsonl"
     with given.open("w", encoding="utf-8") as stream:
         for report in reports:

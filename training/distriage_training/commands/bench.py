@@ -1,4 +1,4 @@
-"""`distriage bench` on the command line; imports what measures only when it runs."""
+"""`distriage bench` on the command line; imports the measurements only when it runs."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def gate(
 
 
 def _opened(config: Path, model: Path | None, console: Console) -> tuple[Bundle, Config, Splits]:
-    """A bundle to be changed, and the data that it is fitted anew on."""
+    """A bundle to change, and the data to fit it anew."""
     from distriage.model.bundle import Bundle
     from distriage_training.config import load_config
     from distriage_training.corpus.load import load_splits

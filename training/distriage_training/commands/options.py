@@ -20,15 +20,13 @@ SplitOption = Annotated[str, typer.Option(help="validation or test.")]
 
 
 def training(extra: str = "train") -> AbstractContextManager[None]:
-    """Around a training command: `needs_extra`, and tokenizers that start no threads of their own."""
+    """Wraps a training command: `needs_extra`, and tokenizers without threads of their own."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     return needs_extra(extra)
 
 
 def named_model(model: str | None, name: str) -> str:
-    """The model that was asked for, else the one of the configuration's name: its folder in `models` where there is
-    one.
-    """
+    """The model asked for, else the one with the configuration's name: its folder in `models` if there is one."""
     folder = Path("models") / name
     return model or (str(folder) if folder.is_dir() else name)
 

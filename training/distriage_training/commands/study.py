@@ -81,7 +81,7 @@ def report(
 
 
 def study_options(model: str | None, validation: Path | None, split: str | None, limit: int) -> Options:
-    """The options of a study, as they were typed."""
+    """The options of a study from the command line."""
     from distriage_training.config import load_config
     from distriage_training.study.run import Options
 

@@ -1,4 +1,4 @@
-"""How far annotators agree: Cohen's kappa per axis, and where they differ."""
+"""Agreement of annotators: Cohen's kappa per axis, and their differences."""
 
 from __future__ import annotations
 

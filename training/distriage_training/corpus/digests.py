@@ -18,7 +18,7 @@ DIGESTS = "text_sha256.jsonl"  # beside annotations.jsonl: id, sha256
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Texts that are as annotated, that differ (their ids), and that have no digest."""
+    """Unchanged texts, changed ones (their ids), and texts without a digest."""
 
     same: int
     different: tuple[str, ...]

@@ -1,6 +1,4 @@
-"""Reports of other software, for the domain gate. Those as filed belong to their reporters and are never committed;
-restated ones are in the corpus.
-"""
+"""Reports of other software, for the domain gate. Texts as filed are never committed; the corpus has restated ones."""
 
 from __future__ import annotations
 

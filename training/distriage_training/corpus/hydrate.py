@@ -46,15 +46,13 @@ def hydrate(
     """Fetch the texts that the store lacks.
 
     Args:
-        split: Only this split.
-        limit: Fetch at most this many.
         sleep: Waits seconds.
 
     Returns:
         The result; `gone` includes ids found gone by earlier calls.
 
     Raises:
-        GitHubError: no network, or access refused; what was fetched so far is kept.
+        GitHubError: no network, or access refused; fetched texts are kept.
         CorpusError: the annotations are not valid.
     """
     annotations = valid_annotations(corpus / "annotations.jsonl", taxonomy)

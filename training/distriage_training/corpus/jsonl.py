@@ -1,4 +1,4 @@
-"""JSONL files: read with line numbers, mended after an interruption, written all or nothing."""
+"""JSONL files: read with line numbers, repaired after an interruption, written all or nothing."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ class Splits:
     """A run's records.
 
     Attributes:
-        train: With the reviews of people that fell to training, and the labels that a second reader gave.
+        train: With people's reviews in this split, and a second reader's labels.
         validation, test: Annotated reports only.
-        feedback: Reviews of people that fell to validation. They were made with a model's answer in view, so they
-            neither calibrate nor choose, and are measured apart.
-        without_text: Split -> annotated reports that have no text here.
+        feedback: People's reviews in validation. Their authors saw a model's answer, so they neither calibrate nor
+            choose, and are measured separately.
+        without_text: Split -> annotated reports without a text here.
     """
 
     train: list[Record]
@@ -59,7 +59,7 @@ class Splits:
         }
 
     def trained_sha256(self) -> str:
-        """`data_sha256` of all that a run learns from or chooses by."""
+        """`data_sha256` of all data that a run learns from or chooses by."""
         return data_sha256([*self.train, *self.validation, *self.feedback])
 
 
@@ -105,7 +105,7 @@ def load_splits(config: Config, taxonomy: Taxonomy, console: Console | None = No
 
 
 def in_domain(records: Sequence[Record], config: Config) -> list[Record]:
-    """Those of the groups that the model is for; see `DomainConfig.groups`."""
+    """Records of the groups that the model serves; see `DomainConfig.groups`."""
     groups = set(config.domain.groups)
     return [record for record in records if not groups or record.group in groups]
 
@@ -188,7 +188,7 @@ def load_records(corpus: Path, texts: Path, taxonomy: Taxonomy) -> tuple[list[Re
 
 
 def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -> list[Record]:
-    """At random, but with two labels of every axis where there are two: without them an axis cannot be learned."""
+    """At random, but with two labels of every axis if it has two, without which it cannot be learned."""
     order = random.Random(seed).sample(records, len(records))
     first: dict[tuple[str, str], Record] = {}
     for axis in taxonomy.axes:
@@ -202,7 +202,7 @@ def draw(records: Sequence[Record], limit: int, taxonomy: Taxonomy, seed: int) -
 
 
 def data_sha256(records: Sequence[Record]) -> str:
-    """A hash of all that was trained on: ids, texts, splits, notes, and of all readings labels, sources and doubts."""
+    """A hash of the training data: ids, texts, splits, notes, and labels, sources and doubts of all readings."""
     digest = hashlib.sha256()
     for record in sorted(records, key=lambda r: r.id):
         row = [
@@ -221,9 +221,9 @@ def data_sha256(records: Sequence[Record]) -> str:
 
 
 def known_issues(records: Sequence[Record], taxonomy: Taxonomy) -> list[Record]:
-    """The training records that may be shown and are worth it: public threads with a label on every axis, hence bugs.
+    """The training records worth showing: public threads with a label on every axis, hence bugs.
 
-    Not those of origin generated, which have no thread, nor feedback and second-reader, whose threads may be private.
+    Excludes origin generated, without a thread, and feedback and second-reader, whose threads may be private.
     """
     shown = [record for record in records if record.split == "train" and record.origin in PUBLIC and record.url]
     return [record for record in shown if record.labels.keys() == taxonomy.axes.keys()]

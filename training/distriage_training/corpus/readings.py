@@ -35,9 +35,6 @@ def read_readings(path: Path) -> Readings:
 def join_readings(records: Sequence[Record], path: Path, readers: Sequence[str], taxonomy: Taxonomy) -> list[Record]:
     """Give records the readings of the named readers as `others`.
 
-    Args:
-        path: `readings.jsonl`.
-
     Raises:
         CorpusError: unknown reader, a label outside the taxonomy, or odds outside 0 to 1.
     """

@@ -82,7 +82,7 @@ class Annotation(BaseModel):
         return self
 
     def label(self, axis: str) -> str | None:
-        """The label of an axis, None where it is not annotated."""
+        """The label of an axis, if annotated."""
         value = getattr(self, axis, None)  # a taxonomy of one's own may have other axes
         return str(value).lower() if isinstance(value, bool) else value
 
@@ -94,7 +94,6 @@ class Reading:
     Attributes:
         labels: Axis -> label id, annotated axes only.
         source: The record's source or the name of a further reader, as in `training.label_weights`.
-        sure: Whether the reader was.
         odds: Axis -> the reader's own odds for that label, 0 to 1, if given.
         alternatives: Axis -> the label that gets the rest of the odds.
     """
@@ -172,10 +171,10 @@ def read_annotations(path: Path, taxonomy: Taxonomy) -> tuple[list[tuple[int, An
 
 
 def valid_annotations(path: Path, taxonomy: Taxonomy) -> list[Annotation]:
-    """Read annotations all of which are valid.
+    """Read annotations, all of which must be valid.
 
     Raises:
-        CorpusError: one is not; names the first problem and how many more there are.
+        CorpusError: names the first problem and how many more there are.
     """
     records, problems = read_annotations(path, taxonomy)
     if problems:

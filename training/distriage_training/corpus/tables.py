@@ -63,9 +63,6 @@ def read_csv(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
     """The rows of a CSV table with a header, gzip and a byte order mark allowed; missing cells of a short row are
     empty.
 
-    Args:
-        columns: Required columns.
-
     Raises:
         CorpusError: unreadable table, or a missing column.
     """

@@ -1,6 +1,4 @@
-"""Texts of annotated reports: those written for this project, and the local store of those that belong to their
-reporters.
-"""
+"""Texts of annotated reports: our own restated ones, and the local store of those that belong to reporters."""
 
 from __future__ import annotations
 

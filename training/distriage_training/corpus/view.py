@@ -18,7 +18,7 @@ from distriage_training.corpus.readings import read_readings
 from distriage_training.corpus.records import OWN_TEXTS, Record, count_labels, read_annotations, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 
-ANNOTATIONS = "annotations"  # names the corpus' own labels where a reader is asked for
+ANNOTATIONS = "annotations"  # names the corpus' own labels as a reader
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -1,4 +1,4 @@
-"""Which reports make a batch, and how they are padded."""
+"""The reports of a batch, and their padding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class BucketSampler(Sampler[int]):
 
     Args:
         lengths, sources: Of the reports.
-        batch_size: Reports per step and device.
         sample: Source -> share of its reports drawn in an epoch; 1 by default.
     """
 
@@ -96,8 +95,6 @@ class Collator:
     """Pads a batch (`pad`) and masks a share of the tokens while the model trains.
 
     Args:
-        sampler: Source of the random draws.
-        share: Of tokens to mask.
         mask_token: No masking if None.
         special: Ids that are never masked.
     """

@@ -45,7 +45,7 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The first regression, as coarse as it is stored: integers [VIEWS * HASH_BUCKETS] and the step of each view."""
+    """The first regression, rounded as stored: integers [VIEWS * HASH_BUCKETS] and the step of each view."""
 
     idf: NDArray[np.uint8]
     idf_step: Floats
@@ -101,7 +101,7 @@ class Gate:
 
 
 def repository_folds(repositories: Sequence[str]) -> NDArray[np.int64]:
-    """The fold of each report: no repository is in two, and all are of about the same size."""
+    """The fold of each report: folds share no repository and have about the same size."""
     sizes = [0] * FOLDS
     place = {}
     for repository, count in sorted(Counter(repositories).items(), key=lambda item: (-item[1], item[0])):

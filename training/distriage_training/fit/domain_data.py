@@ -70,7 +70,7 @@ class DomainData:
 
 
 def read_domain_data(classifier: Classifier, config: Config, splits: Splits) -> DomainData:
-    """Read all reports, and let the classifier read the validation bugs and `SAMPLE` reports of each repository.
+    """Read all reports, and classify the validation bugs and `SAMPLE` reports of each repository.
 
     Raises:
         ConfigError, CorpusError: the reports of other software are missing, or there is no validation bug.

@@ -111,9 +111,7 @@ def load_encoder(config: EncoderConfig, *, pretrained: bool = True) -> Any:
 
 
 def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write encoder and tokenizer in Hugging Face's form, for `encoder.source` of another run. Replaces an earlier
-    folder once the new files are whole.
-    """
+    """Write encoder and tokenizer in Hugging Face's form, for `encoder.source`; replaces a folder as a whole."""
     part = folder.with_name(f".new-{folder.name}")
     shutil.rmtree(part, ignore_errors=True)
     encoder.save_pretrained(part)
@@ -125,6 +123,6 @@ def save_encoder(encoder: Any, tokenizer: Tokenizer, folder: Path) -> None:
 
 
 def weights_sha256(config: EncoderConfig) -> str:
-    """SHA-256 of the base model's safetensors file, or an empty string where it is in the hub's cache."""
+    """SHA-256 of the base model's safetensors file, or an empty string for one in the hub's cache."""
     file = Path(locate(config.source)) / "model.safetensors"
     return sha256_of(file) if file.is_file() else ""

@@ -20,8 +20,8 @@ def tokenize(records: Sequence[Record], tokenizer: Tokenizer, taxonomy: Taxonomy
     """Build the training set.
 
     Returns:
-        Columns `input_ids` (at most `max_tokens`), `labels` [readings, axes] (`UNLABELLED` where absent), `weights`
-        [readings, axes], `note` (the record's number, `NO_NOTE` where it has none), `length`, `row`, `source`.
+        Columns `input_ids` (at most `max_tokens`), `labels` [readings, axes] (or `UNLABELLED`), `weights` [readings,
+        axes], `note` (the record's number, or `NO_NOTE`), `length`, `row`, `source`.
     """
     tokenizer.enable_truncation(config.encoder.max_tokens)
     tokenizer.no_padding()

@@ -132,7 +132,7 @@ class TriageModel(nn.Module):
         """Training step of the encoder: loss and logits.
 
         Args:
-            labels: [batch, readings, axes], `UNLABELLED` where a reading has no label on an axis.
+            labels: [batch, readings, axes], `UNLABELLED` for a reading without a label on an axis.
             weights: [batch, readings, axes], weight of each label.
             note: [batch], number of each report's note for the auxiliary task.
 
@@ -158,9 +158,7 @@ class TriageModel(nn.Module):
         return {"loss": loss, "logits": logits}
 
     def set_class_weights(self, counts: Mapping[str, Tensor], exponent: float) -> None:
-        """Weigh labels by (mean count / count)^exponent, scaled so that the mean weight of an example is 1.
-        `counts`: axis -> [labels].
-        """
+        """Weigh labels by (mean count / count)^exponent, mean weight of an example 1. `counts`: axis -> [labels]."""
         for axis, count in counts.items():
             count = count.float() + 1.0
             weight = (count.mean() / count) ** exponent
@@ -181,9 +179,7 @@ class ExportedModel(nn.Module):
         self.mix: Tensor
 
     def forward(self, input_ids: Tensor, feature_ids: Tensor, feature_counts: Tensor) -> tuple[Tensor, ...]:
-        """Logits per axis, each [1, labels], and the encoder's mean vectors [1, width], of `input_ids` [1, tokens] and
-        features [1, features].
-        """
+        """Logits per axis [1, labels] and mean vectors [1, width] of `input_ids` [1, tokens] and [1, features]."""
         encoded, *vectors = self.model.encode(input_ids, None)
         sparse = (self.model.sparse(feature_ids, feature_counts) * self.mix).sum(1)
         extra = sparse.split(list(self.model.axes.values()), dim=1)

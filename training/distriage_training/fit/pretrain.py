@@ -51,9 +51,7 @@ class MaskingCollator:
     """Pads a batch (`pad`) and masks a share of its tokens: of ten, eight become [MASK], one another token, one stays.
 
     Args:
-        sampler: Source of the random draws.
         special: Ids that are neither masked nor used as replacements.
-        vocabulary: Number of ids.
     """
 
     def __init__(
@@ -89,7 +87,6 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
 
     Args:
         output: Folder for checkpoints and, at the end, the encoder with its tokenizer.
-        resume: Go on from the last checkpoint.
 
     Returns:
         The encoder's folder.
@@ -142,9 +139,7 @@ def pretrain(config: Config, output: Path, *, resume: bool = False, console: Con
 
 
 def _reports(config: Config) -> list[tuple[str, str]]:
-    """Titles and bodies of the unlabelled reports, without threads that a model is measured on: they may have been
-    annotated since the import.
-    """
+    """Texts of the unlabelled reports, without threads annotated since the import that measure a model."""
     path, annotations = config.pretrain.reports, config.data.corpus / "annotations.jsonl"
     measured: set[str] = set()
     if config.data.format == "corpus" and annotations.is_file():

@@ -31,7 +31,6 @@ class RunInfo(BaseModel):
 
     Attributes:
         labels: Axis -> label ids, in the order of the model's outputs.
-        config: The settings as written.
         records: Split -> number of reports.
         data_sha256, sparse_data_sha256: Hash of the data of the encoder and of the sparse head.
         trained_on: `thread_digest` of every training record, including those of earlier runs.
@@ -75,7 +74,7 @@ def load_run_info(run: Path) -> RunInfo:
 
 
 def note_beginning(run: Path, config: Config, taxonomy: Taxonomy, data_sha256: str) -> None:
-    """Begin the record of a run: with which labels, settings and data it trains."""
+    """Begin the record of a run: its labels, settings and data."""
     run.mkdir(parents=True, exist_ok=True)
     begun = {"labels": _labels(taxonomy), "config": config.record(), "data_sha256": data_sha256}
     (run / RUN_INFO).write_text(json.dumps(begun) + "\n", encoding="utf-8")

@@ -62,14 +62,14 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
 
     Args:
         output: Folder of the run: checkpoints, TensorBoard log, final weights, `run.json`.
-        resume: Go on from the last checkpoint in `output`; a finished run stays as it is.
+        resume: Continue from the last checkpoint in `output`; a finished run stays unchanged.
 
     Returns:
         The weights' file.
 
     Raises:
         ConfigError: nothing to resume, `output` holds another run, it was begun with other labels, settings or data, or
-            there is nothing of `domain.groups` to validate on.
+            no validation record belongs to `domain.groups`.
         CorpusError: the data is not valid.
     """
     console = console or Console(stderr=True)
@@ -139,7 +139,7 @@ def refit_sparse(config: Config, output: Path, console: Console | None = None) -
 
 
 def _earlier_run(config: Config) -> RunInfo | None:
-    """The finished run whose encoder this one goes on from."""
+    """The finished run whose encoder this one continues from."""
     folder = Path(config.encoder.source).parent
     return load_run_info(folder) if (folder / RUN_INFO).is_file() else None
 
@@ -208,7 +208,7 @@ def _run(trainer: TriageTrainer, checkpoint: str | None) -> float:
 def _validation_accuracy(
     model: TriageModel, tokenizer: Tokenizer, records: Sequence[Record], taxonomy: Taxonomy, config: Config
 ) -> dict[str, float]:
-    """Axis -> accuracy of the encoder and its heads: what `export` must find again."""
+    """Axis -> accuracy of the encoder and its heads, which `export` must reproduce."""
     dataset = tokenize(records, tokenizer, taxonomy, config)
     right, seen = dict.fromkeys(taxonomy.axes, 0), dict.fromkeys(taxonomy.axes, 0)
     device = next(model.parameters()).device

@@ -19,7 +19,7 @@ from distriage.base.errors import ConfigError
 from distriage_training.config import Config, TrainingConfig
 from distriage_training.fit.batches import BucketSampler
 
-ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training until then, those of resumed parts too
+ELAPSED_S = "elapsed_s"  # in the log of a checkpoint: seconds of training so far, including resumed parts
 
 
 class BucketTrainer(Trainer):  # type: ignore[misc]
@@ -51,7 +51,7 @@ class TriageTrainer(BucketTrainer):
         super().log({**logs, ELAPSED_S: time.monotonic() - self.started_s}, start_time)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """AdamW; each encoder layer learns slower than the one above it, the heads faster."""
+        """AdamW; each encoder layer learns more slowly than the one above, the heads faster."""
         if self.optimizer is None:
             model = model or self.model
             groups: dict[tuple[float, float], list[Tensor]] = {}
@@ -135,7 +135,7 @@ def fine_tuning_arguments(config: Config, output: Path, drawn: int) -> TrainingA
         lr_scheduler_type="cosine",
         warmup_steps=round(settings.warmup_fraction * steps_per_epoch * settings.epochs),
         max_grad_norm=1.0,
-        # The encoder's own pooling is not used, nor the head of an axis that nothing in a batch is labelled on.
+        # The encoder's own pooling is unused, and so is the head of an axis without a label in a batch.
         ddp_find_unused_parameters=True,
     )
 

@@ -1,4 +1,4 @@
-"""New heads against those before them, on the same issues, which neither was learned from. Pure.
+"""New heads against earlier ones, on the same issues, unseen by both. Pure.
 
 The rule is that of `distriage promote`: worse only where the whole 95 % interval of the difference says so.
 """
@@ -27,11 +27,11 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Both heads on one label, or on all that both know.
+    """Both heads on one label, or on all labels known to both.
 
     Attributes:
-        issues: Held out that have it.
-        before, now: F1, each label said where it is likelier than not.
+        issues: Held-out issues that have it.
+        before, now: F1, giving each label that is likelier than not.
         given_before, given_now: (right, given) from the thresholds on.
         interval: 95 % interval of `now` minus `before` (paired bootstrap over issues).
     """
@@ -63,12 +63,12 @@ class Comparison:
 
     @property
     def worse(self) -> list[str]:
-        """Where the new heads are worse; empty: they may be taken."""
+        """Where the new heads are worse; they may be used if empty."""
         return [row.label for row in self.rows if row.outcome == "worse"]
 
 
 def held_out(issues: Sequence[ListedIssue], previous: OwnLabels) -> int:
-    """Where the issues begin that decide: the newest fifth, as far as the earlier heads were not learned from it."""
+    """Where the deciding issues begin: the newest fifth, without issues that the earlier heads learned from."""
     seen = sum(issue.created_at <= previous.manifest.until for issue in issues)
     return max(seen, newest(len(issues)))
 

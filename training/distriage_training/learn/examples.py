@@ -1,4 +1,4 @@
-"""Past issues -> examples: which issues and which labels something can be learned from. Pure."""
+"""Past issues -> examples: the issues and labels fit for learning. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class Wishes:
     Attributes:
         least: Minimum number of issues of a label.
         include: Labels to learn even if their names state an outcome, or nobody gave them lately.
-        exclude: Labels not to learn.
     """
 
     least: int = 20
@@ -48,7 +47,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Issues:
-    """The issues that something can be learned from, by date.
+    """The issues fit for learning, by date.
 
     Attributes:
         by_bots, unreadable, unjudged: How many were left out.
@@ -62,7 +61,7 @@ class Issues:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Labels to learn, the commonest first, and why the others are not."""
+    """Labels to learn, the commonest first, and why others are left out."""
 
     names: tuple[str, ...]
     left_out: Mapping[str, str]

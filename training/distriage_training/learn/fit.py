@@ -35,7 +35,7 @@ class Kind:
 
     Attributes:
         inverse_regularization: Of the logistic regressions, scikit-learn's C.
-        contrast: How much more a word counts that tells issues with the label from those without, 0 to 1.
+        contrast: How much more a word counts if it separates issues with the label from those without, 0 to 1.
     """
 
     name: str
@@ -142,7 +142,7 @@ def fit_heads(kind: Kind, rows: Sequence[OwnFeatures], truth: Bools) -> Heads:
 
 
 def contrast(has_word: sp.csr_matrix, given: NDArray[np.bool_]) -> Floats:
-    """How well each word tells issues with a label from those without: the naive Bayes log-count ratio's magnitude
+    """How well each word separates issues with a label from those without: the naive Bayes log-count ratio's magnitude
     (Wang & Manning, 2012, "Baselines and Bigrams"), mean 1, [words].
     """
     counts = [1.0 + np.asarray(has_word[rows].sum(0)).ravel() for rows in (given, ~given)]

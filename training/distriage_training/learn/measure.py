@@ -65,11 +65,9 @@ class Figures:
     """All labels on the later issues.
 
     Attributes:
-        features: Which features the heads read.
-        quality: Average precision by forward chaining, on the issues that were learned from.
-        issues: Later issues.
-        covered: Later issues that get a label at least.
-        micro_f1: Over all labels, each said where it is likelier than not.
+        features: The features that the heads read.
+        quality: Average precision by forward chaining, on the issues learned from.
+        micro_f1: Over all labels, giving each that is likelier than not.
     """
 
     features: str

@@ -60,7 +60,7 @@ def read_own_reviews(file: Path, repository: str) -> list[ReviewRecord]:
 
 
 def with_reviews(issues: Sequence[ListedIssue], reviews: Iterable[ReviewRecord]) -> Reviewed:
-    """Give each issue the labels that people confirmed, and none that they refused. Pure."""
+    """Give each issue the labels that people confirmed, without those that they refused. Pure."""
     said: dict[int, dict[str, bool]] = {}
     for review in reviews:
         label = own_label(review.axis)

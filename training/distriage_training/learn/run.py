@@ -1,4 +1,4 @@
-"""Past issues -> a folder with heads for their labels, and a page that says how good they are. Runs the model."""
+"""Past issues -> a folder with heads for their labels, and a page on their quality. Runs the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Result:
     """Heads and their figures.
 
     Attributes:
-        final: Heads fitted on all issues.
         figures: Of each kind of features, fitted on the earlier issues and measured on the later ones; the chosen kind
             first.
     """

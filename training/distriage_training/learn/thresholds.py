@@ -1,4 +1,4 @@
-"""From which probability on a label is right often enough: with a stated guarantee. Pure.
+"""The probability from which a label is right often enough, with a stated guarantee. Pure.
 
 Learn then Test (Angelopoulos et al., 2021, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
 Control"), fixed-sequence testing with several starts: from each start on the thresholds are tried, the strictest first,
@@ -33,7 +33,7 @@ class Promise:
 
     @property
     def least_decisions(self) -> int:
-        """So many decisions, all right, are the fewest that show it."""
+        """The fewest decisions, all right, that show it."""
         return math.ceil(math.log(1 - self.confidence) / math.log(self.precision) - 1e-9)
 
 
@@ -54,7 +54,7 @@ class Threshold:
 
 
 def lower_bound(right: int, given: int, confidence: float) -> float:
-    """One-sided lower bound of a share (Clopper and Pearson, 1934); 0 where nothing is right."""
+    """One-sided lower bound of a share (Clopper and Pearson, 1934); 0 if nothing is right."""
     return float(beta.ppf(1 - confidence, right, given - right + 1)) if right else 0.0
 
 

@@ -1,1 +1,1 @@
-"""How good a model is: scores, baselines, peers, studies."""
+"""The quality of a model: scores, baselines, readers' agreement."""

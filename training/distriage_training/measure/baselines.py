@@ -22,9 +22,7 @@ def majority(train: Ints, rows: int) -> Ints:
 
 
 class TfidfBaseline:
-    """Word 1- and 2-grams of the report as filed, logistic regression, balanced classes, C = 10: the corpus's first
-    measurement.
-    """
+    """Word 1- and 2-grams as filed, logistic regression, balanced classes, C = 10: the corpus's first measurement."""
 
     def __init__(self, train: Sequence[Record]) -> None:
         self._vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=300_000)

@@ -52,7 +52,6 @@ def evaluate(
     """Measure and write everything.
 
     Args:
-        split: `validation` or `test`.
         output: Folder for metrics.json, report.md and the figures.
 
     Raises:
@@ -217,9 +216,7 @@ def _applied(truth: Labels, given: Labels) -> Applied:
 
 
 def _agreement(config: Config, records: Sequence[Record], taxonomy: Taxonomy) -> dict[str, dict[str, ReaderAgreement]]:
-    """How far readers of the measured reports agree: two of the whole thread, and one who saw title and body only;
-    all are language models.
-    """
+    """Agreement of language models as readers: two of the whole thread, one of title and body only."""
     path = config.data.corpus / "readings.jsonl"
     if config.data.format != "corpus" or not path.is_file():
         return {}

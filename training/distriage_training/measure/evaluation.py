@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
-
-from distriage.base.validation import Strict
+from pydantic import BaseModel, ConfigDict, Field
 
 Interval = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class Scores(Strict):
+class _Figures(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scores(_Figures):
     """Accuracy and macro-F1."""
 
     accuracy: float
@@ -52,7 +54,7 @@ class AxisResult(CountedScores):
     tfidf_lr: Scores | None = None
 
 
-class Applied(Strict):
+class Applied(_Figures):
     """Labels that the policy applies at the shipped thresholds: share of reports, and how often they are right."""
 
     coverage: float
@@ -75,14 +77,12 @@ class GroupScores(CountedScores):
     applied: Mapping[str, Applied] = {}
 
 
-class Evaluation(Strict):
+class Evaluation(_Figures):
     """A bundle measured on a split.
 
     Attributes:
-        records: Reports that were measured.
         without_text: Annotated reports of the split whose text is missing here. If there are any, the figures are not
             comparable: the remaining texts are restated ones, which are easier to read.
-        groups: Axis -> group -> scores.
         thresholds: Mode -> axis -> labels applied.
         agreement: `whole_thread`, `as_filed` -> axis -> readers of the same reports.
         feedback: Axis -> scores against reviews of people who saw a model's answer.
@@ -106,7 +106,7 @@ class Evaluation(Strict):
     published: Mapping[str, float] = {}
 
 
-class BundleFigures(Strict):
+class BundleFigures(_Figures):
     """A bundle's metrics.json: figures of the export, and evaluations recorded since."""
 
     validation: Mapping[str, CountedScores] = {}

@@ -57,9 +57,7 @@ def brier(truth: Ints, probabilities: Floats) -> float:
 
 
 def coverage_at_precision(truth: Ints, probabilities: Floats, precision: float) -> float:
-    """Largest share of reports, the most confident ones, on which the top label is right in at least `precision` of
-    the cases.
-    """
+    """Largest share of reports, by confidence, for which the top label is right with at least `precision`."""
     order = np.argsort(-probabilities.max(1), kind="stable")
     right = (probabilities.argmax(1) == truth)[order]
     running = np.cumsum(right) / np.arange(1, len(right) + 1)
@@ -104,7 +102,7 @@ def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
     """`macro_f1` of each draw.
 
     Args:
-        draws: How often each report stands in each draw, [draws, n].
+        draws: How often each draw takes each report, [draws, n].
 
     Returns:
         [draws].
@@ -118,9 +116,7 @@ def macro_f1_of_draws(truth: Ints, predicted: Ints, draws: Floats) -> Floats:
 
 
 def paired_bootstrap_macro_f1(truth: Ints, one: Ints, other: Ints) -> tuple[float, float]:
-    """95 % percentile interval of macro-F1 of `other` minus that of `one` over reports drawn with replacement, the
-    same ones for both.
-    """
+    """95 % percentile interval of macro-F1 of `other` minus that of `one` over the same resampled reports."""
     times = (
         np.random.default_rng(SEED)
         .multinomial(len(truth), np.full(len(truth), 1 / len(truth)), size=DRAWS)

@@ -37,7 +37,7 @@ FLOORS = (0.0, 0.5)
 
 
 def even_weights(parts: Names) -> Floats:
-    """A weight a report, 1 on average, so that every part weighs the same."""
+    """One weight per report, 1 on average, so that all parts weigh the same."""
     names, numbers, counts = np.unique(parts, return_inverse=True, return_counts=True)
     return np.asarray(len(parts) / (len(names) * counts[numbers]))
 
@@ -99,7 +99,7 @@ def fit_confidence(logits: Floats, truth: Ints, weights: Floats | float = 1.0) -
 def threshold_for(
     confidence: Floats, right: NDArray[np.bool_], target: float, weights: Floats | None = None
 ) -> float | None:
-    """Least confidence at and above which verdicts are right in at least `target` of the cases; None where none is.
+    """Lowest confidence from which verdicts are right in at least `target` of the cases, if any.
 
     The last cut that passes an exact binomial test at `RISK`, which bounds the chance of error of one cut, not of the
     choice among all. Weighted verdicts count as so many as their weights are worth (Kish's effective size), all of them
@@ -119,10 +119,7 @@ def threshold_for(
 
 
 def raised(threshold: float | None, confidence: Floats, right: NDArray[np.bool_], target: float) -> float | None:
-    """The shared threshold for one label: raised until the label's own verdicts no longer contradict it.
-
-    None where they always do.
-    """
+    """The shared threshold, raised until one label's own verdicts no longer contradict it; None if they always do."""
     if threshold is None:
         return None
     for candidate in (threshold, *np.unique(confidence[confidence > threshold])):

@@ -29,7 +29,7 @@ def write_gate(classifier: Classifier, config: Config, splits: Splits) -> int:
 
 
 def add_gate(bundle: Bundle, config: Config, splits: Splits) -> int:
-    """`write_gate`, in place of the gate that a bundle may have."""
+    """`write_gate`, replacing any gate of the bundle."""
     with changed(bundle) as copy:
         (copy / DOMAIN).unlink(missing_ok=True)  # it may be of an older format, which no classifier reads
         seal(copy, bundle.manifest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -198,7 +199,7 @@ def _manifest(
         axes=axes,
         files={},
         provenance=bundles.Provenance(
-            **info.model_dump(include=set(bundles.Provenance.model_fields)),
+            **info.model_dump(include={one.name for one in fields(bundles.Provenance)}),
             created=datetime.now(UTC).strftime("%Y-%m-%d"),
             commit=_commit(),
             seed=config.seed,

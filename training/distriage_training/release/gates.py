@@ -34,7 +34,7 @@ MAX_COLLAPSE = 0.05  # accuracy on validation that the encoder may lose between 
 
 @dataclass(frozen=True, slots=True)
 class ValidationSet:
-    """Prepared validation reports, their labels [n, axes] and origins [n], such as raw and restated."""
+    """Prepared validation reports, their labels [n, axes] and origins [n] (raw or restated)."""
 
     inputs: list[ModelInput]
     labels: NDArray[np.int64]
@@ -59,7 +59,6 @@ class Reports:
     """Reports to make a graph from and to judge it by.
 
     Attributes:
-        golden: The reference reports.
         train: Sample for measuring activations.
     """
 
@@ -116,7 +115,7 @@ def write_model(
     tokenizer: Tokenizer,
     reports: Reports,
 ) -> Passed:
-    """Write the ONNX file that ships: int8 where it loses little, else fp32.
+    """Write the shipped ONNX file: int8 if it loses little, else fp32.
 
     Args:
         mixed: Logits of the torch model on validation.

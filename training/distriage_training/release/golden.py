@@ -1,4 +1,4 @@
-"""`reference.json`: golden reports with the logits that a bundle must give on them."""
+"""`reference.json`: golden reports with a bundle's required logits."""
 
 from __future__ import annotations
 

@@ -193,11 +193,10 @@ def largest_activations(file: Path, names: Collection[str], feeds: Sequence[Feed
 def _smooth(
     model: onnx.ModelProto, products: Sequence[onnx.NodeProto], largest: Mapping[str, NDArray[np.float32]]
 ) -> None:
-    """Where a few channels of an input dwarf the rest, divide them before the product and multiply its weights.
+    """If a few channels of an input dwarf the rest, divide them before the product and multiply its weights.
 
-    One scale then fits all channels. SmoothQuant (Xiao et al., 2023), but for every input with outliers, GELU's too,
-    by a
-    Mul of its own: that costs 3 % of the time and nearly halves the error of the logits (training/LOG.md).
+    One scale then fits all channels. SmoothQuant (Xiao et al., 2023), but for every input with outliers, even GELU's,
+    by a separate Mul: that costs 3 % of the time and nearly halves the error of the logits (training/LOG.md).
     """
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
     for name, channels in largest.items():
@@ -244,7 +243,7 @@ def _quantize_embeddings(model: onnx.ModelProto) -> None:
 
 
 def joined_logits(model: TriageModel, tokenizer: Tokenizer, inputs: Sequence[ModelInput]) -> Logits:
-    """Logits of the torch model as it is exported."""
+    """Logits of the torch model in its exported form."""
     dense, sparse = torch_logits(model, tokenizer, inputs)
     return join(model, dense, sparse)
 

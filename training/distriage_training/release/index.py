@@ -1,4 +1,4 @@
-"""The index of known issues for `distriage.answer.similar`: which training records are in it, and its file."""
+"""The index of known issues for `distriage.answer.similar`: its training records, and its file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_index(bundle: Bundle, config: Config) -> int:
 
 
 def write_index(issues: Sequence[Record], taxonomy: Taxonomy, file: Path) -> None:
-    """Write the index of `known_issues`; its layout stands in `distriage.answer.similar`.
+    """Write the index of `known_issues`, in the layout of `distriage.answer.similar`.
 
     Titles of reports that are not restated belong to their reporters and are left out.
     """

@@ -54,7 +54,7 @@ far they agree.""",
 
 
 def _table(path: str) -> _Data:
-    """Of a table of one's own only the name is known: not its licence or languages, nor who chose the labels."""
+    """Of a custom table only the name is known: not its licence or languages, nor who chose the labels."""
     name = PurePath(path).name
     return _Data(
         metadata="library_name: onnxruntime\npipeline_tag: text-classification\ntags: [issue-triage]",
@@ -87,11 +87,7 @@ def read_figures(bundle: Bundle) -> BundleFigures:
 
 
 def model_card(manifest: Manifest, figures: BundleFigures, *, gated: bool) -> str:
-    """Write the card: with the figures of the test split where they were recorded, else those of validation.
-
-    Args:
-        gated: Whether the bundle has a domain gate.
-    """
+    """Write the card, with the recorded figures of the test split, else those of validation."""
     provenance = manifest.provenance
     data = _data(provenance)
     gate = data.gate if gated else "- It has no domain gate: it labels reports of other software, too."

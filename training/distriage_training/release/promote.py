@@ -1,4 +1,4 @@
-"""Let a candidate take the default model's place, if it is not worse on any axis. The test split decides nothing here.
+"""Replace the default model by a candidate that is not worse on any axis. The test split decides nothing here.
 
 Both models read the same reports, in the same order: the validation split, and reviews of maintainers. A report counts
     only if neither
@@ -77,11 +77,10 @@ def compare(
     """Score both models on the same reports.
 
     Args:
-        config: Names the corpus.
-        reviews: More reviews, as `distriage reviews export` writes them, beside those of the corpus's validation split.
+        reviews: More reviews from `distriage reviews export`, beside those of the corpus's validation split.
 
     Raises:
-        BundleError: the models answer different questions, or one does not say what it was trained on.
+        BundleError: the models answer different questions, or one does not list its training records.
         ConfigError, CorpusError: the data is missing or not valid.
     """
     taxonomy = current.bundle.taxonomy
@@ -244,7 +243,7 @@ def install(candidate: Bundle, models: Path) -> Path:
         part.mkdir(parents=True)
         for file in (MANIFEST, *candidate.manifest.files):
             shutil.copyfile(candidate.path / file, part / file)
-        Bundle(part)  # what would not load must not become the default
+        Bundle(part)  # a bundle that does not load must not become the default
         part.rename(target)
     default = models / DEFAULT_FILE
     part = default.with_name(f".{DEFAULT_FILE}.new")

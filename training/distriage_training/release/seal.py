@@ -16,7 +16,7 @@ from distriage.model.shipped import MANIFEST, sha256_of
 
 
 def seal(folder: Path, manifest: Manifest) -> None:
-    """Write `bundle.json` with the sizes and checksums of the files as they are now."""
+    """Write `bundle.json` with the present sizes and checksums of the files."""
     names = [
         *REQUIRED_FILES,
         *(name for name in (DOMAIN, INDEX, TRAINED_ON) if (folder / name).is_file()),
@@ -30,10 +30,10 @@ def seal(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def changed(bundle: Bundle) -> Iterator[Path]:
-    """A copy of a bundle to write files into; sealed and checked, it takes the bundle's place.
+    """A copy of a bundle for new files; sealed and checked, it replaces the bundle.
 
     Raises:
-        BundleError: with the new files it would not load; the bundle is as it was.
+        BundleError: it does not load with the new files; the bundle is unchanged.
     """
     place = bundle.path.resolve()
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as scratch:
@@ -63,7 +63,7 @@ def put_in_place(folder: Path, place: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places, by Linux's `renameat2` (its manual page has the numbers); False: it cannot."""
+    """Exchange two paths by Linux's `renameat2` (its manual page has the numbers); False if impossible."""
     if sys.platform != "linux":
         return False
     at_fdcwd, rename_exchange = -100, 2

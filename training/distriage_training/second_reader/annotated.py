@@ -28,7 +28,7 @@ def examples(path: str, answers: Mapping[str, Any], asking: Asking, by: str = ""
         by: A field of the records that groups them; empty: one group.
 
     Raises:
-        InputError: the file cannot be read, or a record of it has no report, no valid labels or lacks the field.
+        InputError: the file cannot be read, or a record lacks a report, valid labels or the field.
     """
     found: dict[str, list[Example]] = defaultdict(list)
     for report, labels, group in _annotated(path, asking.classifier.bundle.taxonomy, by):
@@ -67,7 +67,6 @@ def compared_axes(
     """Both readers' answers on one report, each annotated axis.
 
     Args:
-        labels: Axis -> annotated label.
         mode: Decides which labels are given; that of the questions if None.
     """
     shares = item.shares(answers, asking.reader)

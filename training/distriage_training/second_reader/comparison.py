@@ -13,7 +13,6 @@ class Compared:
 
     Attributes:
         group: Row of the comparison, such as the report's origin.
-        truth: The annotated label.
         first, both: The likeliest label before and after the second reader.
         second: The second reader's answer; None if absent or "none of these".
         first_given, both_given: Whether that label was given, and not only suggested.
@@ -34,8 +33,6 @@ class Comparison:
     """Shares over the reports of one group on one axis; NaN without reports.
 
     Attributes:
-        reports: Their number.
-        asked: Share that the second reader answered.
         first, both: Right at full coverage.
         second: Right among those that the second reader answered.
         either: Either reader is right: the score of a perfect choice between them.

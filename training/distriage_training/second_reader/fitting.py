@@ -33,7 +33,6 @@ class Example:
     Attributes:
         first: Label -> the first reader's probability.
         shares: The second reader's answer.
-        truth: The annotated label.
         group: Such as the report's origin; promises hold in each group.
     """
 

@@ -40,7 +40,7 @@ def true_shares(confusion: Floats, counted: Floats) -> Floats:
         counted: Predicted labels of the reports to measure [labels].
 
     Returns:
-        [labels], sum 1. A label without a validation report is taken as it was counted.
+        [labels], sum 1. A label without a validation report keeps its count.
     """
     seen = confusion.sum(1)
     errors = np.eye(len(counted))
@@ -57,11 +57,10 @@ def corrected_shares(
     *,
     draws: int = 300,
 ) -> list[Corrected]:
-    """Corrected shares of all labels, the most frequent first; empty where nothing was counted.
+    """Corrected shares of all labels, the most frequent first; empty without counts.
 
     Args:
         confusion: Validation reports by true and predicted label, in the order of `labels`.
-        counted: Label -> reports that were given it.
     """
     numbers = np.array([counted.get(label, 0) for label in labels], np.float64)
     if not numbers.sum():

@@ -28,7 +28,7 @@ class Share(intervals.Share):
 
     @property
     def value(self) -> float:
-        """0 where nothing was counted."""
+        """0 without counts."""
         return self.hits / self.n if self.n else 0.0
 
 
@@ -50,9 +50,7 @@ def distributed_share(faults: Iterable[Fault], by: str) -> list[Share]:
 
 
 def by_framework(faults: Iterable[Fault], axis: str, least: int) -> dict[str, Counter[str]]:
-    """Framework -> label -> reports, the largest first; frameworks with fewer than `least` judged reports are left
-    out.
-    """
+    """Framework -> label -> reports, the largest first, without frameworks of fewer than `least` judged reports."""
     found: dict[str, Counter[str]] = {}
     for fault in faults:
         if axis in fault.labels:
@@ -114,9 +112,7 @@ class Association:
 
     @property
     def cramers_v(self) -> float:
-        """Cramér's V with Bergsma's (2013) correction for small counts, 0 to 1; nan where an axis has one
-        label only.
-        """
+        """Cramér's V with Bergsma's (2013) correction for small counts, 0 to 1; nan if an axis has only one label."""
         rows, columns = self.counts.shape
         if min(rows, columns) < 2 or self.n < 2:
             return math.nan
@@ -141,7 +137,7 @@ class Association:
 
 
 def association(faults: Iterable[Fault], one: str, other: str) -> Association | None:
-    """Cross table of two axes; None where no report was judged on both."""
+    """Cross table of two axes; None if no report has both."""
     counts = Counter((f.labels[one], f.labels[other]) for f in faults if one in f.labels and other in f.labels)
     if not counts:
         return None

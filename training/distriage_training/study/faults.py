@@ -22,14 +22,14 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A report as a study counts it.
+    """A report in a study.
 
     Attributes:
         framework: Its framework, else its repository.
-        created: Date of filing as `YYYY-MM-DD...`; empty where it is not known.
-        labels: Axis -> label id; an axis that was not judged is absent.
-        release: Series of the framework's release that the report states, such as `0.14`; empty where it states none,
-            None where its text is not here.
+        created: Date of filing as `YYYY-MM-DD...`, or empty.
+        labels: Axis -> label id, if judged.
+        release: Series of the stated release of the framework, such as `0.14`; empty if not stated, None if its text is
+            missing here.
     """
 
     id: str
@@ -44,7 +44,6 @@ class Source:
     """The material of a study.
 
     Attributes:
-        name: For the title.
         faults: All reports, of every kind.
         description: How they were chosen, one sentence.
         model: The bundle that predicted the labels; empty if none did.
@@ -94,10 +93,10 @@ _SERIES = re.compile(r"\d{1,3}\.\d{1,3}(?![\d])")
 
 
 def release_of(framework: str, facts: Mapping[str, object]) -> str:
-    """The release series (`major.minor`) of a framework that a report states; empty where it states none.
+    """The release series (`major.minor`) of a framework that a report states, or empty.
 
     Args:
-        framework: Of the report's repository. A report that speaks of another framework says nothing of this one's.
+        framework: Of the report's repository. A report about another framework says nothing of this one's.
         facts: Facts of the report's environment, by name.
     """
     if framework == "pytorch":

@@ -1,4 +1,4 @@
-"""Make a study: read the source, learn the model's errors where it predicted the labels, write the pages."""
+"""Make a study: read the source, learn the errors of a model that predicted its labels, write the pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class Options:
         split: Of the corpus; all if None.
         limit: How many of a repository's newest issues.
         texts: The local store of raw texts, for the releases stated in corpus reports.
-        more: Make sections that follow ours.
     """
 
     model: str | None = None

@@ -139,7 +139,7 @@ def read_verdicts(path: Path) -> Source:
         if "error" in row:
             continue
         try:
-            verdict = Verdict.model_validate(row, strict=False)
+            verdict = Verdict.model_validate(row)
         except ValidationError as error:
             raise CorpusError(f"{path}:{number}: {first_fault(error, Verdict, show_value=False)}") from None
         labels = {axis: found.label for axis, found in verdict.axes.items()}

@@ -1,1 +1,1 @@
-"""Suggestions on GitHub: what is kept of them, and what people made of them."""
+"""Suggestions on GitHub: their records, and people's decisions on them."""

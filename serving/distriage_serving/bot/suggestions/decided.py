@@ -1,8 +1,7 @@
-"""Suggestions on GitHub and what people made of them: what is stored, brought in step. Network and database I/O.
+"""People's decisions on suggestions: brings stored suggestions in step with GitHub. Network and database I/O.
 
-GitHub tells nobody of a decision: a label's own event shows an approval, and nothing shows a dismissal but the list of
-an issue's suggestions. It is asked for where the store has pending ones, and for nothing else; beside that once for a
-repository, to learn whether it takes any.
+GitHub announces no decision: a label's own event shows an approval, and only the list of an issue's suggestions shows a
+dismissal. It is fetched for issues with pending suggestions, and once per repository to learn whether it takes any.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _FIRST: Final = {"add_label": 0, "set_type": 1, "add_field": 2}
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """An issue's suggestions as they are now.
+    """An issue's current suggestions.
 
     Attributes:
-        decided: Those that a person decided about since they were last asked for.
+        decided: Those decided by a person since the last check.
     """
 
     rows: Sequence[SuggestionRow]
@@ -38,13 +37,13 @@ class Polled:
 
 
 def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[Suggested, ...] | None:
-    """Whether a repository takes suggestions, asked by an issue that is to get some, unless it is known.
+    """Whether a repository takes suggestions, asked with an issue that is to get some, unless known.
 
     Returns:
-        What is there already on this issue, made by others; None: it takes none.
+        Other people's suggestions on this issue; None if the repository takes none.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     reference = issue.state.issue
     row = store.get_repository(reference.repository)
@@ -61,14 +60,14 @@ def ask(client: Client, store: Store, issue: ReadIssue, names: Names) -> tuple[S
 def poll(
     client: Client, store: Store, reference: IssueReference, label_ids: Mapping[int, str] | None, *, is_app: bool
 ) -> Polled:
-    """Bring the store in step with an issue's pending suggestions, and keep what people decided as reviews.
+    """Bring an issue's pending suggestions in step with GitHub, and keep people's decisions as reviews.
 
     Args:
-        label_ids: GitHub's id -> name of the repository's labels; None: not read.
-        is_app: Nobody but Distriage acts by the account that suggests.
+        label_ids: GitHub's id -> name of the repository's labels, if read.
+        is_app: Only Distriage acts by the account that suggests.
 
     Raises:
-        GitHubError: GitHub cannot be reached or refuses.
+        GitHubError: GitHub is out of reach or refuses.
     """
     rows = store.suggestions(reference)
     if all(row.state not in _OPEN for row in rows) or is_off(store, reference.repository):
@@ -78,7 +77,7 @@ def poll(
         switch_off(store, reference.repository)
         return Polled(rows)
     found = [(row, _latest(row, listed, label_ids or {})) for row in rows if row.state in _OPEN]
-    if label_ids is None:  # by which a label is listed
+    if label_ids is None:  # needed to list a label
         found = [(row, one) for row, one in found if one is not None or row.target_id is not None]
     people = {one.resolved_by: _who(client, store, one, is_app=is_app) for _, one in found if one is not None}
     with store.transaction():
@@ -99,7 +98,7 @@ def _latest(
 
 
 def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -> str | None:
-    """Login of the person who decided; None: nobody has, or we did, as a person asked for elsewhere."""
+    """Login of the person who decided; None if undecided, or if we did so for a decision made elsewhere."""
     if one.state not in {"approved", "dismissed"} or one.resolved_by is None:
         return None
     if is_app and one.resolved_by == one.by:
@@ -108,7 +107,7 @@ def _who(client: Client, store: Store, one: ListedSuggestion, *, is_app: bool) -
 
 
 def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
-    if one is None:  # it never arrived, or is no more
+    if one is None:  # it never arrived, or is gone
         return {"state": "ended"}
     decided = {"decided_at": one.at, "resolved_by": one.resolved_by} if one.state != "pending" else {}
     return {"state": one.state, "github_id": one.id, "event_id": one.event_id, "who": who, **decided}
@@ -117,7 +116,7 @@ def _values(one: ListedSuggestion | None, who: str | None) -> dict[str, object]:
 def _reviews(
     store: Store, reference: IssueReference, decided: Iterable[SuggestionRow], rows: Sequence[SuggestionRow]
 ) -> list[Review]:
-    """Reviews of axes; where an axis has a label, a type and a field, the label's counts."""
+    """Reviews of axes; if an axis has a label, a type and a field, the label's counts."""
     stored = store.latest_verdict(reference.repository, reference.number)
     found = []
     for row in decided:

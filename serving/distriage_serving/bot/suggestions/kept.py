@@ -1,4 +1,4 @@
-"""What the store keeps of suggestions, before and after they are sent. Database I/O."""
+"""The store's records of suggestions, before and after they are sent. Database I/O."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from distriage_serving.planning.suggested import Reasoned, Suggested
 from distriage_serving.planning.types import IssueState, Plan
 from distriage_serving.store import Store, SuggestionRow
 
-ASK_AGAIN_S: Final = 86400.0  # whether a repository takes suggestions by now
+ASK_AGAIN_S: Final = 86400.0  # until asking again whether a repository takes suggestions
 
 
 def is_off(store: Store, repository: str) -> bool:
-    """Whether the repository took no suggestions when it was asked last, not long ago."""
+    """Whether the repository, asked lately, took no suggestions."""
     row = store.get_repository(repository)
     return row is not None and (row.no_suggestions_until or 0.0) > store.clock()
 
@@ -43,7 +43,7 @@ def as_known(row: SuggestionRow) -> Suggested:
 
 
 def begin(store: Store, plan: Plan, label_ids: Mapping[int, str]) -> None:
-    """Note what a plan is about to suggest, and to fill in, so that a worker that dies sends nothing twice."""
+    """Record a plan's suggestions and fields before sending, so that a dying worker sends nothing twice."""
     if not plan.dry_run:
         store.begin_suggestions([_row(store, plan, one, label_ids) for one in (*plan.suggestions, *plan.fields)])
 
@@ -63,7 +63,7 @@ def _row(store: Store, plan: Plan, one: Reasoned | Suggested, label_ids: Mapping
 
 
 def note(store: Store, plan: Plan, done: Execution, state: IssueState, label_ids: Mapping[int, str]) -> str | None:
-    """Note what became of a plan's suggestions; what a person has to know of it, None: nothing."""
+    """Record the outcome of a plan's suggestions. Returns a message for people, if any."""
     if plan.dry_run:
         return None
     ids = {**label_ids, **{number: name for name, number in done.label_ids.items()}}

@@ -28,9 +28,7 @@ class LabelPrecision:
 
 
 def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
-    """By predicted label, the most judged first; of several reviews on an issue's axis the latest one that stands
-    counts.
-    """
+    """By predicted label, the most judged first; the latest standing review of an issue's axis counts."""
     latest: dict[tuple[str, int], Review] = {}
     for item in reviews:
         if item.axis == axis and item.undone_at is None and item.predicted_label is not None:
@@ -44,7 +42,7 @@ def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of the issues to which an axis applies, the share with each outcome, in the order of `OUTCOMES`."""
+    """Shares of outcomes, in the order of `OUTCOMES`, among the issues to which an axis applies."""
 
     axis: str
     count: int
@@ -70,10 +68,10 @@ class Week:
     """One week of one axis.
 
     Attributes:
-        covered: Share of issues with a label that was sure; None: no issue.
-        drift: Jensen-Shannon distance of its labels, or their families, to those of the weeks before, 0 (the same) to
-            1; None: too few issues on either side.
-        chance: The distance that so few issues would have if nothing had changed.
+        covered: Share of issues with a sure label; None without issues.
+        drift: Jensen-Shannon distance of its labels, or their families, from those of the weeks before, 0 (the same) to
+            1; None for too few issues on either side.
+        chance: The distance expected by chance with this few issues.
     """
 
     day: str
@@ -87,7 +85,7 @@ def weeks(counts: Iterable[AxisCount], axis: str, families: Mapping[str, str], n
     """The last `length` weeks, the oldest first.
 
     Args:
-        families: Label -> what to compare in its place: a week has too few issues for dozens of labels.
+        families: Label -> what is compared instead: a week has too few issues for dozens of labels.
     """
     labels: dict[int, dict[str, int]] = {}
     sure: dict[int, int] = {}
@@ -128,9 +126,7 @@ def distance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def chance(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """The Jensen-Shannon distance that two samples of these sizes have on average if they come from one distribution,
-    to second order.
-    """
+    """Mean Jensen-Shannon distance of two samples of these sizes from one distribution, to second order."""
     degrees = len({*one, *other}) - 1
     return min(1.0, math.sqrt(degrees * (1 / sum(one.values()) + 1 / sum(other.values())) / (8 * math.log(2))))
 
@@ -141,10 +137,10 @@ FRAME: Final = Frame(700, 204, left=44, right=16, top=12, bottom=32)
 def plot(
     title: str, days: Sequence[str], values: Sequence[float | None], shown: str, chance: Sequence[float | None] = ()
 ) -> Markup:
-    """Values between 0 and 1, a week each, as a line with a dot a week; empty where there are none.
+    """Values between 0 and 1, one per week, as a line with a dot per week; empty without values.
 
     Args:
-        shown: How a value is written beside the chart, such as `{:.0%}`.
+        shown: Format of a value beside the chart, such as `{:.0%}`.
         chance: A second, dashed line.
     """
     step = 1 / max(1, len(values) - 1)

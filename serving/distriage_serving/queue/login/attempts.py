@@ -1,6 +1,4 @@
-"""Failed logins: after a few, whoever failed has to wait, longer each time;
-when many fail at once, everybody a little. Pure but for its memory.
-"""
+"""Failed logins: a peer waits longer each time; if many fail at once, everyone waits a little. Pure but for memory."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ class Attempts:
         self._failed.pop(peer, None)
 
     def take_back(self, peer: str) -> None:
-        """Its last failure was none: the attempt could not be looked at."""
+        """Do not count its last failure: the attempt could not be checked."""
         count, last_s = self._failed.pop(peer, (0, math.nan))
         if count > 1:
             self._failed[peer] = count - 1, last_s

@@ -1,4 +1,4 @@
-"""What the queue holds beside the parts of the application: one typed object under `app.state`."""
+"""The queue's own parts, beside those of the application: one typed object under `app.state`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distriage_serving.queue.login.sessions import Sessions
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Who is logged in, who failed to, and the GitHub App, where there is one."""
+    """Sessions, failed logins, and the GitHub App, if any."""
 
     sessions: Sessions
     attempts: Attempts
@@ -21,6 +21,6 @@ class Desk:
 
 
 def desk(request: Request) -> Desk:
-    """That of the application that answers a request."""
+    """The desk of a request's application."""
     found: Desk = request.app.state.desk
     return found

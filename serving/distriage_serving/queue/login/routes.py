@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import re
 import secrets
 from dataclasses import replace
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from distriage.base.errors import GitHubError
 from distriage_serving.administrators import DEFAULT
 from distriage_serving.github.oauth import authorize_url, who_may_triage
+from distriage_serving.logs import log
 from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.sessions import ADMIN, Fields, Login, Session, check_form, read_form
 from distriage_serving.queue.pages import LoginNeededError, PageRoute, go_to, show
@@ -35,7 +37,7 @@ def session_of(request: Request) -> Session:
     """The session of a person who is logged in. Reads the database.
 
     Raises:
-        LoginNeededError: nobody is.
+        LoginNeededError: not logged in.
     """
     session = desk(request).sessions.read(request)
     if not session.who:
@@ -45,6 +47,8 @@ def session_of(request: Request) -> Session:
 
 def _login_page(request: Request, login: Login, error: str = "", status: int = 200) -> Response:
     settings = rooms(request).settings
+    if status == 403:
+        log(logging.WARNING, "login_refused", peer=peer_of(request.scope))
     page = show(
         "login.html",
         Session(csrf=login.csrf),
@@ -85,7 +89,7 @@ async def login(request: Request) -> Response:
     if wait_s:
         return await run_in_threadpool(_wait_page, request, wait_s)
     delay_s = attempts.delay_s()
-    attempts.failed(peer)  # until it has succeeded: others that come meanwhile must find it counted
+    attempts.failed(peer)  # until it has succeeded: concurrent attempts must find it counted
     await asyncio.sleep(delay_s)
     try:
         response = await write(request, _log_in, request, fields)

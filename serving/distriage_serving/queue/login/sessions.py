@@ -1,13 +1,14 @@
-"""Who is logged in. Sessions are rows of the store, so that they end when they should; their cookie is a random number.
+"""Who is logged in. Sessions are rows of the store, so that they can be ended; their cookie is a random number.
 
-Before the login nothing is stored: what a login needs on its way is in a cookie of its own, signed with a random key
-that the database keeps, which is a function of no secret.
+Nothing is stored before the login: its data is in a separate cookie, signed with a random key kept in the database,
+which is independent of all secrets.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -19,8 +20,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage_serving.administrators import Administrators
+from distriage_serving.logs import log
 from distriage_serving.settings import Settings
 from distriage_serving.store import LoginSession, Store
+from distriage_serving.web.arrivals import peer_of
 from distriage_serving.web.problem import ProblemError
 
 COOKIE: Final = "distriage_session"
@@ -28,7 +31,7 @@ LOGIN_COOKIE: Final = "distriage_login"
 LOGIN_AGE_S: Final = 3600
 ADMIN_AGE_S: Final = 12 * 3600
 GITHUB_AGE_S: Final = (
-    3600  # whoever lost access on GitHub sees the queue no longer than this; the next login is one click
+    3600  # a person who lost access on GitHub sees the queue no longer than this; the next login is one click
 )
 MAX_FIELDS: Final = 4000
 ADMIN: Final = "admin:"  # no GitHub login has a colon
@@ -42,8 +45,7 @@ class Session:
 
     Attributes:
         who: GitHub login, or `admin:NAME`; empty before the login.
-        repositories: The ones this person sees, in lower case; None: all.
-        csrf: Is in every form.
+        repositories: Visible to this person, in lower case; all if None.
     """
 
     who: str = ""
@@ -101,7 +103,7 @@ class Sessions:
         return frozenset((ADMIN + name, value) for name, value in self.administrators.credentials.items())
 
     def read(self, request: Request) -> Session:
-        """The session of a request; an empty one where there is none."""
+        """The session of a request, perhaps an empty one."""
         row = self._row(request)
         if row is None:
             return Session()
@@ -117,7 +119,7 @@ class Sessions:
         return row if known else None
 
     def begin(self, request: Request, response: Response, who: str, repositories: tuple[str, ...] | None) -> None:
-        """Log somebody in: a new session, and an end of the one that this browser had."""
+        """Log a person in: a new session, which ends this browser's earlier one."""
         token = secrets.token_urlsafe(32)
         by_github = not who.startswith(ADMIN)
         credential = (
@@ -140,9 +142,11 @@ class Sessions:
         self._store.add_session(row)
         self._set(request, response, COOKIE, token)
         self._delete(request, response, LOGIN_COOKIE)
+        log(logging.INFO, "logged_in", who=who, peer=peer_of(request.scope))
 
     def end(self, request: Request, response: Response) -> None:
-        """Log out: the cookie is worth nothing from now on, whoever has a copy."""
+        """Log out: from now on the cookie is worthless, even a copy."""
+        log(logging.INFO, "logged_out", who=self.read(request).who)
         self._store.end_sessions(_digest(request.cookies.get(COOKIE, "")))
         self._delete(request, response, COOKIE)
 
@@ -199,7 +203,7 @@ def check_form(fields: Fields, token: str) -> None:
     """Refuse a form that was not sent from one of our own pages.
 
     Raises:
-        ProblemError: it has not the token of the session, or of the login (403).
+        ProblemError: it lacks the token of the session, or of the login (403).
     """
     given = fields.get("csrf", [""])[0]
     if not token or not hmac.compare_digest(given.encode(), token.encode()):

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=Fal
 async def past(request: Request, owner: str, name: str, number: int) -> Response:
     """The past issues that are nearest."""
     visit, issue, index, query = await run_in_threadpool(_look_up, request, f"{owner}/{name}", number)
-    if index is not None and query is None:  # not kept, or as it read before
+    if index is not None and query is None:  # not stored, or of an older text
         report = IssueReport(issue.title, issue.body, str(issue.reference))
         with suppress(InputError):  # there is nothing to read
             query = await visit.engine.past_query(report, issue.created_at)
@@ -52,7 +52,7 @@ def _page(visit: Visit, request: Request, issue: Issue, index: PastIndex | None,
         "past.html" if part else "past_page.html",
         visit.session,
         past=found,
-        may_close=issue.state == "open",
+        may_close=issue.state == "open" and visit.reaches(issue.repository),
         action=issue_href(issue.repository, issue.number),
         query=filters.query,
         reference=str(issue.reference),

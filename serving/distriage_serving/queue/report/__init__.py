@@ -1,1 +1,1 @@
-"""A report as a person reads it: where its evidence stands, and its Markdown as safe HTML."""
+"""A report for people: the places of its evidence, and its Markdown as safe HTML."""

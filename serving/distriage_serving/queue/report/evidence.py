@@ -1,4 +1,4 @@
-"""Where the lines that carried a verdict stand in the report as filed. Pure.
+"""The places in the filed report of the lines that carried a verdict. Pure.
 
 The model reads a folded text: prefixes of log lines, paths and mark-up are gone, and Chinese words are English, so a
 line of evidence is found by its words.
@@ -14,18 +14,19 @@ from typing import Final
 from distriage.answer.verdict import EvidenceLine
 from distriage.recipe.chinese import in_english
 
-MIN_SHARE: Final = 0.6  # of the words of a line of evidence must stand in a line of the report
+MIN_SHARE: Final = 0.6  # of the words of a line of evidence must occur in a line of the report
 MAX_LINES: Final = 5000
+MAX_MARKED: Final = 3  # lines of an axis
 _WORD: Final = re.compile(r"\w{2,}|\d")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedReport:
-    """Where a report's evidence stands.
+    """The places of a report's evidence.
 
     Attributes:
         title: Axes whose verdict it carried.
-        lines: Line of the body, from 0 -> the same; the others are absent.
+        lines: Line of the body, from 0 -> the same; other lines are absent.
     """
 
     title: Sequence[str]
@@ -33,9 +34,11 @@ class MarkedReport:
 
 
 def strongest(evidence: Sequence[EvidenceLine]) -> list[EvidenceLine]:
-    """The lines that weigh at least half as much as the heaviest one: in a short report every line carries a little."""
-    least = max((item.weight for item in evidence), default=0.0) / 2
-    return [item for item in evidence if item.weight >= least]
+    """The heaviest lines, of those that weigh at least half as much as the heaviest one: in a short report every line
+    carries a little.
+    """
+    heaviest = sorted(evidence, key=lambda item: -item.weight)[:MAX_MARKED]
+    return [item for item in heaviest if item.weight >= heaviest[0].weight / 2]
 
 
 def mark(title: str, body: str, evidence: Mapping[str, Sequence[EvidenceLine]]) -> MarkedReport:

@@ -1,8 +1,8 @@
-"""A report's Markdown as GitHub renders it, safe to put into a page; the lines that carried a verdict are marked. Pure
-but for a random number.
+"""A report's Markdown as GitHub renders it, made safe for a page; the lines of evidence are marked. Pure but for a
+random number.
 
-markdown-it makes the HTML; nh3 (ammonia) keeps what stands on its list of harmless elements. Characters that hide or
-reorder text are spelled out before. No picture is loaded unless the person asks: until then it is a link.
+markdown-it makes the HTML; nh3 (ammonia) keeps only harmless elements. Characters that hide or reorder text are spelled
+out first. A picture is a link until the person asks for it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Addresses(LinkifyIt):  # type: ignore[misc]  # it has no types
     """Finds addresses in a text. Its patterns read on to the end of a word for each bracket: that end is near here."""
 
     def test(self, text: str) -> bool:
-        """Whether there is one; not beside a word that is too long for one."""
+        """Whether there is a link; not beside a word that is too long for one."""
         return max(map(len, text.split()), default=0) <= MAX_ADDRESS_CHARS and bool(super().test(text))
 
     def match_at_start(self, text: str) -> Match | None:
@@ -67,7 +67,7 @@ def _linkify(state: StateInline, silent: bool) -> bool:
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """markdown-it's rule, for tables that have at most `MAX_CELLS` cells together; what comes after these is text."""
+    """markdown-it's rule, for tables of at most `MAX_CELLS` cells altogether; the rest is text."""
     left = state.env.setdefault("cells", MAX_CELLS)
     if left < 0 or not table(state, start, end, True):
         return False
@@ -88,9 +88,7 @@ _MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
 def fenced(text: str) -> str:
-    """What a template left at the beginning, YAML between two lines of hyphens, as code, line for line: Markdown takes
-    it for a rule and a heading.
-    """
+    """A template's YAML at the beginning as code, line for line: Markdown takes it for a rule and a heading."""
     begin, *lines = text.split("\n", MAX_FRONT_MATTER + 2)
     if begin != "---" or "---" not in lines[: MAX_FRONT_MATTER + 1]:
         return text
@@ -104,23 +102,23 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     """HTML of a report's body.
 
     Args:
-        marked: Line of the body, from 0 -> names of the axes whose verdict it carried.
-        pictures: Load them; else each is a link to where it is.
+        marked: Line of the body, from 0 -> axes whose verdict it carried.
+        pictures: Load them; else each is a link.
 
     Returns:
-        The HTML, and how many pictures it shows or links to.
+        The HTML, and the number of pictures or links to them.
     """
     tokens = _MARKDOWN.parse(fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
     if _expanded(tokens) > MAX_EXPANDED:
         return Markup('<p class="plain">{}</p>').format(Markup(visible(body))), 0
-    names = [", ".join(axes) for axes in marked.values()]
+    axes = [" ".join(ids) for ids in marked.values()]
     places = {line: place for place, line in enumerate(marked)}
-    key = secrets.token_hex(16)  # what the reporter could know could be written into the report
+    key = secrets.token_hex(16)  # a marker that the reporter could know could be written into the report
     for token in tokens:
         _mark(token, places, key)
         _spell_out(token)
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-    marker = re.compile(rf"{key}(\d*);")
+    marker = re.compile(rf"{key}([be])(\d+);")
     safe = nh3.clean(
         html,
         tags=_TAGS,
@@ -132,24 +130,24 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     found = sum(element["tag"] == "img" for element in _ELEMENT.finditer(safe))
     if not pictures:
         safe = _ELEMENT.sub(_without_picture, safe)
-    return Markup(marker.sub(lambda match: _boundary(match[1], names), safe)), found
+    return Markup(marker.sub(lambda match: _boundary(match[1], axes[int(match[2])]), safe)), found
 
 
 def _expanded(tokens: Sequence[Token]) -> int:
-    """Characters of all addresses and titles, as often as they are used."""
+    """Characters of all addresses and titles, counting each use."""
     parts = (part for token in tokens for part in [token, *(token.children or ())])
     return sum(len(str(value)) for part in parts for value in part.attrs.values())
 
 
 def _mark(token: Token, places: Mapping[int, int], key: str) -> None:
-    """Put markers around the marked lines of a block: the key and `;` before, the key, the place and `;` behind."""
+    """Put markers around the marked lines of a block: the key, `b` (or `e` behind it), the place and `;`."""
     if token.map is None:
         return
     first = token.map[0] + (token.type == "fence")
     if token.type in {"fence", "code_block"}:
         lines = token.content.split("\n")
         token.content = "\n".join(
-            f"{key};{line}{key}{places[first + at]};" if first + at in places and line else line
+            f"{key}b{places[first + at]};{line}{key}e{places[first + at]};" if first + at in places and line else line
             for at, line in enumerate(lines)
         )
     elif token.type == "inline" and token.children:
@@ -159,22 +157,22 @@ def _mark(token: Token, places: Mapping[int, int], key: str) -> None:
 def _mark_children(children: Sequence[Token], line: int, places: Mapping[int, int], key: str) -> list[Token]:
     marked: list[Token] = []
     if line in places:
-        marked.append(_text(f"{key};"))
+        marked.append(_text(f"{key}b{places[line]};"))
     for child in children:
         after = line + (child.type in {"softbreak", "hardbreak"}) + child.content.count("\n")
         if after != line and line in places:
-            marked.append(_text(f"{key}{places[line]};"))
+            marked.append(_text(f"{key}e{places[line]};"))
         marked.append(child)
         if after != line and after in places:
-            marked.append(_text(f"{key};"))
+            marked.append(_text(f"{key}b{places[after]};"))
         line = after
     if line in places:
-        marked.append(_text(f"{key}{places[line]};"))
+        marked.append(_text(f"{key}e{places[line]};"))
     return marked
 
 
-def _boundary(place: str, names: Sequence[str]) -> str:
-    return f'</mark> <span class="carries">{escape(names[int(place)])}</span>' if place else "<mark>"
+def _boundary(side: str, axes: str) -> str:
+    return f'<mark data-carries="{escape(axes)}">' if side == "b" else "</mark>"
 
 
 def _spell_out(token: Token) -> None:
@@ -200,9 +198,7 @@ def _text(content: str) -> Token:
 
 
 def _filter(tag: str, attribute: str, value: str, *, marker: re.Pattern[str], pictures: bool) -> str | None:
-    """Addresses must be whole: what is relative on GitHub would lead to pages of ours. A marker stands in an attribute
-    where the report leaves a quotation mark open.
-    """
+    """Only absolute addresses: relative ones would lead to our pages. An open quotation mark may swallow a marker."""
     value = marker.sub("", value)
     if attribute == "href":
         return value if value.lower().startswith(("https://", "http://", "mailto:")) else None

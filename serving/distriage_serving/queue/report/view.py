@@ -1,16 +1,18 @@
-"""What the pages show of a report. Pure."""
+"""A report as the pages show it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
 from distriage.answer.verdict import Verdict
-from distriage.model.taxonomy import Taxonomy
+from distriage.model.taxonomy import DISTRIBUTED
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.rendered import MAX_CHARS, render
+
+_OF_THE_WHOLE: Final = frozenset({"kind", DISTRIBUTED})  # no single line says them
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,7 @@ class ReportView:
     """A report.
 
     Attributes:
-        title: As filed.
-        title_marked: It carried a verdict.
+        title_carries: Axes whose verdict it carried, with spaces between.
         html: The body, safe.
         any_marked: A line of it, or the title, carried a verdict.
         pictures: How many it has.
@@ -27,30 +28,26 @@ class ReportView:
     """
 
     title: str
-    title_marked: bool
+    title_carries: str
     html: Markup
     any_marked: bool
     pictures: int
     cut: int
 
 
-def view_report(
-    title: str, body: str, explained: Verdict | None, taxonomy: Taxonomy, *, pictures: bool = False
-) -> ReportView:
+def view_report(title: str, body: str, explained: Verdict | None, *, pictures: bool = False) -> ReportView:
     """A report with its evidence marked.
 
     Args:
-        explained: The verdict with its evidence; None: it is not known yet.
-        pictures: Load them.
+        explained: The verdict with its evidence, once known.
     """
     said = explained.axes if explained is not None else {}
     carried = {
         axis: strongest(verdict.evidence or [])
         for axis, verdict in said.items()
-        if verdict.outcome in {"apply", "suggest"}
+        if verdict.outcome in {"apply", "suggest"} and axis not in _OF_THE_WHOLE
     }
     found = mark(title, body, carried)
-    names: Mapping[str, str] = {axis: known.name.lower() for axis, known in taxonomy.axes.items()}
-    lines = {line: [names.get(axis, axis) for axis in axes] for line, axes in found.lines.items()}
-    html, count = render(body, lines, pictures=pictures)
-    return ReportView(title, bool(found.title), html, bool(found.title or lines), count, max(0, len(body) - MAX_CHARS))
+    html, count = render(body, found.lines, pictures=pictures)
+    any_marked = bool(found.title or found.lines)
+    return ReportView(title, " ".join(found.title), html, any_marked, count, max(0, len(body) - MAX_CHARS))

@@ -1,1 +1,1 @@
-"""How the tables of a database are brought up to date."""
+"""Migrations of the database's tables."""

@@ -1,4 +1,4 @@
-"""Which processes work on a database: a migration waits until none of another version does.
+"""The processes that use a database: a migration waits until none has another version.
 
 On PostgreSQL each connection's application name holds the revision. On SQLite each process holds a lock on a file
 beside the database, which ends with the process.
@@ -46,7 +46,7 @@ class Share:
         """
         if connection.dialect.name != "postgresql":
             return self._lock(exclusive=True)
-        connection.execute(text("LOCK TABLE alembic_version"))  # who starts now waits, and sees the new revision
+        connection.execute(text("LOCK TABLE alembic_version"))  # a starting process waits, and sees the new revision
         own = f"{APPLICATION} {newest_revision()}"
         others: int = connection.scalars(_OTHERS, {"name": APPLICATION, "own": own}).one()
         return not others

@@ -1,1 +1,1 @@
-"""What is to be done: deliveries and jobs, who works on which, and how fast GitHub may be written to."""
+"""Work to do: deliveries and jobs, their workers, and the pace of writes to GitHub."""

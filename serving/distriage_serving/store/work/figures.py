@@ -1,4 +1,4 @@
-"""What the database says of the work: counts and ages for `/metrics`, over all processes."""
+"""The state of the work in the database: counts and ages for `/metrics`, over all processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FigureStore(WorkStore, ReaderAnswers):
     """The store's part for `/metrics`."""
 
     def figures(self) -> Figures:
-        """All of them, as of one moment; an age is that of the oldest, in seconds, and 0 where nothing waits."""
+        """All figures of one moment; an age is that of the oldest item, in seconds, and 0 if nothing waits."""
         with self._session(writes=False) as session:
             counted: dict[str, Mapping[tuple[str, ...], float]] = {
                 name: {(state,): count for state, count in states.items()} for name, states in self.counts().items()
@@ -30,7 +30,7 @@ class FigureStore(WorkStore, ReaderAnswers):
             issues, oldest_issue = session.execute(
                 select(func.count(), func.min(Issue.created_at)).where(*IssueFilter(awake_at=self.clock()).conditions())
             ).one()
-            # What failed has waited since it was put; the rest only since it was due: the sweep is put ahead of time.
+            # A failed job has waited since it was put, others only since they were due: the sweep is put ahead of time.
             since = case((Job.last_error.is_not(None), Job.created_at), else_=Job.due_at)
             ages = [func.count(case((since < self.clock() - age_s, 1))) for age_s in AGES_S.values()]
             oldest_job, *older = session.execute(select(func.min(since), *ages).where(Job.state == "waiting")).one()

@@ -1,4 +1,4 @@
-"""Jobs before they are stored: what there is to do, and under which key it waits; and which of them are due. Pure."""
+"""Jobs before they are stored, with the keys under which they wait; and the query for due ones. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CommandArgument(_Argument):
         comment: GitHub's id of the comment.
         who: Login of the person who wrote or edited it.
         at: When, Unix time in seconds.
-        lines: The commands, a line each.
+        lines: The commands, one per line.
         edited: The comment was there before, with other commands or none.
     """
 
@@ -59,7 +59,6 @@ class NewJob:
         key: Waiting jobs with one key are one job.
         kind: One of `bot/kinds.py`.
         issue: Its number, if the job concerns one.
-        argument: A JSON object, as the kind needs it.
     """
 
     key: str

@@ -1,6 +1,4 @@
-"""Inbox and outbox: who works on which item. Leases instead of locks let others take over a killed worker's items
-(`WorkStore.lease`).
-"""
+"""Inbox and outbox: which worker has which item. Leases let others take over a dead worker's items."""
 
 from __future__ import annotations
 
@@ -24,16 +22,14 @@ class LeaseLostError(Exception):
 
 
 class WorkStore(Database):
-    """The store's part for deliveries and jobs.
-    An item is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`.
-    """
+    """Deliveries and jobs: each is `waiting`, then `leased` to a worker, then `done`, `ignored` or `dead`."""
 
     def add_delivery(self, delivery: Delivery) -> bool:
         """Put a delivery into the inbox.
 
         Returns:
-            False: its id, or its body under another id, is known. A dead one of its id becomes due again then; any
-                other is left as it is.
+            False if its id, or its body under another id, is known. A dead one of its id becomes due again; others stay
+            unchanged.
         """
         waits = delivery.state == "waiting"
         values = {
@@ -129,7 +125,7 @@ class WorkStore(Database):
     def finish(
         self, item: Delivery | Job, state: Literal["done", "ignored", "dead"] = "done", error: str | None = None
     ) -> None:
-        """Answer for an item that the caller has leased.
+        """End an item that the caller has leased.
 
         Raises:
             LeaseLostError: it is not the caller's any more.
@@ -161,10 +157,10 @@ class WorkStore(Database):
         return self._give_back(item, due_at, error, item.attempts)
 
     def defer(self, item: Delivery | Job, due_at: float, reason: str) -> WorkState:
-        """Like `retry` where nothing failed: a rate limit, a paced write. Does not count as an attempt.
+        """Like `retry`, without a failure: a rate limit, a paced write. Does not count as an attempt.
 
         Raises:
-            LeaseLostError: it is not the caller's any more.
+            LeaseLostError: it is no longer the caller's.
         """
         return self._give_back(item, due_at, reason, item.attempts - 1)
 
@@ -193,7 +189,7 @@ class WorkStore(Database):
         """Make a dead item due; a dead job whose key has a newer waiting job becomes `ignored` instead.
 
         Returns:
-            False: there is no dead item of that id.
+            False if there is no dead item of that id.
         """
         with self._session(writes=True) as session:
             dead = update(table).where(table.id == id, table.state == "dead")
@@ -206,10 +202,10 @@ class WorkStore(Database):
                 return True
 
     def drop(self, table: type[Delivery] | type[Job], id: str | int) -> bool:  # noqa: A002
-        """Put a dead item away: it becomes `ignored`, and `purge` deletes it in time.
+        """Discard a dead item: it becomes `ignored`, and `purge` deletes it in time.
 
         Returns:
-            False: there is no dead item of that id.
+            False if there is no dead item of that id.
         """
         dead = update(table).where(table.id == id, table.state == "dead")
         with self._session(writes=True) as session:

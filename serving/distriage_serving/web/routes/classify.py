@@ -208,7 +208,7 @@ def _check_headers(headers: Headers) -> None:
 
 
 def _check_count(body: bytes, max_reports: int) -> None:
-    """Refuse what would be read into millions of values or faults: a body may be megabytes of `{},` or `"a":1,`.
+    """Refuse a body with millions of values or faults: it may be megabytes of `{},` or `"a":1,`.
 
     Raises:
         ProblemError: too many values (422).

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from distriage.base.validation import Strict
 from distriage.commands.taxonomy import TaxonomyAnswer, taxonomy_answer
 from distriage.model.bundle import TaxonomyRecord
 from distriage_serving.web.rooms import rooms
@@ -16,7 +15,7 @@ from distriage_serving.web.rooms import rooms
 router = APIRouter()
 
 
-class ModelEntry(Strict):
+class ModelEntry(BaseModel, extra="forbid", frozen=True):
     """One model."""
 
     name: str
@@ -30,7 +29,7 @@ class ModelEntry(Strict):
     sha256: str = Field(description="Of model.onnx, hex.")
 
 
-class ModelsAnswer(Strict):
+class ModelsAnswer(BaseModel, extra="forbid", frozen=True):
     """The models of this server."""
 
     models: list[ModelEntry]

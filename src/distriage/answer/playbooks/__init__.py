@@ -1,8 +1,8 @@
-"""Playbooks: how each symptom, cause and fix looks, how to confirm it, what mends it. Pure, but for the packaged data.
+"""Playbooks: signs, confirmation and remedy of each symptom, cause and fix. Pure except for reading the packaged data.
 
-The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a user's has none.
-Each check names what must be seen in a report before it makes sense; `elsewhere.toml` has the names that commands have
-on other platforms.
+The texts (`symptom.toml`, `cause.toml`, `fix.toml`, `pairs.toml`) belong to the packaged taxonomy; a custom one has
+none. Each check names the needs that a report must show before it makes sense; `elsewhere.toml` has the names of
+commands on other platforms.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _COMMAND = re.compile(r"`([\w./~-]+(?:\s[a-z]+\b)?)[^`]*`")
 def checks_for(
     taxonomy: Taxonomy, labels: Mapping[str, str], situation: Situation = ORDINARY, *, generic: bool = True
 ) -> list[str]:
-    """The checks to do first; none that needs what the report does not show, or where its reporter knows the cause.
+    """The checks to do first, without those that need something missing from the report; none if its reporter knows the
+    cause.
 
-    The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix. One
-    whose command another has is left out.
+    The check written for symptom and cause together comes first, then those of the symptom, the cause and the fix. A
+    check that repeats a command is dropped.
 
     Args:
-        taxonomy: The one that the labels belong to.
         labels: Axis id -> label, only of axes where the label is sure enough to act on.
-        situation: On what the job ran, and what is seen of it.
-        generic: Whether one that fits any report may stand where there is none else.
+        situation: Where the job ran, and the content of the report.
+        generic: Whether a check that fits any report may be used for lack of others.
 
     Returns:
-        At most `MAX_CHECKS` sentences; none for a taxonomy of the user's own.
+        At most `MAX_CHECKS` sentences; none for a custom taxonomy.
     """
     books = [book for axis in AXES if axis in labels and (book := playbook_of(taxonomy, axis, labels[axis]))]
     if not books:
@@ -59,7 +59,7 @@ def checks_for(
 def check_for(
     taxonomy: Taxonomy, cause: str, symptom: str | None = None, situation: Situation = ORDINARY
 ) -> str | None:
-    """The one check that tells a cause apart from others, with the symptom or of it alone; None: none fits."""
+    """The one check that tells a cause apart from others, with or without the symptom; None if none fits."""
     book = playbook_of(taxonomy, "cause", cause)
     if book is None:
         return None
@@ -67,12 +67,12 @@ def check_for(
 
 
 def commands_of(check: str) -> set[str]:
-    """What a check has one do: programs with their sub-command, variables and functions."""
+    """Commands in a check: programs with their sub-command, variables and functions."""
     return set(map(str.strip, _COMMAND.findall(check)))
 
 
 def _first(checks: Iterable[Check], situation: Situation, *, generic: bool) -> str | None:
-    """The first check of which all is seen, with its commands as the platform calls them."""
+    """The first check whose needs are met, with its commands in the platform's terms."""
     if situation.explained:
         return None
     fit = (check.say for check in checks if check.generic is generic and situation.seen.issuperset(check.needs))
@@ -80,7 +80,7 @@ def _first(checks: Iterable[Check], situation: Situation, *, generic: bool) -> s
 
 
 def _worded(text: str, platform: str) -> str | None:
-    """A sentence with what there is on a platform; None: it names something that there is not."""
+    """A sentence in the terms of a platform; None if it names something that the platform lacks."""
     words, pattern = elsewhere(platform)
     if any(not words[found] for found in pattern.findall(text)):
         return None

@@ -1,4 +1,4 @@
-"""The playbooks' data: models, and tables that are parsed when they are asked for. Pure, but for the packaged data."""
+"""The playbooks' data: models, and tables parsed on first use. Pure except for the packaged data."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ class Check(Strict):
     """A check that a maintainer may do or ask for.
 
     Attributes:
-        needs: What must be seen in the report, else the check stays unsaid; names of `distriage.facts.needs`.
-        say: One sentence.
-        generic: It fits any report, and is said only where nothing better is.
+        needs: Needs that the report must show; names of `distriage.facts.needs`.
+        generic: It fits any report, and is said only for lack of a better one.
     """
 
     needs: tuple[str, ...]
@@ -31,15 +30,15 @@ class Check(Strict):
 
 
 class Playbook(Strict):
-    """What an expert knows about one label; Markdown, one paragraph or item a string.
+    """An expert's knowledge of one label; Markdown, one paragraph or item per string.
 
     Attributes:
-        looks: What it looks like in a log.
+        looks: Its signs in a log.
         confirm: Steps that confirm it, most of them commands.
-        unlike: What tells it apart from its neighbours.
-        fixes: What usually mends it.
-        ask: What to ask the reporter.
-        checks: The check to do first, by what the report shows: the most particular one first.
+        unlike: How it differs from its neighbours.
+        fixes: Its usual remedies.
+        ask: Questions to the reporter.
+        checks: The check to do first, by the report's content: the most particular one first.
         sources: Pages that the commands were checked against; may be empty.
     """
 
@@ -61,7 +60,7 @@ def playbook_of(taxonomy: Taxonomy, axis: str, label: str) -> Playbook | None:
 
 @cache
 def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """Names of commands on a platform: as the checks call them -> as they are called there; and a pattern of all."""
+    """Names of commands on a platform, by their names in the checks; and a pattern of all."""
     data = resources.files(__package__).joinpath("elsewhere.toml").read_text(encoding="utf-8")
     words: Mapping[str, str] = tomllib.loads(data).get(platform, {})
     longest_first = sorted(words, key=len, reverse=True)
@@ -70,14 +69,14 @@ def elsewhere(platform: str) -> tuple[Mapping[str, str], re.Pattern[str]]:
 
 @cache
 def _book(axis: str, label: str) -> Playbook:
-    return Playbook.model_validate(tomllib.loads(_tables(axis)[label]))
+    return Playbook.read(tomllib.loads(_tables(axis)[label]))
 
 
 @cache
 def pair(symptom: str | None, cause: str | None) -> tuple[Check, ...]:
     """The checks written for a symptom and a cause together."""
     checks = tomllib.loads(_tables("pairs").get(symptom or "", ""))
-    return tuple(map(Check.model_validate, checks.get(cause or "", ())))
+    return tuple(map(Check.read, checks.get(cause or "", ())))
 
 
 @cache

@@ -63,11 +63,9 @@ def import_answers(
 
     Args:
         reports: A batch whose records have `id`, the thread: `owner/repo#12`.
-        answers: By `custom_id`, see `read_answers`.
         asking: Its mode decides which answers are sure enough for a label.
         corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
-        texts: The local text store.
-        withheld: Digests of threads that are kept for a last test.
+        withheld: Digests of threads kept for a last test.
 
     Raises:
         CorpusError: a report has no thread or comes twice, or the annotations are not valid; nothing is written then.

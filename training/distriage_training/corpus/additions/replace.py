@@ -1,4 +1,4 @@
-"""Adds records of partial origins to annotations.jsonl, or puts them in the place of earlier ones; their texts too."""
+"""Adds records of partial origins and their texts to annotations.jsonl, or replaces earlier ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Frameworks:
             self._counts[repository_of(annotation.id)][annotation.framework] += 1
 
     def of(self, identifier: str) -> str:
-        """The framework of a thread; `other` where no record is of its repository."""
+        """The framework of a thread; `other` without a record of its repository."""
         found = self._counts.get(repository_of(identifier))
         return found.most_common(1)[0][0] if found else "other"
 
@@ -37,7 +37,6 @@ def store_records(
 
     Args:
         place: annotations.jsonl; records of origins that are not partial stay as they are, byte for byte.
-        texts: The local text store.
         fresh: `thread_key` -> record.
         stored: Id -> title and body.
         withdrawn: `thread_key` -> the partial origin of the record to remove.

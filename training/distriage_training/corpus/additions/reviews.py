@@ -67,7 +67,7 @@ def read_review_records(path: Path) -> Iterator[tuple[int, ReviewRecord]]:
 
 
 def read_reviews(path: Path, taxonomy: Taxonomy) -> list[list[ReviewRecord]]:
-    """Read what `distriage reviews export` wrote.
+    """Read an export by `distriage reviews export`.
 
     Returns:
         The reviews of each thread, in the order of the file.
@@ -122,8 +122,7 @@ def import_reviews(
 
     Args:
         corpus: Folder of annotations.jsonl; records of other origins stay as they are, byte for byte.
-        texts: The local text store.
-        withheld: Digests of threads that are kept for a last test.
+        withheld: Digests of threads kept for a last test.
 
     Raises:
         CorpusError: a line of either file is not valid; nothing is written then.

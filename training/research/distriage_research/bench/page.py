@@ -24,7 +24,7 @@ _MARKED = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.S)
 
 
 def check_checkout(folder: Path) -> None:
-    """Refuse a folder that is no checkout of ours, before an hour of measuring.
+    """Refuse a folder that is not a checkout of ours, before an hour of measuring.
 
     Raises:
         InputError: README.md has no place for the figures.

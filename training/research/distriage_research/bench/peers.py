@@ -30,7 +30,7 @@ LOADERS = {"transformers pipeline": "pipeline", "SetFit predict": "setfit"}  # p
 TOKENS = 256  # that a peer reads of a report
 
 
-class MissingPeer(DistriageError):  # noqa: N818 - it is no error of the run; the page says why the row is empty
+class MissingPeer(DistriageError):  # noqa: N818 - not an error of the run; the page says why the row is empty
     """A peer that is not installed, or that cannot be had here; the text says why."""
 
 
@@ -144,7 +144,7 @@ def _plain(encoder: Path, labels: int) -> Any:
 
 
 def write_plain_graph(encoder: Path, labels: int, file: Path) -> None:
-    """The encoder as PyTorch exports it, fp32, any batch and length: what one gets without further thought."""
+    """The encoder as PyTorch exports it by default, fp32, any batch and length."""
     _quiet()
     import torch
 

@@ -46,7 +46,8 @@ def _on_ids(run: peers.OnIds) -> Callable[[Any], object]:
 
 
 def texts(bundle: Path, reports: Sequence[IssueReport], rounds: int, threads: int, others: Mapping[str, Any]) -> Any:
-    """From text to answer, one report a call; ours goes to the verdict in JSON, the others to logits or a label."""
+    """From text to answer, one report per call; ours ends with the verdict in JSON, the others with logits or a
+    label."""
     classifier = Classifier(bundle, threads=threads)
     limit = classifier.bundle.manifest.max_tokens
     tokenizer = _tokenizer(bundle, limit)

@@ -50,7 +50,6 @@ def compare_with_peers(
     Args:
         names: Of `PEERS`.
         output: Folder for peers.json, which keeps every given label.
-        axes: All if None.
 
     Raises:
         ConfigError: an unknown peer or axis.

@@ -1,7 +1,7 @@
-"""How well past issues are found that maintainers called the same, and how often what would be said is right.
+"""How well duplicates named by maintainers are found among past issues, and how often the answer is right.
 
-A duplicate is filed after its original, so the fair question is asked of the later issue about the earlier ones; asked
-about all others of the repository, it is harder. Ties count against the method: forms left empty are all alike.
+A duplicate is filed after its original, so the fair question is about earlier issues; about all others of the
+repository it is harder. Ties count against the method: empty forms are all alike.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Linear:
         )
 
     def labels(self, key: str, train: Sequence[Record], records: Sequence[Record]) -> Ints:
-        """Label numbers [records, axes] of a head fitted on `train`; those under `key` where they are known."""
+        """Label numbers [records, axes] of a head fitted on `train`; kept under `key`."""
         return np.array(
             self._notebook.measure(
                 key,

@@ -1,4 +1,4 @@
-"""Error analysis: where a bundle is wrong, how near it was, and whether the report could tell."""
+"""Error analysis: a bundle's mistakes, how near it was, and whether the report could tell."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def read_table(file: Path) -> Table:
     """Repository -> issues of a CSV file with the columns repo, created_at, label, title and body; may be gzipped.
 
     Raises:
-        CorpusError: it cannot be read.
+        CorpusError: unreadable file.
     """
     found: dict[str, list[ListedIssue]] = defaultdict(list)
     for row in read_csv(file, ["repo", "label", "title", "body"]):

@@ -1,5 +1,4 @@
-"""Other text classifiers, trained on the same records: fastText and SetFit. Extra `peers`; they never run where a
-model is served.
+"""Other text classifiers, trained on the same records: fastText and SetFit. Extra `peers`; never used in serving.
 
 fastText: Joulin et al. 2017 (arXiv 1607.01759). SetFit: `contrastive.py`, with the configuration's own encoder.
 """

@@ -1,1 +1,1 @@
-"""Reports that our labels stand beside: published studies of the same failures."""
+"""Published studies of the same failures, beside our labels."""

@@ -37,7 +37,7 @@ def published() -> Mapping[str, Any]:
 
 
 def published_section(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Section:
-    """The section of a study that compares it with the published ones; empty where it lacks their axes."""
+    """The section of a study that compares it with the published ones; empty without their axes."""
     section = Section("published", "Beside the published studies")
     if not {"stage", "fix", "distributed"} <= taxonomy.axes.keys():
         return section

@@ -34,8 +34,6 @@ class SimilarResult(Strict):
     """How well `--similar` finds known issues.
 
     Attributes:
-        n: Reports that were asked for.
-        issues: Known issues.
         shared: What is shared (an axis, or `cause + fix`) -> figures.
     """
 

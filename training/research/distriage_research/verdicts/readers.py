@@ -50,8 +50,6 @@ class SecondReaderResult(Strict):
     """Gain from a second reader.
 
     Attributes:
-        reader: Its model's name.
-        questions, unanswered: Their numbers.
         groups: Origin of the reports, or `all` -> axis -> figures.
     """
 

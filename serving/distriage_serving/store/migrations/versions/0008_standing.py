@@ -1,4 +1,4 @@
-"""The label that stands on an axis, of a person before the model's, for filters."""
+"""The standing label of an axis, a person's before the model's, for filters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Add the columns, and fill them from the verdicts and the reviews that stand."""
+    """Add the columns, and fill them from the verdicts and the standing reviews."""
     op.add_column("verdict_axes", sa.Column("standing", sa.Text, nullable=False, server_default=""))
     op.add_column("verdict_axes", sa.Column("decided", sa.Boolean, nullable=False, server_default=sa.false()))
     for name in ("requires_axis", "requires_label"):
