@@ -55,6 +55,8 @@ def _serve(settings: Settings, store: Store | None) -> None:
     engine = rooms_of(app).engine
     host = listener.getsockname()[0]
     log(logging.INFO, "listening", host=host, port=port, keys=len(settings.api_keys))
+    if store is None and "database" in settings.model_fields_set:
+        log(logging.WARNING, "database_not_used", reason="neither the bot nor the queue is on")
     if not settings.api_keys and not _is_loopback(host):
         log(logging.WARNING, "open_to_the_network_without_keys", host=host)
     with ExitStack() as open_sockets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,6 @@ from pydantic_settings import NoDecode
 
 from distriage.base.errors import ConfigError
 from distriage.base.texts import decoded
-from distriage.base.validation import suggestion
 from distriage.second_reader import AXES
 from distriage_serving.administrators import read_entries
 from distriage_serving.http_settings import MIN_KEY_CHARS, PREFIX, HttpSettings
@@ -242,7 +242,10 @@ def load_settings(options: Mapping[str, Any] | None = None) -> Settings:
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     unknown = sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
     if unknown:
-        raise ConfigError(f"environment: unknown variable {unknown[0]}; {suggestion(unknown[0], known)}")
+        names = [name.removeprefix(PREFIX) for name in known]
+        near = difflib.get_close_matches(unknown[0].upper().removeprefix(PREFIX), names, n=1)
+        hint = f"did you mean {PREFIX}{near[0]}?" if near else "docs/settings.md lists all"
+        raise ConfigError(f"environment: unknown variable {unknown[0]}; {hint}")
     try:
         return Settings(**{name: value for name, value in (options or {}).items() if value is not None})
     except ValidationError as error:

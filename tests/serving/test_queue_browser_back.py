@@ -57,7 +57,7 @@ def test_back_on_an_issue_shows_what_accept_will_store(site: Queue, open_page: O
     if symptom.get_attribute("open") is None:
         symptom.locator("summary").click()
     symptom.locator(".choice input").nth(1).click()
-    expect(page.locator("[data-accept-text]")).to_have_text("Save correction")
+    expect(page.locator("[data-accept-text]")).to_have_text("Save")
     page.once("dialog", lambda dialog: dialog.accept())
     page.locator("[data-list]").click()
     page.wait_for_url("**/queue?**")

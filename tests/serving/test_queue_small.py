@@ -36,7 +36,7 @@ def test_what_a_template_left_before_a_report_is_shown_as_code_and_not_as_a_head
     head = "---\nname: Bug report\nabout: It fails\nlabels:\n  - bug\nassignees: ''\n---\n"
     html, _ = render(f"{head}\n# It hangs\n\nFor ever.", {8: ["symptom"], 10: ["stage"]})
     assert "<h2>" not in html and "<hr" not in html and "name: Bug report\n" in html and "<h1>" in html
-    assert html.index("</code>") < html.index("<mark>It hangs</mark>") < html.index("<mark>For ever.</mark>")
+    assert html.index("</code>") < html.index(">It hangs</mark>") < html.index(">For ever.</mark>")
     windows, _ = render(head.replace("\n", "\r\n") + "It hangs", {})
     assert "<h2>" not in windows and "It hangs" in windows
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from distriage.classifier import Classifier
 from distriage_serving.store import Store
 
 from support.databases import NOW, Clock
+from support.http_api import log_lines
 from support.queue_server import Queue, csrf, log_in, queue
 from support.queue_site import admin, stranger
 from support.stored_issues import person
@@ -26,7 +28,7 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
 
 
 def banner(page: httpx.Response) -> str:
-    found = re.search(r'<div class="notice" role="status">(.*?)</div>', page.text, re.S)
+    found = re.search(r'<div class="toast" role="status">(.*?)</div>', page.text, re.S)
     return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split()) if found is not None else ""
 
 
@@ -63,7 +65,7 @@ def test_what_was_done_today_can_be_undone_by_click_after_its_banner_too(site: Q
     def offered() -> tuple[str, bool]:
         """What the banner says, and whether the page's head has the button."""
         page = admin.get("/queue")
-        return banner(page), 'form="undo"' in page.text.partition("<main")[0]
+        return banner(page), "data-undo>" in page.text.partition("<main")[0]
 
     assert offered() == ("", False)
     keys = [f"owner/repo#{number}@{site.add(number, 'exhausted timeout')}" for number in (1, 2)]
@@ -116,3 +118,28 @@ def test_what_was_decided_more_than_a_day_ago_stands(
     assert undo(admin) == "Nothing to undo." and site.status(9) == "accepted"
     monkeypatch.setattr(site.store, "clock", lambda: decided_at + 23 * 3600)
     assert undo(admin) == "Undone: the decision on Owner/Repo#9" and site.status(9) == "open"
+
+
+def test_the_log_says_who_logged_in_and_decided_and_nothing_of_an_issue(
+    site: Queue, stranger: httpx.Client, log_lines: list[str]
+) -> None:
+    key = f"owner/repo#1@{site.add(1, 'exhausted zebra')}"
+    page = stranger.get("/login")
+    stranger.post("/login", data={"csrf": csrf(page), "name": "default", "token": "not the token: a secret"})
+    assert log_in(stranger).status_code == 303
+    token = csrf(stranger.get("/queue"))
+    stranger.post("/queue/bulk", data={"csrf": token, "action": "dismiss", "issue": [key]})
+    undo(stranger)
+    stranger.post("/queue/owner/repo/1/act", data={"csrf": token, "what": "snooze", "days": "1"})
+    undo(stranger)
+    stranger.post("/logout", data={"csrf": token})
+    lines = [json.loads(line) for line in log_lines]
+    events = [
+        line for line in lines if line.get("event") not in {"request", None} and line["logger"] != "uvicorn.error"
+    ]
+    assert [line["event"] for line in events] == [
+        *("login_refused", "logged_in", "decided", "decision_undone", "acted", "act_undone", "logged_out"),
+    ]
+    assert {line["who"] for line in events[1:]} == {"admin:default"} and events[0]["peer"] == "127.0.0.1"
+    assert all(line["issue"] == "owner/repo#1" for line in events[2:6]) and set(events[2]["labels"].values()) == {None}
+    assert not any("zebra" in line or "secret" in line for line in log_lines)

@@ -93,11 +93,13 @@ def test_evidence_in_chinese_is_found_though_the_model_read_it_in_english() -> N
 
 def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they_stand() -> None:
     html, _ = render(MARKDOWN, {0: ["symptom"], 1: ["cause", "fix"], 9: ["stage"], 13: ["<i>"]})
-    carries = '</mark> <span class="carries">'
-    assert f"<mark>It <strong>hangs</strong>{carries}symptom</span><br>" in html  # one line feed, one line, as there
-    assert f"<mark>on two ranks of <kbd>8</kbd>.{carries}cause, fix</span>" in html
-    assert "<table>" in html and f"one\n<mark>two &lt;b&gt;{carries}stage</span>" in html
-    assert "<details><summary>Log</summary>" in html and f"<li><mark>inside{carries}&lt;i&gt;</span></li>" in html
+    symptom, causes, stage, hostile = (
+        f'<mark data-carries="{ids}">' for ids in ("symptom", "cause fix", "stage", "&lt;i&gt;")
+    )
+    assert f"{symptom}It <strong>hangs</strong></mark><br>" in html  # one line feed, one line, as there
+    assert f"{causes}on two ranks of <kbd>8</kbd>.</mark>" in html
+    assert "<table>" in html and f"one\n{stage}two &lt;b&gt;</mark>" in html
+    assert "<details><summary>Log</summary>" in html and f"<li>{hostile}inside</mark></li>" in html
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_nothing_in_a_report_acts_or_pretends(hostile: str, shown: str) -> None:
 def test_no_report_forges_an_evidence_mark_or_carries_one_out_of_an_attribute() -> None:
     for forged in ("&#xE001;5&#xE002;", "&#xE000;x&#xE001;0&#xE002;", '[x](https://a.org "&#xE001;0&#xE002;")'):
         html, _ = render(f"It hangs.\n\n{forged}", {0: ["symptom"]})
-        assert html.count("<mark>") == html.count('class="carries"') == 1, forged
+        assert html.count("<mark ") == html.count("data-carries=") == 1, forged
     html, _ = render('<div title="\n\nIt hangs.\n\n<div a=">\n', {2: ["symptom"]})
     assert "It hangs." in html and "mark>" not in html and "carries" not in html
 
@@ -164,7 +166,7 @@ def test_only_lines_that_weigh_about_as_much_as_the_heaviest_are_marked() -> Non
 
 def test_a_report_of_a_hundred_thousand_lines_is_cut_and_says_so() -> None:
     assert mark("", "it\n" * 100_000, {"symptom": [EvidenceLine(line="it", weight=1.0)]}).lines == {0: ["symptom"]}
-    shown = view_report("", "x\n" * 100_000, None, default_taxonomy())
+    shown = view_report("", "x\n" * 100_000, None)
     assert shown.cut == 130_000 and shown.html.count("x") == 35_000
 
 

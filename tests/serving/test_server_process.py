@@ -26,7 +26,7 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
     body = json.dumps({"title": "zebra hangs", "body": "NCCL timeout", "id": "zebra#1"}).encode()
     log = tmp_path / "log"
     with (
-        served(tiny_bundle, log) as (process, port),
+        served(tiny_bundle, log, DISTRIAGE_DATABASE="mysql://nobody/needs-it") as (process, port),
         socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as connection,
     ):
         head = (
@@ -55,7 +55,7 @@ def test_sigterm_finishes_the_request_under_way_and_no_log_line_holds_its_text(
         axis: round(score.ranked()[0][1], 4) for axis, score in scores.items()
     }
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert {"listening", "ready", "request"} <= {line["event"] for line in lines}
+    assert {"listening", "ready", "request", "database_not_used"} <= {line["event"] for line in lines}
     assert "zebra" not in log.read_text()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.base.references import IssueReference
+from distriage_serving.logs import log
 from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
 from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.listing import issue_href, list_href, moment
@@ -62,6 +64,7 @@ def _act_on(request: Request, fields: Fields, repository: str, number: int) -> R
         if act.what in CLOSES:
             _close(visit.store, act)
         visit.store.add_act(act)
+    log(logging.INFO, "acted", who=visit.session.who, issue=str(act.reference), what=act.what)
     query = filters.query
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
 
@@ -88,6 +91,7 @@ def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
     with visit.store.transaction():
         if visit.store.undo_act(act) and act.what in CLOSES and not _write_back(visit.store, act):
             visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
+    log(logging.INFO, "act_undone", who=visit.session.who, issue=str(act.reference), what=act.what)
     return act.reference
 
 
@@ -121,7 +125,7 @@ def became_of(act: Act) -> str:
 def _write_back(store: Store, act: Act) -> bool:
     """Have GitHub brought in step; False if the App is not on the repository."""
     known = store.get_repository(act.repository)
-    if known is None or not known.enabled:
+    if known is None or not known.has_app:
         return False
     store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
     return True

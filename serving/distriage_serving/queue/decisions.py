@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Final, TypeVar
 from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
+from distriage_serving.logs import log
 from distriage_serving.queue.history import NOBODY, decided_so_far, standing_of
 from distriage_serving.queue.issue_view import NONE, OPEN, OTHER, is_perhaps, shown_choice
 from distriage_serving.queue.login.sessions import Session
@@ -186,6 +188,7 @@ class Decisions:
                         rows += new
                 self._store.add_reviews(*rows)
                 self._write_back({(row.repository, row.number) for row in rows})
+            self._log("decided", rows)
         return left
 
     def _reviews(self, decision: IssueDecision, now: float) -> list[Review]:
@@ -217,8 +220,14 @@ class Decisions:
             with self._store.transaction():
                 rows = self._store.undo_reviews(*chain.from_iterable(piece))
                 self._write_back({(row.repository, row.number) for row in rows})
+            self._log("decision_undone", rows)
             undone += rows
         return undone
+
+    def _log(self, event: str, rows: Sequence[Review]) -> None:
+        for repository, number in sorted({(row.repository, row.number) for row in rows}):
+            labels = {row.axis: row.label for row in rows if (row.repository, row.number) == (repository, number)}
+            log(logging.INFO, event, who=self._session.who, issue=f"{repository}#{number}", labels=labels)
 
     def _write_back(self, issues: set[tuple[str, int]]) -> None:
         installations = {
@@ -227,7 +236,7 @@ class Decisions:
         }
         for repository, number in sorted(issues):
             known = installations[repository]
-            if known is not None and known.enabled:  # else the App is not on it and cannot write
+            if known is not None and known.has_app:  # else nobody could write
                 self._store.put_job(
                     triage_job(IssueReference(repository, number), known.installation_id),
                     self._store.clock() + WRITE_BACK_AFTER_S,

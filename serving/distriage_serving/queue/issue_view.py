@@ -45,6 +45,7 @@ class AxisView:
         first: The model's first answer, if a second reader disagrees; else empty.
         perhaps: Undecided, and the model is not sure: left open when another axis is corrected.
         others: Family -> (label, name) of the labels without a key.
+        stored: Accept stores that choice.
     """
 
     id: str
@@ -59,20 +60,19 @@ class AxisView:
     family_percent: str
     choices: Sequence[Choice]
     others: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    opened: bool
+    stored: bool
     perhaps: bool
     reviewed: str
     first: str
 
 
 def view_axes(verdict: Verdict, taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[AxisView]:
-    """All axes of a verdict that the taxonomy still knows; the first one that is not sure is open."""
-    known = [(taxonomy.axes[axis_id], said) for axis_id, said in verdict.axes.items() if axis_id in taxonomy.axes]
-    unsure = next(
-        (axis.id for axis, said in known if said.outcome in {"suggest", "abstain"} and axis.id not in standing),
-        known[0][0].id if known else "",
-    )
-    return [_view(axis, said, taxonomy, standing.get(axis.id), opened=axis.id == unsure) for axis, said in known]
+    """All axes of a verdict that the taxonomy still knows."""
+    return [
+        _view(taxonomy.axes[axis_id], said, taxonomy, standing.get(axis_id))
+        for axis_id, said in verdict.axes.items()
+        if axis_id in taxonomy.axes
+    ]
 
 
 def default_choice(said: AxisVerdict) -> str:
@@ -90,7 +90,7 @@ def is_perhaps(said: AxisVerdict) -> bool:
     return said.outcome == "suggest" or (said.outcome == "apply" and said.probability < LIKELY)
 
 
-def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None, *, opened: bool) -> AxisView:
+def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | None) -> AxisView:
     chosen = shown_choice(said, person)
     likeliest = [item.label for item in said.top if item.label in axis.label_ids]
     family = next((label.family for label in axis.labels if label.id == said.label), None)
@@ -135,7 +135,7 @@ def _view(axis: Axis, said: AxisVerdict, taxonomy: Taxonomy, person: Review | No
         family_percent=percent(said.family_probability or 0.0),
         choices=choices,
         others=list(others.items()),
-        opened=opened,
+        stored=chosen != OPEN,
         perhaps=person is None and is_perhaps(said),
         reviewed="" if person is None else f"{'right' if person.label == said.label else 'corrected'}: {person.who}",
         first=first_said(taxonomy, axis.id, said),

@@ -25,9 +25,9 @@ ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest fi
 MAX_SEARCH_CHARS: Final = 200
 MAX_WORDS: Final = 8
 OUTCOMES: Final[Mapping[str, str]] = {
-    "apply": "sure of one axis",
-    "suggest": "perhaps on one axis",
-    "abstain": "not sure of one axis",
+    "apply": "has a sure label",
+    "suggest": "has a label that is perhaps right",
+    "abstain": "has an axis left open",
 }
 LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"

@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
 
-NOTICE_S: Final = 120  # how long a page shows the last act
+NOTICE_S: Final = 30  # how long a page shows the last act
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
 
 

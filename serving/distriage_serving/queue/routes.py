@@ -28,7 +28,7 @@ from distriage_serving.queue.issue_view import (
     view_plan,
     view_similar,
 )
-from distriage_serving.queue.listing import ORDERS, age, issue_href, list_href, moment, read_filters
+from distriage_serving.queue.listing import ORDERS, age, filter_axes, issue_href, list_href, moment, read_filters
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
@@ -89,9 +89,12 @@ def _list_page(visit: Visit, request: Request) -> Response:
         notice=notices.notice(visit, query),
         warnings=visit.warnings(filters.chosen.get("repository")),
         query=filters.query,
-        heading={"open": "What needs a person"}.get(filters.chosen.get("status", "open"), "Issues"),
+        heading="To triage" if filters.chosen.get("status", "open") == "open" else "Issues",
         filters=fields,
-        filtered=bool(filters.chosen.keys() - {"order"}),
+        columns=[(axis.id, axis.name) for axis in filter_axes(visit.taxonomy)],
+        filtered=len(filters.chosen.keys() - {"order"}),
+        any_issue=bool(page.items or visit.store.count_issues(IssueFilter(visit.seen, status=None, state=None))),
+        here_only=not visit.reaches(filters.chosen.get("repository")),
         search=filters.chosen.get("search", ""),
         order=ORDERS[filters.sort],
         count=visit.store.count_issues(chosen),
@@ -237,6 +240,7 @@ def _issue_page(
         own=view_own(verdict, standing),
         other=OTHER,
         snooze_days=closing.DAYS,
+        here_only=not visit.reaches(issue.repository),
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
         acts=[
             (closing.describe(act), act.who, age(now - act.at), closing.became_of(act), act.undone_at is not None)
@@ -267,7 +271,7 @@ def _report(
     shown = "&pictures=1" if pictures else ""
     begun = f"{href}?{query}{'&' if query else ''}"
     return {
-        "report": view_report(issue.title, issue.body, explained, visit.taxonomy, pictures=pictures),
+        "report": view_report(issue.title, issue.body, explained, pictures=pictures),
         "explained": explained is not None,
         "evidence_href": f"{href}/evidence?{shown[1:]}" if explained is None and stored is not None else None,
         "evidence_page": f"{begun}evidence=1{shown}",

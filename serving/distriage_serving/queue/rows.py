@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.answer.verdict import AxisVerdict
+from distriage.base.references import web_link
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
@@ -38,6 +39,8 @@ class Row:
 
     Attributes:
         key: Names the issue, and the shown verdict and decisions.
+        url: On GitHub; empty if unknown.
+        axes: By id.
         differs: Two readers disagree.
         refused: GitHub's last refusal, or empty.
     """
@@ -45,12 +48,13 @@ class Row:
     key: str
     reference: str
     href: str
+    url: str
     title: str
     author: str
     status: str
     age: str
     filed: str
-    axes: Sequence[AxisSummary]
+    axes: Mapping[str, AxisSummary]
     differs: bool
     refused: str
 
@@ -78,15 +82,16 @@ def make_row(
         key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
         reference=f"{repository}#{issue.number}",
         href=issue_href(issue.repository, issue.number, query),
+        url=web_link(issue.url),
         title=" ".join(issue.title.split()) or "(no title)",
         author=issue.author,
         status=issue.status,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
-        axes=[
-            _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
+        axes={
+            axis.id: _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
             for axis in shown_axes(verdict, taxonomy, standing)
-        ],
+        },
         differs=any(axis.readers_differ for axis in verdict.values()),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
     )

@@ -54,6 +54,14 @@ class Visit:
         known = self.store.get_repository(repository)
         return f"{repository if known is None else known.display_name}#{number}"
 
+    def reaches(self, repository: str | None = None) -> bool:
+        """Whether the App is on a repository (on any visible one if None), so that decisions and acts reach GitHub."""
+        return any(
+            known.has_app
+            for known in self.store.list_repositories()
+            if self.session.sees(known.name) and repository in {None, known.name}
+        )
+
     def warnings(self, repository: str | None = None) -> list[tuple[str, str]]:
         """Repositories whose configuration cannot be read, and why: nothing is labelled there meanwhile.
 

@@ -141,6 +141,11 @@ class Repository(Base):
     no_suggestions_until: Mapped[float | None] = mapped_column(default=None)
     labels: Mapped[JsonValue] = mapped_column(default=None, repr=False)
 
+    @property
+    def has_app(self) -> bool:
+        """The App is on it, so decisions made here can be written there."""
+        return self.enabled and self.installation_id is not None
+
 
 class Issue(Base):
     """An issue as last seen, and the state of its triage.

@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from distriage.base.pages import page_environment
 
@@ -17,6 +17,7 @@ body { color: #1b1b1b; background: #fff }
 h2 { margin-top: 2.5rem; border-top: 1px solid #ccc; padding-top: 1rem }
 code, pre { font-family: ui-monospace, monospace; font-size: .9em }
 pre { background: #f4f4f4; padding: .8rem; overflow: auto }
+summary { cursor: pointer; padding: .3rem 0 }
 table { border-collapse: collapse }
 td, th { text-align: left; padding: .2rem 1.5rem .2rem 0; vertical-align: top }
 @media (prefers-color-scheme: dark) {
@@ -43,6 +44,7 @@ def docs_page(document: dict[str, Any]) -> str:
     return template.render(
         info=document["info"],
         style=Markup(_STYLE),
+        code=_code,
         operations=[
             _operation(document, path, method, operation)
             for path, methods in document["paths"].items()
@@ -52,6 +54,14 @@ def docs_page(document: dict[str, Any]) -> str:
             (name, json.dumps(schema, indent=2, ensure_ascii=False))
             for name, schema in sorted(document["components"]["schemas"].items())
         ],
+    )
+
+
+def _code(text: str) -> Markup:
+    """Text with passages between backticks as code."""
+    parts = map(escape, text.split("`"))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part for odd, part in enumerate(parts)
     )
 
 

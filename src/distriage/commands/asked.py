@@ -51,7 +51,7 @@ class Asked:
 
 
 def plainly_asked(words: Sequence[str]) -> Asked | None:
-    """The call that some words make, where they are `classify`, files and options without a value; None: another one.
+    """The call in some words, if it is `classify` with files and options without a value.
 
     Args:
         words: After the program's name.
@@ -67,10 +67,10 @@ def plainly_asked(words: Sequence[str]) -> Asked | None:
 
 
 def answer(asked: Asked) -> None:
-    """Say what reports are about.
+    """Answer reports.
 
     Raises:
-        DistriageError: options do not go together; nothing can be read; the model does not load.
+        DistriageError: options do not go together, nothing is readable, or the model does not load.
     """
     from distriage.reports.formats import is_batch
 

@@ -265,7 +265,10 @@ def _absent(words: str) -> set[str]:
 
 
 def _launcher(text: Passage) -> tuple[str, int] | None:
-    for name, launcher in projects().launchers.items():
+    known = projects()
+    if not any_of(known.starts_of_launchers, text.words):
+        return None
+    for name, launcher in known.launchers.items():
         if found := first_at(launcher.expression, text.text, places(launcher.starts, text.words)):
             return name, found.start()
     return None

@@ -28,11 +28,12 @@ _LESSER_NAME = (
     r"(?i:Quadro\s(?:[KMP]\d{3,4}M?|GV100)|Tesla\s[CM]\d{4}|GeForce\s(?:GT\s\d{3,4}M?|\d{3}MX?)"
     r"|(?:GeForce\s)?MX[1-5][3-57]0)"
 )
-# Words of which a text in lower case holds one where a name may begin; the commonest first.
+# Where a text in lower case may hold a name: at one of these, and at words. `re` finds zeros several times as fast.
 _HUNDREDS = (
     *("a100", "h100", "v100", "p100", "b100", "a800", "h800", "h200", "gh200", "b200", "gb200", "b300", "gb300"),
     *("a6000", "a2000", "r9700", "7900", "7800", "6900", "6800"),
 )
+_HUNDRED = re.compile(r"00(?:(?<=[ahvpb][1238]00)|(?<=a[26]00)0|(?<=[67][89]00)|(?<=r9700))")
 _STARTS = (
     *("l40", "titan", "ascend", "rtx", "gtx", "tpu", "910", "t4", "l4", "a10", "a30", "a40", "p40", "m40", "k80"),
     *("gb10", "9070", "h20", "l20", "k20", "k40", "m60", "quadro", "tesla c", "tesla m", "geforce"),
@@ -83,7 +84,7 @@ _NOT_IN_CAPITALS = {
 
 def gpu_places(words: str) -> list[int]:
     """Where the name of an accelerator may begin in a folded text."""
-    return places((*_HUNDREDS, *_STARTS) if "00" in words else _STARTS, words)
+    return places((*_HUNDREDS, *_STARTS) if _HUNDRED.search(words) else _STARTS, words)
 
 
 def gpu_model(passage: Passage, named: Sequence[int]) -> tuple[str, int] | None:

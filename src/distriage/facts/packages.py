@@ -12,6 +12,7 @@ from distriage.facts.versions import (
     IS,
     NAME_AFTER,
     NAME_BEFORE,
+    NO_VERSIONS,
     NOTE,
     VERSION,
     Versions,
@@ -90,7 +91,8 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
     """
 
     def at(pattern: re.Pattern[str], *starts: str) -> Versions:
-        return versions_at(pattern, passage, places(starts, passage.words), labelled=labelled)
+        begins = places(starts, passage.words)
+        return versions_at(pattern, passage, begins, labelled=labelled) if begins else NO_VERSIONS
 
     cuda, torch_cuda = _cuda_versions(passage, torch, at)
     return {
@@ -107,8 +109,10 @@ def versions_of_packages(passage: Passage, torch: Versions, *, labelled: bool = 
 def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions]) -> tuple[Versions, Versions]:
     words = passage.words
     if any("+rocm" in version for version in torch.in_use) or _NO_CUDA in words or at(_ROCM_OF_TORCH, "rocm used"):
-        return Versions(), Versions()
+        return NO_VERSIONS, NO_VERSIONS
     tags = {tag: source for version, source in torch.in_use.items() if (tag := _WHEEL_TAG.search(version))}
+    if not tags and "cu" not in words and "nvcc" not in words:
+        return NO_VERSIONS, NO_VERSIONS
     built = Versions({f"{tag[1]}.{tag[2]}": source for tag, source in tags.items()}) or at(_CUDA_OF_TORCH, "cuda used")
     starts = ("cuda", "+cu", "-cu", "/cu")
     stated, toolkit = at(_CUDA, *starts), at(_TOOLKIT, *_TOOLKIT_STARTS)
@@ -121,10 +125,10 @@ def _cuda_versions(passage: Passage, torch: Versions, at: Callable[..., Versions
         others = {
             one: at for one, at in named.in_use.items() if not f"{one}.".startswith(same) and one not in of_driver
         }
-        return (Versions(others), built) if others else (built, Versions())
+        return (Versions(others), built) if others else (built, NO_VERSIONS)
     if stated or toolkit:
-        return joined((stated, toolkit)), Versions()
+        return joined((stated, toolkit)), NO_VERSIONS
     listing = first_at(_CUDA_LISTING, passage.text, places(("cuda:",), words))
     if listing:
-        return Versions({listing["v"]: passage.source(listing.start("v"))}), Versions()
-    return at(_CUDA_SERIES, *starts), Versions()
+        return Versions({listing["v"]: passage.source(listing.start("v"))}), NO_VERSIONS
+    return at(_CUDA_SERIES, *starts), NO_VERSIONS

@@ -110,6 +110,11 @@ class Projects:
         """Name -> launcher, in the list's order."""
         return {name: launcher for project in self.all.values() for name, launcher in project.launchers.items()}
 
+    @cached_property
+    def starts_of_launchers(self) -> Sequence[str]:
+        """The words of which a text in lower case holds one where a launcher may stand."""
+        return tuple({word for launcher in self.launchers.values() for word in launcher.starts})
+
     def library_of(self, name: str | None) -> str | None:
         """The library that a project computes with; None if its user chooses, if it uses none, or if unknown."""
         project = self.all.get(name or "")

@@ -108,6 +108,9 @@ class Versions:
         return Comparison(fact, works, works_at, fails, fails_at)
 
 
+NO_VERSIONS = Versions()
+
+
 def joined(found: Iterable[Versions]) -> Versions:
     """The versions of one thing under several names; a version is of the first place."""
     in_use: dict[str, Source] = {}
@@ -142,7 +145,7 @@ def versions_at(
             mentions ("In PyTorch 2.6, we changed ...").
     """
     if not begins:
-        return Versions()
+        return NO_VERSIONS
     text = passage.text
     found: list[tuple[str, int, bool]] = []
     own: list[str] = []

@@ -103,7 +103,9 @@ def _normalize_once(text: str) -> str:
         text = _RULE.sub(r"\1\1\1", text)
     if "  " in text or "\t" in text:
         text = _SPACES.sub(" ", text)
-    return "\n".join([_shorten_line(line.rstrip()) for line in text.split("\n")])
+    return "\n".join(
+        [line if len(line := raw.rstrip()) <= MAX_LINE_CHARS else _shorten_line(line) for raw in text.split("\n")]
+    )
 
 
 def _next_of(text: str, mark: str) -> Callable[[int], int]:
@@ -172,6 +174,4 @@ def _shorten_url(match: re.Match[str]) -> str:
 
 
 def _shorten_line(line: str) -> str:
-    if len(line) <= MAX_LINE_CHARS:
-        return line
     return line[: MAX_LINE_CHARS - 120].rstrip() + " " + line[-100:].lstrip()

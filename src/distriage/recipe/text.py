@@ -21,10 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, NamedTuple
 
 from distriage.recipe.chinese import in_english
 from distriage.recipe.features import all_features
@@ -32,6 +29,10 @@ from distriage.recipe.folding import DIGITS, fold, fold_log
 from distriage.recipe.normalize import normalize, normalize_lines
 from distriage.segments import Kind, Line, Role, Segments, split
 from distriage.segments.roles import ends_of_processes, names_failure, quotes_exception
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 RECIPE_VERSION = 7
 
@@ -76,6 +77,8 @@ class ModelInput:
     @cached_property
     def features(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Its hashed n-grams and how often each occurs; see `all_features`."""
+        import numpy as np  # slow to import, and nobody who only reads needs it
+
         ids, counts = all_features(self)
         return np.asarray(ids, np.int32), np.asarray(counts, np.float32)
 
@@ -153,7 +156,7 @@ def _lines(kept: Iterable[_Read]) -> Iterator[tuple[bool, _Read]]:
                 if count > MAX_CODE_LINES or _IMPORT.match(text):
                     continue
             if any(map(str.isalnum, text)):
-                yield False, read._replace(text=text)
+                yield False, read if text == read.text else read._replace(text=text)
 
 
 def _edges(folded: Sequence[str]) -> Sequence[str]:

@@ -47,6 +47,10 @@ _FRAME = re.compile(r'\s*File "[^"\n]{1,400}", line \d')
 _BEGIN = "(most recent call last"
 
 
+def _begins_traceback(line: str) -> bool:
+    return _BEGIN in line or ('File "' in line and _FRAME.match(line) is not None)
+
+
 @dataclass(slots=True)
 class _Traceback:
     """One that is being read; `lines` grows."""
@@ -102,9 +106,13 @@ class Reader:
                 continue
             number = first + place
             line = without_logger(text)
-            if not line.strip() or (default is Kind.PROSE and _NO_WORDS.issuperset(stripped) and not self._box):
+            if (
+                not line
+                or line.isspace()
+                or (default is Kind.PROSE and _NO_WORDS.issuperset(stripped) and not self._box)
+            ):
                 continue
-            if self._takes(line, number, process):
+            if (self._open or _begins_traceback(line)) and self._takes(line, number, process):
                 in_log = word is not None
             elif is_listed(stripped) or (text[0].isspace() and self._below_listing(number, stripped)):
                 self._add(Kind.LISTING, Line(stripped, number, process))
@@ -194,7 +202,7 @@ class Reader:
             if self._goes_on(trace, line, number, process):
                 return True
             del self._open[process]
-        if _BEGIN not in line and not _FRAME.match(line):
+        if not _begins_traceback(line):
             return False
         self._box = 0
         trace = _Traceback([Line(line.rstrip(), number, process, Role.FRAME)], after_frame=_BEGIN not in line)

@@ -14,7 +14,7 @@ from importlib.resources import files
 MAX_VALUE_CHARS = 160  # a longer one is prose
 MAX_ENTRY_CHARS = 500
 MAX_NAME_CHARS = 100
-_SEPARATOR = re.compile(r"\s*(?:[:=：|]|\.{3,})\s*")
+_SEPARATOR = re.compile(r"[:=：|.](?:(?<!\.)|\.{2,})")  # one of the signs, or three points
 _BRACKETS = re.compile(r"\s*\([^()]*\)|\s+(?:version(?:\(s\)|s)?|info)\??$|\?$", re.I)
 _SHAPES = re.compile(
     # nvidia-smi, its topology
@@ -22,7 +22,7 @@ _SHAPES = re.compile(
     r"|GPU \d+: |(?:GPU|NIC|mlx5_)\d+\s+(?:X|NV\d+|SYS|PHB|PIX|PXB|NODE|GPU\d)\b|X\s+= Self|(?:SYS|NODE|PHB|PXB|PIX|NV#)\s+= "
     r"|GPU\d+\s+CPU Affinity|GPU [\d,]+ Compute Capability: |NUMA node\d+ CPU\(s\):|NIC\d+: "
     # ds_report
-    r"|[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
+    r"|[\w-]+ \.+ \[(?:YES|NO|OKAY)\](?: \.+ \[(?:YES|NO|OKAY)\])?$|[\w-]+ +\[(?:YES|NO|OKAY)\] \.+ \[(?:YES|NO|OKAY)\]$"
     # pip, uv and conda
     r"|(?:[-*•] )?[A-Za-z][\w.-]{1,60}==[\d.]+\S*$"
     r"|[A-Za-z][\w.-]{0,60}\s+\d+(?:\.\d+){1,4}(?:[\w.+-]*\w)?(?:\s+(?:pypi_0|py\d\S*|h\w{6,}_\d|\S+)\s+(?:pypi|conda-forge|defaults|pytorch))?$"
@@ -32,6 +32,7 @@ _SHAPES = re.compile(
     r"|[-*•\s]*(?:[A-Za-z][\w.-]{1,40}: v?\d+\.\d+\.\d+\S*|available: (?:True|False)|64bit|ELF|version: #?\d.{0,80})$",
     re.I,
 )
+_DOTTED = re.compile(r"[\w ()/.-]{1,60} \.{4,} (?!\[FAIL)")  # of ds_report, too
 _ENDS = (")", "?", "version", "versions", "info")
 _AROUND_NAMES = "-*•|# \t"
 _FAILING = re.compile(
@@ -65,7 +66,7 @@ def is_listed(line: str) -> bool:
         return True
     if len(line) > MAX_ENTRY_CHARS:
         return False
-    if _SHAPES.match(line):
+    if _SHAPES.match(line) or ("...." in line and _DOTTED.match(line)):
         return True
     entry = _entry(line)
     if entry is None or len(entry[1]) > MAX_VALUE_CHARS:
@@ -84,8 +85,8 @@ def _entry(line: str) -> tuple[str, str] | None:
     found = _SEPARATOR.search(line, 0, MAX_NAME_CHARS)
     if found is None:
         return None
-    name = line[: found.start()].replace("`", "").strip(_AROUND_NAMES)
-    return (name.lower(), line[found.end() :]) if name[:1].isalpha() else None
+    name = line[: found.start()].rstrip().replace("`", "").strip(_AROUND_NAMES)
+    return (name.lower(), line[found.end() :].lstrip()) if name[:1].isalpha() else None
 
 
 def is_entry(line: str) -> bool:

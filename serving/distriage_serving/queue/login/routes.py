@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import re
 import secrets
 from dataclasses import replace
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from distriage.base.errors import GitHubError
 from distriage_serving.administrators import DEFAULT
 from distriage_serving.github.oauth import authorize_url, who_may_triage
+from distriage_serving.logs import log
 from distriage_serving.queue.login.desk import desk
 from distriage_serving.queue.login.sessions import ADMIN, Fields, Login, Session, check_form, read_form
 from distriage_serving.queue.pages import LoginNeededError, PageRoute, go_to, show
@@ -45,6 +47,8 @@ def session_of(request: Request) -> Session:
 
 def _login_page(request: Request, login: Login, error: str = "", status: int = 200) -> Response:
     settings = rooms(request).settings
+    if status == 403:
+        log(logging.WARNING, "login_refused", peer=peer_of(request.scope))
     page = show(
         "login.html",
         Session(csrf=login.csrf),

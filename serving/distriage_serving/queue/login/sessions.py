@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -19,8 +20,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage_serving.administrators import Administrators
+from distriage_serving.logs import log
 from distriage_serving.settings import Settings
 from distriage_serving.store import LoginSession, Store
+from distriage_serving.web.arrivals import peer_of
 from distriage_serving.web.problem import ProblemError
 
 COOKIE: Final = "distriage_session"
@@ -139,9 +142,11 @@ class Sessions:
         self._store.add_session(row)
         self._set(request, response, COOKIE, token)
         self._delete(request, response, LOGIN_COOKIE)
+        log(logging.INFO, "logged_in", who=who, peer=peer_of(request.scope))
 
     def end(self, request: Request, response: Response) -> None:
         """Log out: from now on the cookie is worthless, even a copy."""
+        log(logging.INFO, "logged_out", who=self.read(request).who)
         self._store.end_sessions(_digest(request.cookies.get(COOKIE, "")))
         self._delete(request, response, COOKIE)
 

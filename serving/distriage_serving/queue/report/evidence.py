@@ -16,6 +16,7 @@ from distriage.recipe.chinese import in_english
 
 MIN_SHARE: Final = 0.6  # of the words of a line of evidence must occur in a line of the report
 MAX_LINES: Final = 5000
+MAX_MARKED: Final = 3  # lines of an axis
 _WORD: Final = re.compile(r"\w{2,}|\d")
 
 
@@ -33,9 +34,11 @@ class MarkedReport:
 
 
 def strongest(evidence: Sequence[EvidenceLine]) -> list[EvidenceLine]:
-    """The lines that weigh at least half as much as the heaviest one: in a short report every line carries a little."""
-    least = max((item.weight for item in evidence), default=0.0) / 2
-    return [item for item in evidence if item.weight >= least]
+    """The heaviest lines, of those that weigh at least half as much as the heaviest one: in a short report every line
+    carries a little.
+    """
+    heaviest = sorted(evidence, key=lambda item: -item.weight)[:MAX_MARKED]
+    return [item for item in heaviest if item.weight >= heaviest[0].weight / 2]
 
 
 def mark(title: str, body: str, evidence: Mapping[str, Sequence[EvidenceLine]]) -> MarkedReport:

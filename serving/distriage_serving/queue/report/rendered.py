@@ -102,7 +102,7 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     """HTML of a report's body.
 
     Args:
-        marked: Line of the body, from 0 -> names of the axes whose verdict it carried.
+        marked: Line of the body, from 0 -> axes whose verdict it carried.
         pictures: Load them; else each is a link.
 
     Returns:
@@ -111,14 +111,14 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     tokens = _MARKDOWN.parse(fenced(plain(body.replace("\r\n", "\n")[:MAX_CHARS])))
     if _expanded(tokens) > MAX_EXPANDED:
         return Markup('<p class="plain">{}</p>').format(Markup(visible(body))), 0
-    names = [", ".join(axes) for axes in marked.values()]
+    axes = [" ".join(ids) for ids in marked.values()]
     places = {line: place for place, line in enumerate(marked)}
     key = secrets.token_hex(16)  # a marker that the reporter could know could be written into the report
     for token in tokens:
         _mark(token, places, key)
         _spell_out(token)
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-    marker = re.compile(rf"{key}(\d*);")
+    marker = re.compile(rf"{key}([be])(\d+);")
     safe = nh3.clean(
         html,
         tags=_TAGS,
@@ -130,7 +130,7 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     found = sum(element["tag"] == "img" for element in _ELEMENT.finditer(safe))
     if not pictures:
         safe = _ELEMENT.sub(_without_picture, safe)
-    return Markup(marker.sub(lambda match: _boundary(match[1], names), safe)), found
+    return Markup(marker.sub(lambda match: _boundary(match[1], axes[int(match[2])]), safe)), found
 
 
 def _expanded(tokens: Sequence[Token]) -> int:
@@ -140,14 +140,14 @@ def _expanded(tokens: Sequence[Token]) -> int:
 
 
 def _mark(token: Token, places: Mapping[int, int], key: str) -> None:
-    """Put markers around the marked lines of a block: the key and `;` before, the key, the place and `;` behind."""
+    """Put markers around the marked lines of a block: the key, `b` (or `e` behind it), the place and `;`."""
     if token.map is None:
         return
     first = token.map[0] + (token.type == "fence")
     if token.type in {"fence", "code_block"}:
         lines = token.content.split("\n")
         token.content = "\n".join(
-            f"{key};{line}{key}{places[first + at]};" if first + at in places and line else line
+            f"{key}b{places[first + at]};{line}{key}e{places[first + at]};" if first + at in places and line else line
             for at, line in enumerate(lines)
         )
     elif token.type == "inline" and token.children:
@@ -157,22 +157,22 @@ def _mark(token: Token, places: Mapping[int, int], key: str) -> None:
 def _mark_children(children: Sequence[Token], line: int, places: Mapping[int, int], key: str) -> list[Token]:
     marked: list[Token] = []
     if line in places:
-        marked.append(_text(f"{key};"))
+        marked.append(_text(f"{key}b{places[line]};"))
     for child in children:
         after = line + (child.type in {"softbreak", "hardbreak"}) + child.content.count("\n")
         if after != line and line in places:
-            marked.append(_text(f"{key}{places[line]};"))
+            marked.append(_text(f"{key}e{places[line]};"))
         marked.append(child)
         if after != line and after in places:
-            marked.append(_text(f"{key};"))
+            marked.append(_text(f"{key}b{places[after]};"))
         line = after
     if line in places:
-        marked.append(_text(f"{key}{places[line]};"))
+        marked.append(_text(f"{key}e{places[line]};"))
     return marked
 
 
-def _boundary(place: str, names: Sequence[str]) -> str:
-    return f'</mark> <span class="carries">{escape(names[int(place)])}</span>' if place else "<mark>"
+def _boundary(side: str, axes: str) -> str:
+    return f'<mark data-carries="{escape(axes)}">' if side == "b" else "</mark>"
 
 
 def _spell_out(token: Token) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
 from distriage.answer.verdict import Verdict
-from distriage.model.taxonomy import Taxonomy
+from distriage.model.taxonomy import DISTRIBUTED
 from distriage_serving.queue.report.evidence import mark, strongest
 from distriage_serving.queue.report.rendered import MAX_CHARS, render
+
+_OF_THE_WHOLE: Final = frozenset({"kind", DISTRIBUTED})  # no single line says them
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class ReportView:
     """A report.
 
     Attributes:
-        title_marked: It carried a verdict.
+        title_carries: Axes whose verdict it carried, with spaces between.
         html: The body, safe.
         any_marked: A line of it, or the title, carried a verdict.
         pictures: How many it has.
@@ -26,16 +28,14 @@ class ReportView:
     """
 
     title: str
-    title_marked: bool
+    title_carries: str
     html: Markup
     any_marked: bool
     pictures: int
     cut: int
 
 
-def view_report(
-    title: str, body: str, explained: Verdict | None, taxonomy: Taxonomy, *, pictures: bool = False
-) -> ReportView:
+def view_report(title: str, body: str, explained: Verdict | None, *, pictures: bool = False) -> ReportView:
     """A report with its evidence marked.
 
     Args:
@@ -45,10 +45,9 @@ def view_report(
     carried = {
         axis: strongest(verdict.evidence or [])
         for axis, verdict in said.items()
-        if verdict.outcome in {"apply", "suggest"}
+        if verdict.outcome in {"apply", "suggest"} and axis not in _OF_THE_WHOLE
     }
     found = mark(title, body, carried)
-    names: Mapping[str, str] = {axis: known.name.lower() for axis, known in taxonomy.axes.items()}
-    lines = {line: [names.get(axis, axis) for axis in axes] for line, axes in found.lines.items()}
-    html, count = render(body, lines, pictures=pictures)
-    return ReportView(title, bool(found.title), html, bool(found.title or lines), count, max(0, len(body) - MAX_CHARS))
+    html, count = render(body, found.lines, pictures=pictures)
+    any_marked = bool(found.title or found.lines)
+    return ReportView(title, " ".join(found.title), html, any_marked, count, max(0, len(body) - MAX_CHARS))

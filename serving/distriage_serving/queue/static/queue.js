@@ -30,7 +30,7 @@
   function showSelection() {
     const count = selected().length;
     all("[data-selected]").forEach((output) => { output.value = `${count} selected`; });
-    all(".bulk").forEach((bar) => bar.classList.toggle("has-selection", count > 0));
+    all(".bulk").forEach((bar) => { bar.hidden = count === 0; });
     all("[data-all]").forEach((box) => { box.checked = count > 0 && count === rows().length; });
   }
 
@@ -95,9 +95,29 @@
       const other = "other" in radio.dataset ? one("select", axis).selectedOptions[0].textContent : radio.dataset.text;
       say(one("[data-chosen]", axis), isNew ? other : left ? "Left open" : null);
       say(one("[data-percent]", axis), isNew ? radio.dataset.percentText ?? "" : left ? "" : null);
+      const chip = one(`[data-chip="${axis.dataset.axis}"]`);
+      chip.hidden = left || radio.value === "left-open";
+      one("b", chip).textContent = one("[data-chosen]", axis).textContent;
+      one("[data-chip-percent]", chip).textContent = one("[data-percent]", axis).textContent;
     }
-    one("[data-accept-text]").textContent = changed ? "Save correction" : "Accept";
+    const boxes = all("[data-own] input[type=checkbox]");
+    all("[data-own-chip]").forEach((chip, place) => {
+      chip.hidden = !boxes[place].checked && !boxes[place].defaultChecked;
+      chip.classList.toggle("wrong", !boxes[place].checked);
+    });
+    one("[data-accept-text]").textContent = changed ? "Save" : "Accept";
   }
+
+  // The lines that carried the axis which is looked at: pointed at or, else, open.
+  function markLines() {
+    const looked = one("[data-axis]:is(:hover, :focus-within)") ?? one("[data-axis][open]");
+    all("mark[data-carries]").forEach((mark) => mark.classList.toggle("on", mark.dataset.carries.split(" ").includes(looked?.dataset.axis)));
+  }
+  document.addEventListener("pointerover", (event) => { // what is cut off is shown whole
+    const cell = event.target.closest?.(".title, .said div");
+    if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent.trim();
+  });
+  for (const kind of ["pointerover", "focusin", "focusout", "toggle", "htmx:afterSettle"]) document.addEventListener(kind, markLines, true);
 
   function openAxis(axis) {
     axis.open = true;
@@ -105,7 +125,14 @@
     axis.scrollIntoView({ block: "nearest" });
   }
 
+  // A menu's buttons are chosen by their number, once its key has led to it.
+  function openMenu(key) {
+    one(`[data-menu="${key}"] button:enabled`)?.focus();
+  }
+
   function choose(number) {
+    const menu = document.activeElement.closest("[data-menu]");
+    if (menu) return all("button:enabled", menu)[number - 1]?.click();
     const axis = axes.find((candidate) => candidate.open);
     const radio = axis && all(".choice > input", axis).find((input) => input.nextElementSibling?.textContent === String(number));
     if (!radio) return;
@@ -114,16 +141,19 @@
   }
 
   function correct() {
-    if (axes.length) openAxis(axes[(axes.findIndex((axis) => axis.contains(document.activeElement)) + 1 || axes.findIndex((axis) => axis.open) + 1) % axes.length]);
+    const at = axes.findIndex((axis) => axis.open || axis.contains(document.activeElement));
+    if (axes.length) openAxis(axes[(axes[at]?.open ? at + 1 : Math.max(at, 0)) % axes.length]);
   }
 
   // ---------------------------------------------------------------- keys
   const follow = (selector) => one(selector)?.click();
+  const openThere = (where) => { const link = where && one("[data-github]", where); if (link) open(link.href, "_blank", "noopener,noreferrer"); };
   const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
-    "/": () => one("[data-search]").select() };
+    o: () => openThere(current()), "/": () => one("[data-search]").select() };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
-    e: correct, Escape: () => follow("[data-list]") };
+    e: correct, s: () => openMenu("s"), c: () => openMenu("c"), p: () => one("[data-duplicate]:enabled")?.focus(), o: () => openThere(document),
+    Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
   const onBoth = { u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
   const keysAct = () => localStorage.getItem("distriage-keys") !== "off";
@@ -135,6 +165,7 @@
 
   document.addEventListener("keydown", (event) => {
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
+    if (writes && event.key === "Escape") event.target.blur();
     if (help()?.open !== false || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!keysAct() && event.key !== "?" && event.key !== "Escape") return;
     const act = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : Object.hasOwn(keys, event.key) && keys[event.key];
@@ -161,7 +192,25 @@
     showSelection();
     showChoices();
   });
-  document.addEventListener("htmx:afterSettle", showSelection);
+  // ---------------------------------------------------------------- times and the toast
+  const TOAST_MS = 10_000;
+  const inZone = (text) => text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC/g, (_, day, time) =>
+    new Date(`${day}T${time}Z`).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+  function showLocalTimes() {
+    for (const element of all("[data-time]")) {
+      if (element.title) element.title = inZone(element.title);
+      if (!element.children.length) element.textContent = inZone(element.textContent);
+    }
+  }
+  setTimeout(() => {
+    const toast = one(".toast");
+    if (!toast || toast.contains(document.activeElement)) return;
+    toast.hidden = true;
+    one("[data-undo]")?.removeAttribute("hidden");
+  }, TOAST_MS);
+
+  document.addEventListener("htmx:afterSettle", () => { showSelection(); showLocalTimes(); });
+  showLocalTimes();
   showSelection();
   showChoices();
 })();
