@@ -104,7 +104,7 @@ def test_a_report_gets_the_same_answer_alone_and_among_others(gated: Classifier)
     [
         ({"format": np.asarray(9)}, "it is of format 9"),
         ({"axes": np.asarray('["stage"]')}, "it reads the axes stage; the model has kind, symptom"),
-        ({"idf": np.ones(7, np.uint8)}, "broadcast"),
+        ({"idf": np.ones(7, np.uint8)}, "reshape"),
         ({"mean": np.zeros(3)}, "mean does not fit"),
         ({"coefficients": np.full(FEATURES, np.nan)}, "coefficients does not fit"),
         ({"scale": np.zeros(FEATURES)}, "scale or thresholds are out of range"),

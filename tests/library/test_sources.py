@@ -13,7 +13,8 @@ from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.recipe.text import MAX_TITLE_CHARS
-from distriage.reports.records import BadRecord, is_batch, read_batch
+from distriage.reports.formats import is_batch
+from distriage.reports.records import BadRecord, read_batch
 from distriage.reports.sources import read_report
 
 from support.github import GitHub

@@ -49,6 +49,18 @@ def test_a_dry_run_makes_no_write(double: GitHub, runner: Path, act: Act, capsys
     assert "would be added (dry run)" in summary(runner) and outputs(runner)["labels-added"] == "[]"
 
 
+def test_a_dry_run_tries_a_configuration_that_is_not_committed(
+    double: GitHub, runner: Path, act: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried = tmp_path / "tried.yml"
+    tried.write_text("axes: {symptom: {labels: {hang: Tried}}, kind: false}\n", encoding="utf-8")
+    assert act(dry_run="true", config=tried) == 0
+    assert "`Tried`" in summary(runner) and double.written == []
+    act(config=tried)
+    assert "--config tries a configuration in a dry run; expected --dry-run true" in capsys.readouterr().out
+    assert double.written == []
+
+
 def test_the_configuration_s_dry_run_holds_too(double: GitHub, act: Act) -> None:
     double.files["owner/repo/.github/distriage.yml"] = "dry-run: true\n"
     assert act(dry_run="false") == 0

@@ -103,8 +103,16 @@ def test_a_dry_run_is_a_table_to_review_with_an_estimate(double: GitHub, run: Ba
         assert shown.count("symptom: hang") == 3 and "hangs &lt;b&gt;" in shown and "<script" not in shown
         assert "\u202e" not in shown  # it would turn round what follows
     assert "for 5,000" in run("--dry-run", "--again").out
-    assert_one_line(run("--html", page), "--html and --csv show what a dry run proposes; expected --dry-run")
+    assert_one_line(run("--html", page), "--config, --html and --csv belong to a dry run; expected --dry-run")
     assert "cannot be written: Is a directory" in run("--dry-run", "--csv", tmp_path).err
+
+
+def test_a_dry_run_tries_a_configuration_that_is_not_committed(double: GitHub, run: Backfill, tmp_path: Path) -> None:
+    committed, tried = run("--dry-run", "--again").out, tmp_path / "tried.yml"
+    tried.write_text("axes: {symptom: {labels: {oom: Tried}}, kind: false}\n", encoding="utf-8")
+    said = run("--dry-run", "--again", "--config", tried).out
+    assert "Tried" in said and "Tried" not in committed and double.written == []
+    assert_one_line(run("--config", tried), "--config, --html and --csv belong to a dry run; expected --dry-run")
 
 
 def test_the_configuration_s_dry_run_holds(double: GitHub, run: Backfill) -> None:

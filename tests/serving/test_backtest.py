@@ -285,3 +285,13 @@ def test_the_mapping_follows_the_configuration(keyword_classifier: Classifier) -
     assert truth_of(["kind: question"], make_mapping(RepositoryConfig(), [], taxonomy)) == {"kind": {"question"}}
     with pytest.raises(InputError):
         make_mapping(config, ["x=symptom"], taxonomy)
+
+
+def test_without_a_configuration_the_draft_is_used(
+    command: Command, keyword_bundle: Path, tmp_path: Path, double: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    del double
+    done = command("backtest", REPOSITORY, "--model", keyword_bundle)
+    assert "owner/repo has no .github/distriage.yml: using the draft of `distriage config init owner/repo`" in done.err
+    assert re.search(r"right in \d+% of [1-9]", done.out), done.out

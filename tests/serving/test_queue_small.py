@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from distriage.classifier import Classifier
 from distriage_serving.app import create_app
+from distriage_serving.queue.demo.serve import fill
 from distriage_serving.queue.report.rendered import MAX_FRONT_MATTER, fenced, render
 from distriage_serving.settings import load_settings
 
 from support.linear_time import in_time
-from support.queue_server import Queue, csrf
+from support.queue_server import Queue, csrf, log_in, queue, visitor
 from support.queue_site import admin, site, stranger
 
 
@@ -60,3 +64,12 @@ def test_what_is_no_front_matter_stays_as_github_shows_it(body: str) -> None:
 def test_a_report_of_front_matter_is_rendered_in_linear_time() -> None:
     assert in_time(lambda body: render(body, {}), "---\n" + "a: b\n" * 10_000)
     assert in_time(lambda body: render(body, {}), "---\n" + "-" * 60_000)
+
+
+def test_an_empty_queue_says_how_to_fill_it_and_a_demo_does(keyword_classifier: Classifier, tmp_path: Path) -> None:
+    with queue(keyword_classifier, tmp_path) as opened, visitor(opened) as client:
+        log_in(client)
+        assert "distriage backfill OWNER/REPO --dry-run" in client.get("/queue").text
+        fill(opened.store, keyword_classifier)
+        page = client.get("/queue?repository=demo/trainer").text
+    assert "Training hangs in the first all_reduce" in page and "Decisions stay here" in page

@@ -183,7 +183,7 @@ def pictures(folder: Path) -> None:
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_selector("[data-explained]")
-        page.set_viewport_size({"width": 1280, "height": 1250})
+        page.hover("[data-axis=symptom] summary")
         _take(page, folder / "queue-issue.png")
         page.goto(f"{url}/queue/charts")
         _take(page, folder / "queue-charts.png", full_page=True)

@@ -157,7 +157,7 @@ def test_the_split_is_never_test_and_never_changes() -> None:
         ({"probability": 1.5}, "2: probability: expected less than or equal to 1"),
         ({"at": "yesterday"}, "2: at: expected a valid datetime"),
         ({"at": "2026-02-02T03:04:05"}, "2: at: expected timezone info"),
-        ({"how": "guess"}, "2: how: expected 'queue', 'command', 'label' or 'unlabel'"),
+        ({"how": "guess"}, "2: how: expected 'queue', 'command', 'label', 'unlabel', 'approve' or 'dismiss'"),
         ({"id": "a/b#1"}, "2: a/b#1, axis symptom: duplicate of line 1"),
         ({"url": "javascript:alert(1)"}, "2: url: expected text that matches pattern"),
         ({"body": "\ud800"}, "2: review: Invalid JSON"),

@@ -48,8 +48,9 @@ def corpus_rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    stated = {  # the reports of DeepSpeed, in turn 0.14 and 0.15
-        f"x/y#{n + 1}": ("It hangs", f"DeepSpeed version: 0.{14 + n % 4 // 2}.1, torch 2.3.0") for n in range(1, 200, 2)
+    stated = {  # by the reports of DeepSpeed, in turn 0.14 and 0.15
+        f"x/y#{n + 1}": ("It hangs", f"DeepSpeed 0.{14 + n % 4 // 2}.1 waits, with torch 2.3.0.")
+        for n in range(1, 200, 2)
     }
     return write_corpus(tmp_path_factory.mktemp("study") / "corpus", corpus_rows(), stated)
 

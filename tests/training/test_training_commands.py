@@ -34,7 +34,7 @@ def test_help_names_the_commands(command: Command) -> None:
         ("name = ", "run.toml: not valid TOML"),
         (
             'name = "a"\n[training]\nepoch = 3\n',
-            "run.toml: unknown key training.epoch; did you mean epochs? known: epochs, batch_size",
+            "run.toml: unknown key training.epoch; did you mean epochs? known: precision, epochs, batch_size",
         ),
         ('name = "a"\n[training]\nepochs = 0\n', "run.toml: training.epochs: expected greater than 0, found 0"),
         (

@@ -27,12 +27,13 @@ from distriage.own.labels import OwnLabels
 from distriage.past.answer import likely_duplicates
 from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
+from distriage_serving.configuration.file import load_config
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED, RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.execution import Execution
 from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
-from distriage_serving.github.files import find_config, is_there
+from distriage_serving.github.files import FoundConfig, find_config, is_there
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
@@ -70,6 +71,7 @@ class Inputs:
             counts as this one's.
         own_labels: A folder from `distriage learn`.
         past_issues: A file from `distriage past index`.
+        config: A configuration to try in a dry run, instead of the repository's.
         second_reader: Base URL of an endpoint to ask in doubt.
         max_wait_s: Longest time to wait for rate limits, in seconds.
     """
@@ -80,6 +82,7 @@ class Inputs:
     event_path: str = ""
     issue_number: str = ""
     configuration_path: str = ""
+    config: Path | None = None
     mode: str = ""
     dry_run: str = ""
     model: str = ""
@@ -124,6 +127,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     event = _read_event(inputs.event_path)
     reference = _target(inputs, event)
     dry_run = _flag("dry-run", inputs.dry_run)
+    if inputs.config is not None and not dry_run:
+        raise InputError("--config tries a configuration in a dry run; expected --dry-run true")
     classifier = Classifier(inputs.model or None)
     if inputs.own_labels:
         classifier.own = _extra(lambda: OwnLabels(Path(inputs.own_labels), classifier.bundle), warnings)
@@ -133,9 +138,12 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         raise InputError("GITHUB_TOKEN is not set; expected the input `repo-token` with issues: write")
     client = Client(inputs.token, max_wait_s=inputs.max_wait_s, login=inputs.login or None)
     path = inputs.configuration_path or CONFIG_PATH
-    found = find_config(client, reference.repository, path, taxonomy)
-    if f"{reference.repository}/{path}" not in found.places and is_there(client, reference.repository, MISNAMED):
-        warnings.append(f"{reference.repository}: {MISNAMED} is not read; expected the name {CONFIG_PATH}")
+    if inputs.config is not None:
+        found = FoundConfig(load_config(inputs.config, taxonomy), (str(inputs.config),))
+    else:
+        found = find_config(client, reference.repository, path, taxonomy)
+        if f"{reference.repository}/{path}" not in found.places and is_there(client, reference.repository, MISNAMED):
+            warnings.append(f"{reference.repository}: {MISNAMED} is not read; expected the name {CONFIG_PATH}")
     config = _config(found.config, inputs.mode, dry_run=dry_run)
     sender_is_bot = not inputs.issue_number.strip() and _table(event, "sender").get("type") == "Bot"
     issue = read_issue(client, reference, sender_is_bot=sender_is_bot)

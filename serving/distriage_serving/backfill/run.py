@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import starmap
+from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
@@ -22,7 +23,7 @@ from distriage.base.terminal import printable
 from distriage.github.client import Client
 from distriage.github.listed import ListedIssue, list_issues
 from distriage_serving.bot.triage import triage
-from distriage_serving.configuration.file import config_digest
+from distriage_serving.configuration.file import config_digest, load_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.files import read_config
@@ -86,6 +87,7 @@ class BackfillOptions:
         comments: Also write comments, each of which mails the people of its issue.
         again: Also issues that an earlier run has finished.
         own: The judge gives a repository's own labels too; a run without them has not finished an issue.
+        config: A configuration to use instead of the repository's.
     """
 
     dry_run: bool = False
@@ -94,6 +96,7 @@ class BackfillOptions:
     comments: bool = False
     again: bool = False
     own: bool = False
+    config: Path | None = None
 
 
 def paced(store: Store, sleep: Callable[[float], None] = time.sleep) -> Callable[[], None]:
@@ -129,7 +132,11 @@ class Backfill:
             ConfigError: the repository's configuration is not valid.
             GitHubError: GitHub is out of reach, or fails or refuses for one issue after the other.
         """
-        config = read_config(self.client, repository, CONFIG_PATH, self.judge.bundle.taxonomy)
+        taxonomy = self.judge.bundle.taxonomy
+        if options.config is not None:
+            config = load_config(options.config, taxonomy)
+        else:
+            config = read_config(self.client, repository, CONFIG_PATH, taxonomy)
         no_comments = (
             {} if options.comments else {"comment": None, "ask_for_environment": False, "name_duplicates": False}
         )

@@ -13,13 +13,16 @@ from distriage.base.disk import writing
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.github.history import read_history
+from distriage.model.taxonomy import Taxonomy
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
 from distriage_serving.backtest.measure import measure
 from distriage_serving.backtest.page import Backtest, render_page
 from distriage_serving.backtest.replay import replay
-from distriage_serving.configuration.file import load_config
+from distriage_serving.configuration.draft import TheirLabel, draft
+from distriage_serving.configuration.file import load_config, parse_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
-from distriage_serving.github.files import read_config
+from distriage_serving.github.files import find_config
+from distriage_serving.github.labels import read_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,7 @@ def backtest(
         GitHubError: GitHub is out of reach or refuses.
     """
     taxonomy = classifier.bundle.taxonomy
-    config = (
-        load_config(options.config, taxonomy)
-        if options.config is not None
-        else read_config(client, repository, CONFIG_PATH, taxonomy)
-    )
+    config = _config(client, repository, options, taxonomy, console)
     meaning = make_mapping(config, options.extra, taxonomy)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -82,6 +81,24 @@ def backtest(
     with writing(options.output):
         options.output.write_text(render_page(result), encoding="utf-8")
     return result
+
+
+def _config(
+    client: Client, repository: str, options: BacktestOptions, taxonomy: Taxonomy, console: Console
+) -> RepositoryConfig:
+    """The named configuration, else the repository's; without any, and without `--map`, the draft of `config init`."""
+    if options.config is not None:
+        return load_config(options.config, taxonomy)
+    found = find_config(client, repository, CONFIG_PATH, taxonomy)
+    if found.places or options.extra:
+        return found.config
+    theirs = [TheirLabel(*label) for label in read_labels(client, repository)[0].items()]
+    console.print(
+        f"{repository} has no {CONFIG_PATH}: using the draft of `distriage config init {repository}`",
+        markup=False,
+        soft_wrap=True,
+    )
+    return parse_config(draft(repository, theirs, taxonomy), "the draft", taxonomy)
 
 
 def _axes(config: RepositoryConfig, extra: Sequence[str], classifier: Classifier) -> tuple[str, ...]:

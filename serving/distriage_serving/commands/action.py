@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,10 @@ def action(
     event: Annotated[str, _text("GITHUB_EVENT_PATH", "File with the event's JSON.")] = "",
     repository: Annotated[str, _text("GITHUB_REPOSITORY", "owner/repo; default: that of the event.")] = "",
     configuration_path: Annotated[str, _text("DISTRIAGE_CONFIGURATION_PATH", "Default: .github/distriage.yml.")] = "",
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --dry-run true: a configuration on this machine to try."),
+    ] = None,
     mode: Annotated[
         str, _text("DISTRIAGE_MODE", "best, balanced or precise; default: what the configuration says.")
     ] = "",
@@ -52,6 +57,7 @@ def action(
         event_path=event,
         issue_number=issue_number,
         configuration_path=configuration_path,
+        config=config,
         mode=mode,
         dry_run=dry_run,
         model=model,

@@ -58,6 +58,12 @@ def backfill(
             help="Keep all issues, open and closed, as past issues, among which duplicates are found; label nothing.",
         ),
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --dry-run: a configuration to try; default: .github/distriage.yml on GitHub."
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --dry-run: also a page with every change to review.")
     ] = None,
@@ -82,8 +88,8 @@ def backfill(
         check_repository(repository)
         if state not in get_args(State):
             raise InputError(f"--state {state!r}: expected one of {', '.join(get_args(State))}")
-        if (html or csv) and not dry_run:
-            raise InputError("--html and --csv show what a dry run proposes; expected --dry-run")
+        if (html or csv or config) and not dry_run:
+            raise InputError("--config, --html and --csv belong to a dry run; expected --dry-run")
         if past and (dry_run or since or again or comments or own or state != "open"):
             raise InputError("--past keeps all issues and writes nothing to GitHub; expected it without other options")
         filed_since = _day(since)
@@ -104,7 +110,7 @@ def backfill(
                 return
             judge = LocalJudge(classifier, PastIndexes(None, store))
             has_own = classifier.own is not None and classifier.own.of(f"{repository}#1") is not None
-            options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own)  # type: ignore[arg-type]
+            options = BackfillOptions(dry_run, filed_since, state, comments, again, has_own, config)  # type: ignore[arg-type]
             work = Backfill(client, store, judge, Console(highlight=False))
             begun = time.monotonic()
             try:

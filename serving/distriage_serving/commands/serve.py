@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +15,21 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one; default: 8000.")] = None,
     model: ModelOption = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Show the triage queue with invented issues.")] = False,
 ) -> None:
     """Answer over HTTP. Settings come from the environment; see docs/settings.md."""
     with needs_extra("serve"):
         from distriage_serving.server import run_server
         from distriage_serving.settings import load_settings
-    run_server(load_settings({"host": host, "port": port, "model": model}))
+
+        if demo:
+            from distriage_serving.queue.demo.serve import demo_options
+    options: dict[str, Any] = {"host": host, "port": port, "model": model}
+    settings = load_settings(options)
+    if not demo:
+        run_server(settings)
+        return
+    with TemporaryDirectory() as folder:
+        options |= demo_options(settings, folder)
+        typer.echo(f"log in at /queue with the token {options['admin_token']}", err=True)
+        run_server(load_settings(options))

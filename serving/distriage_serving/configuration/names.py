@@ -212,7 +212,7 @@ def _axis(axis: Axis, config: RepositoryConfig) -> AxisNames:
 def _renamed(ours: Collection[RepositoryLabel], there: Mapping[str, str]) -> dict[str, str]:
     """Labels that were renamed in the repository, recognized by the unique descriptions of those we create.
 
-    Only a caller with a memory knows GitHub's ids; the Action has none. A configured name is obeyed: the label under
+    Only a caller with a memory knows GitHub's ids, which the Action lacks. A configured name is obeyed: the label under
     another name may come from an earlier configuration.
     """
     known = {name.casefold() for name in there}

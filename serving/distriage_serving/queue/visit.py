@@ -55,7 +55,7 @@ class Visit:
         return f"{repository if known is None else known.display_name}#{number}"
 
     def reaches(self, repository: str | None = None) -> bool:
-        """Whether the App is on a repository, so that decisions and acts reach GitHub; None: on any that is seen."""
+        """Whether the App is on a repository (on any visible one if None), so that decisions and acts reach GitHub."""
         return any(
             known.has_app
             for known in self.store.list_repositories()

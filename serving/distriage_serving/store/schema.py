@@ -143,7 +143,7 @@ class Repository(Base):
 
     @property
     def has_app(self) -> bool:
-        """The App is on it, so what is decided here can be written there."""
+        """The App is on it, so decisions made here can be written there."""
         return self.enabled and self.installation_id is not None
 
 

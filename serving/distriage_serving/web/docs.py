@@ -58,7 +58,7 @@ def docs_page(document: dict[str, Any]) -> str:
 
 
 def _code(text: str) -> Markup:
-    """Text with what stands between backticks as code."""
+    """Text with passages between backticks as code."""
     parts = map(escape, text.split("`"))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if odd % 2 else part for odd, part in enumerate(parts)

@@ -31,15 +31,17 @@ def explain(predict: Predict, known: ReadReport, top: int = 3) -> dict[str, list
     model did not read.
 
     Returns:
-        Axis -> at most `top` lines that speak for its label, the heaviest first, none below `MIN_WEIGHT`; empty for a
-        report of one line.
+        Axis -> at most `top` lines that speak for its label, none below `MIN_WEIGHT`: the error that others follow
+        from, then the heaviest; empty for a report of one line.
     """
     found = {}
     lines = lines_of(known.input)
     body = dict.fromkeys(map(_collapsed, shortened(known.report.body).split("\n")))
     long = [line for line in body if len(line) > MAX_ERROR_LINE_CHARS]
+    first = known.segments.first_error.text if known.segments.first_error is not None else ""
     for axis, weights in occlusion(predict, known.input).items():
         heaviest = sorted(range(len(weights)), key=lambda i: -weights[i])[:top]
+        heaviest.sort(key=lambda i: not (lines[i] and first.startswith(lines[i])))  # the error that others follow from
         found[axis] = [
             EvidenceLine(line=marked(lines[i], long), weight=round(weights[i], 3))
             for i in heaviest

@@ -20,7 +20,7 @@ class _Model(Strict):
         "extra": "forbid",
         "json_schema_serialization_defaults_required": True,
     }
-    _texts: ClassVar[Sequence[str]] = ()  # fields with somebody's words
+    _texts: ClassVar[Sequence[str]] = ()  # fields with foreign text
 
     def __post_init__(self) -> None:
         # JSON cannot hold lone surrogates, which a report's JSON or a file's name may bring in.

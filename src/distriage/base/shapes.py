@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 _Kind = TypeVar("_Kind")
 _LIMITS = {"ge": operator.ge, "gt": operator.gt, "le": operator.le, "lt": operator.lt}
-_SAYS_NOTHING = {"description", "strict"}  # of a field, here: what is taken has the very type
+_SAYS_NOTHING = {"description", "strict"}  # of a field: values have their very type anyway
 
 
 class UnusualError(Exception):
@@ -25,10 +25,10 @@ def shaped(kind: type[_Kind], value: Any) -> _Kind:
     """Read a value.
 
     Args:
-        kind: A dataclass whose fields hold what JSON holds, enumerations, tuples, sets and such dataclasses.
+        kind: A dataclass of JSON values, enumerations, tuples, sets and such dataclasses.
 
     Raises:
-        UnusualError: the value has another shape, or `kind` is none of these.
+        UnusualError: the value has another shape, or `kind` is of another sort.
     """
     found: _Kind = _shaped(kind, value)
     return found

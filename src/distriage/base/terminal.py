@@ -53,7 +53,7 @@ def give_up_output(error: OSError) -> None:
 
 
 def let_go_of_output() -> None:
-    """Write what is left of standard output nowhere."""
+    """Discard the rest of standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

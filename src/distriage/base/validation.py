@@ -64,7 +64,7 @@ class Strict:
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """Read JSON; pydantic's `ValidationError`: it is none, or has another shape."""
+        """Read JSON; raises pydantic's `ValidationError` for other text or another shape."""
         found: Self = adapter(cls).validate_json(text)
         return found
 
@@ -179,7 +179,7 @@ def known_keys(model: type, place: Iterable[int | str] = ()) -> list[str]:
 
 
 def _fields(model: type) -> dict[int | str, Any]:
-    """Key -> its type, of what may be read."""
+    """Key -> its type, for readable keys."""
     if dataclasses.is_dataclass(model):
         hints = hints_of(model)
         return {one.name: hints[one.name] for one in dataclasses.fields(model) if one.init}

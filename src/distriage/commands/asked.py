@@ -51,7 +51,7 @@ class Asked:
 
 
 def plainly_asked(words: Sequence[str]) -> Asked | None:
-    """The call that some words make, where they are `classify`, files and options without a value; None: another one.
+    """The call in some words, if it is `classify` with files and options without a value.
 
     Args:
         words: After the program's name.
@@ -67,12 +67,12 @@ def plainly_asked(words: Sequence[str]) -> Asked | None:
 
 
 def answer(asked: Asked) -> None:
-    """Say what reports are about.
+    """Answer reports.
 
     Raises:
-        DistriageError: options do not go together; nothing can be read; the model does not load.
+        DistriageError: options do not go together, nothing is readable, or the model does not load.
     """
-    from distriage.reports.records import check_any_read, is_batch
+    from distriage.reports.formats import is_batch
 
     if (asked.resume or asked.engine is Engine.RAY) and asked.output is None:
         raise InputError(f"{'--resume' if asked.resume else '--engine ray'} needs --output")
@@ -110,6 +110,7 @@ def answer(asked: Asked) -> None:
     graph = LoadingGraph(folder / GRAPH, threads)  # while it loads, the rest is imported
     from distriage.answer.render import print_answers
     from distriage.classifier import Classifier
+    from distriage.reports.records import check_any_read
 
     classifier = Classifier(folder, threads=threads, own=asked.own, graph=graph)
     if asked.similar:
@@ -163,7 +164,8 @@ def _answer_many(sources: Sequence[str], issues: Sequence[str], settings: Settin
 def _reports(
     sources: Sequence[str], issues: Sequence[str], title: str | None, *, tolerant: bool
 ) -> Iterator[IssueReport | BadRecord]:
-    from distriage.reports.records import is_batch, read_batch, read_one
+    from distriage.reports.formats import is_batch
+    from distriage.reports.records import read_batch, read_one
     from distriage.reports.sources import read_report
 
     for source in sources:

@@ -22,7 +22,8 @@ from distriage.base.texts import encoding_of
 from distriage.engine import Settings
 from distriage.engine.answers import CHUNK, Answers, checked, run_options
 from distriage.engine.output import is_error
-from distriage.reports.records import COLUMNS, LINES, RawRecord, read_records
+from distriage.reports.formats import LINES
+from distriage.reports.records import COLUMNS, RawRecord, read_records
 
 SHARD_LINES = 2000
 PLAN = "run.json"

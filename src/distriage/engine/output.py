@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from distriage.base.disk import writing
 from distriage.base.errors import InputError
 from distriage.base.extras import needs_extra
-from distriage.reports.records import COMPRESSED, LINES, TABLE, is_batch
+from distriage.reports.formats import COMPRESSED, LINES, TABLE, is_batch
 
 ROWS = 1000  # of a row group
 _FAR = 0x7FFFFFFE  # a byte that Windows locks; others could not read it, and a file is mostly shorter

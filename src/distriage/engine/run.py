@@ -22,10 +22,10 @@ from distriage.engine import Settings, cluster, local
 from distriage.engine.answers import Item, checked, id_of, run_options
 from distriage.engine.finished import difference
 from distriage.engine.output import Output, is_complete, is_error
+from distriage.reports.formats import is_batch
 from distriage.reports.records import (
     COLUMNS,
     check_any_read,
-    is_batch,
     read_one,
     read_records,
     size_of,

@@ -93,7 +93,7 @@ class Source(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True)  # without slots, for what is cached
+@dataclass(frozen=True)  # without slots, for cached properties
 class Passage:
     """The lines of some segments.
 

@@ -1,4 +1,4 @@
-"""A reporter's subjects, including an installation, and whether a report says that there is no device. Pure.
+"""A reporter's subjects, including an installation, and whether a report denies a device. Pure.
 
 A question is worth asking only if the report is about its subject.
 """

@@ -74,7 +74,7 @@ class Client:
         self._token = (token or "").strip()
         if not (self._token.isascii() and self._token.isprintable()):  # the HTTP library's own message would show it
             raise GitHubError("the token (GITHUB_TOKEN or GH_TOKEN) has characters that no token has; expected ASCII")
-        self._api = (api or api_address()).rstrip("/")
+        self.api = (api or api_address()).rstrip("/")
         self._timeout_s = timeout_s
         self._patience_s = max_wait_s
         self.sent = 0  # requests, for estimates
@@ -86,14 +86,9 @@ class Client:
         self.login = login
 
     @property
-    def api(self) -> str:
-        """Base URL of the REST API."""
-        return self._api
-
-    @property
     def hosts(self) -> Collection[str]:
         """Hosts of its issues' pages; empty for an API other than github.com's, which may have any."""
-        return ("github.com", "www.github.com") if self._api == DEFAULT_API else ()
+        return ("github.com", "www.github.com") if self.api == DEFAULT_API else ()
 
     # ---------------------------------------------------------------- reading
 
@@ -119,7 +114,7 @@ class Client:
             RateLimitError: the limit ends later than this client may wait.
             GitHubError: GitHub is out of reach, or fails.
         """
-        key = (self._token, self._api, path, repr(query), accept)
+        key = (self._token, self.api, path, repr(query), accept)
         known = _remembered.get(key) if remember else None
         headers = {"Accept": accept, **({"If-None-Match": known.etag or ""} if known is not None else {})}
         answer = self._send("GET", path, headers, params=query, place=place, repeatable=True)
@@ -241,7 +236,7 @@ class Client:
             try:
                 response = connections().request(
                     method,
-                    graphql_address(self._api) if path == GRAPHQL else self._api + path,
+                    graphql_address(self.api) if path == GRAPHQL else self.api + path,
                     params=params,
                     json=body,
                     headers=self._headers(headers),
@@ -249,13 +244,11 @@ class Client:
                     follow_redirects=method == "GET",
                 )
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # the last: an invalid host
-                why, kind = f"{place}: GitHub cannot be reached at {self._api}: {error}", GitHubError
+                why, kind = f"{place}: GitHub cannot be reached at {self.api}: {error}", GitHubError
                 nothing_was_done = isinstance(error, httpx.ConnectError)
             else:
-                if self._api != DEFAULT_API and is_web_page(response.status_code, response.headers):
-                    raise GitHubError(
-                        f"{place}: nothing of GitHub answers at {self._api}; expected https://HOST/api/v3"
-                    )
+                if self.api != DEFAULT_API and is_web_page(response.status_code, response.headers):
+                    raise GitHubError(f"{place}: nothing of GitHub answers at {self.api}; expected https://HOST/api/v3")
                 match read_answer(response.status_code, response.headers, response.content, self._now()):
                     case Ok() as answer:
                         return answer

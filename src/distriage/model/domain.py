@@ -143,5 +143,5 @@ class DomainGate:
 
 
 def _widen(values: NDArray[np.generic], step: NDArray[np.generic]) -> Floats:
-    steps = np.repeat(np.asarray(step, np.float32), HASH_BUCKETS)
-    return np.asarray(np.asarray(values, np.float32) * steps)
+    steps = np.asarray(step, np.float32)
+    return np.asarray(np.asarray(values).reshape(len(steps), HASH_BUCKETS) * steps[:, None], np.float32).ravel()

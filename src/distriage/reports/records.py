@@ -17,11 +17,9 @@ from distriage.base.extras import needs_extra
 from distriage.base.texts import encoding_of
 from distriage.base.types import IssueReport
 from distriage.reading.report import MAX_REPORT_BYTES, check_report
+from distriage.reports.formats import TABLE
 from distriage.reports.sources import identifier_of, report_of
 
-LINES = (".jsonl", ".ndjson")
-COMPRESSED = (".gz", ".zst")
-TABLE = ".parquet"
 MAX_RECORD_BYTES = 2 * MAX_REPORT_BYTES  # escapes take room
 COLUMNS = ("title", "body", "id", "number", "html_url", "url")  # of a table, that a report is made of
 
@@ -66,14 +64,6 @@ def read_one(name: str, read: Callable[[], IssueReport], *, tolerant: bool = Tru
             raise
         return BadRecord(name, str(error))
     return report
-
-
-def is_batch(path: str) -> bool:
-    """Whether a path names a file with a report a line or row."""
-    name = Path(path).name.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.endswith(LINES) or path.lower().endswith(TABLE)
 
 
 def check_any_read(records: int, errors: int) -> None:

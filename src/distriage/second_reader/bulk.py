@@ -15,7 +15,8 @@ from distriage.answer.verdict import FailedRecord, Verdict
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
-from distriage.reports.records import BadRecord, RawRecord, is_batch, parse_record, read_records
+from distriage.reports.formats import is_batch
+from distriage.reports.records import BadRecord, RawRecord, parse_record, read_records
 from distriage.second_reader.answer import Shares, mean_shares
 from distriage.second_reader.batch import answer_to, batch_line, custom_id, read_batch
 from distriage.second_reader.calibration import ReaderCalibration

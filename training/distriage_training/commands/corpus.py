@@ -204,6 +204,32 @@ def agreement(
 
 
 @corpus_app.command()
+def sheet(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the two sheets lie.")],
+    reports: Annotated[int, typer.Option(min=1, max=10_000, help="Reports to draw from the test split.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
+    score: Annotated[bool, typer.Option("--score", help="Compare the filled sheets instead of writing them.")] = False,
+    corpus: CorpusOption = CORPUS,
+    texts: TextsOption = TEXTS,
+) -> None:
+    """Test reports without labels for two people to label, as CSV; `--score` then gives Cohen's kappa."""
+    with training():
+        from distriage.model.taxonomy import default_taxonomy
+        from distriage_training.corpus.load import load_records
+        from distriage_training.corpus.sheet import score_sheets, write_sheets
+
+        taxonomy = default_taxonomy()
+        records, _ = load_records(corpus, texts, taxonomy)
+        if not score:
+            drawn = write_sheets(folder, records, reports, seed, taxonomy)
+            typer.echo(f"{drawn} reports in {folder}/reader-1.csv and reader-2.csv; the guide: {corpus}/ANNOTATION.md")
+            return
+        for axis, first, second, number, equal, kappa in score_sheets(folder, records, taxonomy):
+            typer.echo(f"{axis:<12} {first} and {second:<9} {number:>4} reports  equal {equal}  kappa {kappa}")
+        typer.echo(f"written: {folder}/agreement.csv")
+
+
+@corpus_app.command()
 def check(
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,

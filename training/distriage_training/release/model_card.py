@@ -40,7 +40,7 @@ tags: [issue-triage, distributed-training, bug-classification]""",
     field="distributed deep-learning frameworks",
     annotators="""\
 Language models chose the labels by reading each report with the annotation guide; the corpus's page says how, and how
-far they agree.""",
+far they agree. No person has checked the labels.""",
     evaluate="baselines, agreement of\nannotators and intervals",
     limits="""\
 - The corpus is not a random sample of a tracker: rare failures were sought on purpose, so its frequencies mean nothing.

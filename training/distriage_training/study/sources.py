@@ -196,10 +196,11 @@ def _classify(rows: Iterable[Mapping[str, Any]], classifier: Classifier, console
     for row in track(list(rows), "classifying", console=console, transient=True, disable=not console.is_terminal):
         title, body = str(row["title"]), str(row.get("body") or "")
         (prediction,) = classifier.predict_inputs([prepare(title, body)])
-        framework = framework_of(str(row["id"]))
+        identifier = str(row["id"])
+        framework = framework_of(identifier)
         created = str(row.get("created") or row.get("created_at") or "")[:10]
-        release = release_of(framework, find_versions(title, body))
-        faults.append(Fault(str(row["id"]), framework, created, _of_bugs(dict(likeliest(prediction))), release))
+        release = release_of(framework, find_versions(title, body, identifier))
+        faults.append(Fault(identifier, framework, created, _of_bugs(dict(likeliest(prediction))), release))
     return faults
 
 

@@ -1,0 +1,1 @@
+"""A queue of invented issues, to look around in."""
