@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from distriage_serving.github.forms import FOLDER
 
-from support.bot import ISSUE, Bot
+from support.bot import ISSUE, Bot, bot, github, make, store
 from support.github import GitHub
+
+__all__ = ["bot", "github", "make", "store"]  # fixtures
 
 FORM = "body: [{type: textarea, attributes: {label: Story}}]"
 

@@ -23,6 +23,7 @@ from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
+from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import find_own_comment, read_issue
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan
@@ -40,6 +41,7 @@ from support.described_github import (
     LIST_ISSUES,
     OPERATIONS,
     READ_CONFIG,
+    READ_FORM,
     READ_ISSUE,
     SET_TYPE,
     SWEEP,
@@ -199,6 +201,12 @@ def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> 
     assert sent(double) == LIST_ISSUES
 
 
+def test_forms_are_listed_and_read(double: GitHub, client: Client, repository: str) -> None:
+    double.files[f"{repository}/.github/ISSUE_TEMPLATE/bug.yml"] = "body: [{type: input, attributes: {label: Story}}]"
+    assert form_lines(client, repository) is not None
+    assert sent(double) == READ_CONFIG | READ_FORM
+
+
 # ---------------------------------------------------------------- the bot
 
 
@@ -246,7 +254,7 @@ def test_the_sweep(double: GitHub, prism: Prism) -> None:
 # ---------------------------------------------------------------- does Prism see at all?
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG])
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG | READ_FORM])
 def test_an_answer_that_github_does_not_give_is_seen(
     double: GitHub, prism: Prism, repository: str, operation: str
 ) -> None:
