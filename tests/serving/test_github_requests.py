@@ -202,7 +202,9 @@ def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> 
 
 
 def test_forms_are_listed_and_read(double: GitHub, client: Client, repository: str) -> None:
-    double.files[f"{repository}/.github/ISSUE_TEMPLATE/bug.yml"] = "body: [{type: input, attributes: {label: Story}}]"
+    double.files[f"{repository}/.github/ISSUE_TEMPLATE/bug.yml"] = json.dumps(
+        {"body": [{"type": "input", "attributes": {"label": "Story"}}]}
+    )
     assert form_lines(client, repository) is not None
     assert sent(double) == READ_CONFIG | READ_FORM
 
