@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+
+from distriage.base.validation import Strict
 
 
 def reference_pages() -> dict[str, str]:
@@ -55,44 +58,61 @@ def _verdict() -> str:
     )
 
 
-def _models(model: type[BaseModel], *, alias: bool, seen: set[type] | None = None) -> Iterator[str]:
+Model = type[BaseModel] | type[Strict]
+
+
+def _fields(model: Model) -> Mapping[str, FieldInfo]:
+    """Name -> field, as pydantic has it, of a model or a `Strict`."""
+    if issubclass(model, BaseModel):
+        return model.model_fields
+    hints, found = get_type_hints(model, include_extras=True), {}
+    for field in dataclasses.fields(model):
+        given: dict[str, Any] = dict(field.metadata)
+        for name in ("default", "default_factory"):
+            if (value := getattr(field, name)) is not dataclasses.MISSING:
+                given[name] = value
+        found[field.name] = FieldInfo.from_annotated_attribute(hints[field.name], Field(**given))
+    return found
+
+
+def _models(model: Model, *, alias: bool, seen: set[type] | None = None) -> Iterator[str]:
     """A section for the model and for each model inside it."""
     seen = set() if seen is None else seen
     if model in seen:
         return
     seen.add(model)
     yield f"## {model.__name__}\n\n{_summary(model)}\n"
-    yield _table(model, lambda name: f"`{(model.model_fields[name].alias if alias else None) or name}`")
-    for field in model.model_fields.values():
+    yield _table(model, lambda name: f"`{(_fields(model)[name].alias if alias else None) or name}`")
+    for field in _fields(model).values():
         for inner in _inner(field.annotation):
             yield from _models(inner, alias=alias, seen=seen)
 
 
-def _inner(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _inner(annotation: Any) -> Iterator[Model]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel | Strict):
         yield annotation
     for argument in get_args(annotation):
         yield from _inner(argument)
 
 
-def _table(model: type[BaseModel], shown: Any, headings: Iterable[str] = ("key", "type", "default", "meaning")) -> str:
+def _table(model: Model, shown: Any, headings: Iterable[str] = ("key", "type", "default", "meaning")) -> str:
     described = _attributes(model)
     rows = [list(headings), ["---"] * 4]
-    for name, field in model.model_fields.items():
+    for name, field in _fields(model).items():
         if not field.exclude:
             meaning = field.description or described.get(name, "")
             rows.append([shown(name), f"`{_type(field.annotation)}`", _default(field), meaning])
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows) + "\n"
 
 
-def _attributes(model: type[BaseModel]) -> Mapping[str, str]:
+def _attributes(model: Model) -> Mapping[str, str]:
     """Name -> meaning, from the `Attributes` of the docstring; one entry may name several."""
     _, _, section = (inspect.getdoc(model) or "").partition("\nAttributes:\n")
     entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", section, re.MULTILINE)
     return {name: " ".join(meaning.split()) for names, meaning in entries for name in re.split(r",\s*", names)}
 
 
-def _summary(model: type[BaseModel]) -> str:
+def _summary(model: Model) -> str:
     return (inspect.getdoc(model) or "").partition("\n\nAttributes:")[0]
 
 

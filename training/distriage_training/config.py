@@ -82,6 +82,8 @@ class TrainingConfig(_Section):
     """Fine-tuning.
 
     Attributes:
+        epochs: Passes over the training records.
+        weight_decay: AdamW's.
         precision: Of the encoder's products, in pre-training too; `auto` means bf16 on a GPU or CPU with instructions
             for it. Weights and optimizer stay in fp32.
         gradient_accumulation: Steps whose gradients are added up before the weights change.
@@ -138,7 +140,16 @@ class SparseConfig(_Section):
 
 
 class PretrainConfig(_Section):
-    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`)."""
+    """Continued masked-language-model training on unlabelled reports (`distriage pretrain`).
+
+    Attributes:
+        reports: JSONL with title and body.
+        epochs: Passes over the reports.
+        batch_size: Reports per step and device.
+        learning_rate: Peak rate.
+        mask_fraction: Share of the tokens that are masked.
+        limit: Most reports used; all if None.
+    """
 
     reports: ConfigPath = Path("../.corpus/unlabelled.jsonl")
     epochs: float = Field(default=1, gt=0)
@@ -175,6 +186,7 @@ class Config(_Section):
         name: Of the run and of its exported model.
         seed: Of every random draw.
         taxonomy: A custom taxonomy; the packaged one if None.
+        encoder, data, training, sparse, pretrain, domain: See above.
         published: Other systems' mean macro-F1 over groups on the same test set, printed beside ours.
     """
 
