@@ -43,9 +43,11 @@ def test_the_wheel_built_from_the_source_holds_model_taxonomy_and_playbooks(dist
     names = set(zipfile.ZipFile(wheel).namelist())
     model = (REPOSITORY / "models" / "DEFAULT").read_text(encoding="utf-8").strip()
     assert {
-        "distriage/taxonomy.toml",
+        "distriage/model/taxonomy.toml",
+        "distriage/facts/frameworks.toml",
         "distriage/facts/known_bad.toml",
-        "distriage/playbooks/symptom.toml",
+        "distriage/segments/prefixes.toml",
+        "distriage/answer/playbooks/symptom.toml",
         f"distriage/models/{model}/model.onnx",
         "distriage_serving/queue/templates/issue.html",
         "distriage_training/py.typed",

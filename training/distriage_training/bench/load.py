@@ -120,7 +120,10 @@ class _Load:
         except BaseException:
             writer.close()
             raise
-        self._idle.append((reader, writer))
+        if head.startswith(b"HTTP/1.0") or b"\r\nconnection: close" in head.lower():
+            writer.close()
+        else:
+            self._idle.append((reader, writer))
         return int(head.split(b" ", 2)[1])
 
     def figures(self, seconds: float) -> dict[str, Any]:
