@@ -67,9 +67,13 @@ class _EverySecond(BaseHTTPRequestHandler):
         """Nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256  # more clients at once than the 5 that wait by default
+
+
 @pytest.fixture
 def refusing() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _EverySecond) as server:
+    with _Server(("127.0.0.1", 0), _EverySecond) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
