@@ -190,3 +190,19 @@ def test_no_function_takes_too_many_parameters() -> None:
                 if len([argument for argument in given if argument not in {"self", "cls"}]) > MAX_PARAMETERS:
                     found.add(f"{name}.{node.name}")
     assert found == set()
+
+
+def test_the_tree_of_contributing_is_the_house() -> None:
+    """Each room of a package stands in CONTRIBUTING's tree, and each entry of the tree exists."""
+    page = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
+    drawn = page.partition("```\nsrc/distriage/")[2].partition("```")[0]
+    sections = {folder: set[str]() for name, folder in PACKAGES.items() if name != "distriage_research"}
+    folder = REPOSITORY / "src" / "distriage"
+    for line in drawn.splitlines()[1:]:
+        if not line.startswith("  "):
+            folder = REPOSITORY / line.split("  ")[0].strip()
+        elif folder in sections and not line.startswith("   "):
+            sections[folder].update(name.rstrip("/") for name in line.strip().partition("  ")[0].split())
+    for folder, named in sections.items():
+        rooms = {path.parent.name for path in folder.glob("*/__init__.py")}
+        assert rooms - named == set() and [name for name in named if not (folder / name).exists()] == []
