@@ -7,7 +7,7 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
+from distriage_serving.store.acts import ASSIGN, CLOSES, SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
@@ -52,6 +52,8 @@ from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 
 __all__ = [
+    "ASSIGN",
+    "CLOSES",
     "MAX_ATTEMPTS",
     "SNOOZE",
     "WEEK_S",

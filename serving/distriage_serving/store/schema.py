@@ -158,6 +158,7 @@ class Issue(Base):
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
+        assignee: The person who takes it: a login in lower case, or `admin:NAME`; empty: nobody.
         held: Its labels wait until the repository's configuration is repaired.
     """
 
@@ -165,6 +166,7 @@ class Issue(Base):
     __table_args__ = (
         Index("issues_priority", "state", "status", "priority", "repository", "number"),
         Index("issues_created", "state", "status", "created_at", "repository", "number"),
+        Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
     )
 
@@ -179,6 +181,7 @@ class Issue(Base):
     state: Mapped[Lifecycle] = mapped_column(default="open")
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
     issue_type: Mapped[str | None] = mapped_column(default=None)
+    assignee: Mapped[str] = mapped_column(default="")
     digest: Mapped[str] = mapped_column(init=False, default="")
     priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")

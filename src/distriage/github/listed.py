@@ -63,6 +63,14 @@ def issue_type(issue: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def first_assignee(issue: Mapping[str, Any]) -> str:
+    """Login of the first person assigned to an issue as GitHub gives it, or empty."""
+    given = issue.get("assignees")
+    first = given[0] if isinstance(given, list) and given else None
+    login = first.get("login") if isinstance(first, dict) else None
+    return login if isinstance(login, str) else ""
+
+
 def is_bot(user: object) -> bool:
     """Whether GitHub marks an account as a bot."""
     return isinstance(user, dict) and user.get("type") == "Bot"
