@@ -11,7 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
-from distriage.github.listed import issue_type
+from distriage.github.listed import github_id, issue_type
 from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.planning.marker import Kind, Marker
@@ -47,6 +47,7 @@ class ReadIssue:
         label_events: Oldest first.
         labels_there: Name -> description of the labels of the repository.
         label_ids: Id -> name of the same.
+        github_id: GitHub's own id of the issue; 0 if unknown.
     """
 
     report: IssueReport
@@ -57,6 +58,7 @@ class ReadIssue:
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
     label_ids: Mapping[int, str] = field(default_factory=dict)
+    github_id: int = 0
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -128,7 +130,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         InputError: it has more events than are read.
     """
     issue = _read(client, reference)
-    timeline = read_timeline(client, reference)
+    timeline = Timeline(None) if _is_untouched(issue) else read_timeline(client, reference)
     there, ids = read_labels(client, reference.repository)
     user = issue.get("user") or {}
     state = IssueState(
@@ -158,6 +160,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         label_events=tuple(timeline.label_events),
         labels_there=there,
         label_ids=ids,
+        github_id=github_id(issue),
     )
 
 
@@ -179,6 +182,13 @@ def _read(client: Client, reference: IssueReference) -> dict[str, Any]:
     if not is_it:
         raise TransferredError(f"{reference}: was transferred to {_repository(issue)}#{issue.get('number')}")
     return issue
+
+
+def _is_untouched(issue: Mapping[str, Any]) -> bool:
+    """Whether nothing happened since an issue was filed, so that its timeline is empty: whatever does, changes
+    `updated_at`."""
+    stands_as_filed = issue.get("created_at") is not None and issue.get("created_at") == issue.get("updated_at")
+    return stands_as_filed and not (issue.get("labels") or issue.get("type") or issue.get("comments"))
 
 
 def _path(reference: IssueReference) -> str:
