@@ -18,9 +18,9 @@ from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage.github.listed import issue_type
 from distriage_serving.github.execution import Execution
 from distriage_serving.github.fields import field_values
-from distriage_serving.github.issue import read_timeline, set_by_us
 from distriage_serving.github.labels import read_labels
 from distriage_serving.github.suggestions import OFF, decide, list_suggestions
+from distriage_serving.github.timeline import read_timeline, set_by_us
 from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.types import Plan
 

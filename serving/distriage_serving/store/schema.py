@@ -157,7 +157,7 @@ class Issue(Base):
         body: Markdown of the reporter's, hostile; not loaded by `Store.list_issues`.
         state: On GitHub.
         labels, issue_type: Names as last seen.
-        comments, assignees: How many, and their logins, as last seen.
+        comments: How many, as last seen.
         digest: Of title and body; filled in by the store.
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
@@ -186,7 +186,6 @@ class Issue(Base):
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
     issue_type: Mapped[str | None] = mapped_column(default=None)
     comments: Mapped[int] = mapped_column(default=0)
-    assignees: Mapped[JsonValue] = mapped_column(default_factory=list)
     digest: Mapped[str] = mapped_column(init=False, default="")
     priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
@@ -286,15 +285,6 @@ class Review(Base):
     model: Mapped[str | None] = mapped_column(default=None)
     verdict_id: Mapped[int | None] = mapped_column(default=None)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
-
-
-class SharedValue(Base):
-    """A value that all processes share: the key that signs cookies, the time of the last test whether writing works."""
-
-    __tablename__ = "shared_values"
-
-    name: Mapped[str] = mapped_column(primary_key=True)
-    value: Mapped[str] = mapped_column(repr=False)
 
 
 def report_digest(title: str, body: str) -> str:

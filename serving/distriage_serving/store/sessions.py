@@ -8,7 +8,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Base, JsonValue, SharedValue
+from distriage_serving.store.schema import Base, JsonValue
+from distriage_serving.store.shared import SharedValue
 
 
 class LoginSession(Base):

@@ -36,7 +36,6 @@ class ListedIssue:
     reason: str = ""
     github_id: int = 0
     comments: int = 0
-    assignees: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
@@ -59,7 +58,6 @@ class ListedIssue:
             reason=str(item.get("state_reason") or ""),
             github_id=github_id(item),
             comments=comments(item),
-            assignees=assignees(item),
         )
 
 
@@ -80,13 +78,6 @@ def comments(issue: Mapping[str, Any]) -> int:
     """How many comments an issue has; 0 if unknown."""
     given = issue.get("comments")
     return given if isinstance(given, int) and not isinstance(given, bool) else 0
-
-
-def assignees(issue: Mapping[str, Any]) -> tuple[str, ...]:
-    """Logins of an issue's assignees."""
-    given = issue.get("assignees")
-    people = [person for person in given if isinstance(person, Mapping)] if isinstance(given, list) else []
-    return tuple(login for person in people if isinstance(login := person.get("login"), str))
 
 
 def is_bot(user: object) -> bool:

@@ -1,4 +1,4 @@
-"""Ids of past issues, the hourly look at suggestions, an issue's thread, and questions to its author."""
+"""Ids of past issues, the hourly look at suggestions, an issue's comments, and questions to its author."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ def upgrade() -> None:
     op.add_column("past_issues", sa.Column("github_id", _INTEGER, nullable=False, server_default="0"))
     op.add_column("repositories", sa.Column("polled_at", sa.Double))
     op.add_column("issues", sa.Column("comments", _INTEGER, nullable=False, server_default="0"))
-    op.add_column("issues", sa.Column("assignees", sa.Text, nullable=False, server_default="[]"))
     op.add_column("issues", sa.Column("waits_since", sa.Double, nullable=False, server_default="0"))
     op.execute("UPDATE issues SET waits_since = created_at")
     op.create_index("issues_waits", "issues", ["state", "status", "waits_since", "repository", "number"])
