@@ -133,7 +133,7 @@ class PastIndexes:
             return None
         if self._read.get(file, (0, None))[0] != changed:
             try:
-                self._read[file] = (changed, _of_model(load_index(file), model, file))
+                self._read[file] = (changed, load_index(file).made_with(model, file))
             except InputError as error:
                 log(logging.ERROR, "past_not_read", reason=str(error))
                 self._read[file] = (changed, None)
@@ -167,9 +167,3 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
         features.append(counted)
         vectors.append(vector)
     return issues, features, vectors
-
-
-def _of_model(index: PastIndex, model: str, file: Path) -> PastIndex:
-    if index.vectors.size and index.model != model:
-        raise InputError(f"{file}: made with the model {index.model}; expected {model}: index anew")
-    return index

@@ -93,6 +93,16 @@ class PastIndex:
     vectors: Floats
     filed_at: NDArray[np.float64]
 
+    def made_with(self, model: str, file: Path) -> PastIndex:
+        """This index, read from a file, if its vectors can be compared with those of a model.
+
+        Raises:
+            InputError: another model made them.
+        """
+        if self.vectors.size and self.model != model:
+            raise InputError(f"{file}: made with the model {self.model}; expected {model}: index anew")
+        return self
+
     def find(self, query: PastQuery, k: int = 5) -> list[Match]:
         """The nearest past issues, nearest first, without the report itself and later ones."""
         if not self.issues:
