@@ -85,8 +85,8 @@ def _reconcile(
     missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     pending = {number: at for number, at in store.open_suggestions(repository).items() if number not in look_at}
-    changed = [number for number, asked_at in pending.items() if listed.get(number, 0.0) > asked_at]
-    look_at += decisions_on(client, store, repository, changed)
+    touched = [number for number, asked_at in pending.items() if listed.get(number, 0.0) > asked_at]
+    look_at += decisions_on(client, store, repository, touched)
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
     found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
     if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again

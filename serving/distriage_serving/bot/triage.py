@@ -103,9 +103,9 @@ def triage(
     keep_issue(store, _row(issue), seen.past, model, issue.github_id)
     wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
     if wants_duplicates and judge.past is not None:
-        found = judge.past.duplicates(seen.past, model)
-        verdict = verdict.model_copy(update={"duplicates": found})
-        ids = judge.past.github_ids(reference.repository, found or (), model)
+        same = judge.past.duplicates(seen.past, model)
+        verdict = verdict.model_copy(update={"duplicates": same})
+        ids = judge.past.github_ids(reference.repository, same or (), model)
         issue = replace(issue, state=replace(issue.state, github_ids=ids))
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():

@@ -22,8 +22,7 @@ from sqlalchemy.orm import Session
 
 from distriage.base.errors import ConfigError
 from distriage_serving.store.migrations.in_use import APPLICATION, InUseError, Share, newest_revision
-from distriage_serving.store.schema import Base
-from distriage_serving.store.shared import SharedValue
+from distriage_serving.store.schema import Base, SharedValue
 
 CONNECT_TIMEOUT_S: Final = 10
 UPGRADE_POLL_S: Final = 0.5

@@ -7,7 +7,6 @@ migration; a test compares both.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
@@ -15,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_co
 
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
-from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
+from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
@@ -287,6 +286,10 @@ class Review(Base):
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
 
 
-def report_digest(title: str, body: str) -> str:
-    """SHA-256 of title and body, 64 hexadecimal digits; the same before and after they are stored."""
-    return hashlib.sha256(storable(f"{title}\n{body}").encode()).hexdigest()
+class SharedValue(Base):
+    """A value that all processes share: the key that signs cookies, the time of the last test whether writing works."""
+
+    __tablename__ = "shared_values"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str] = mapped_column(repr=False)

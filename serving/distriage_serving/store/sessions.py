@@ -8,8 +8,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage_serving.store.database import Database, insert, values_of
-from distriage_serving.store.schema import Base, JsonValue
-from distriage_serving.store.shared import SharedValue
+from distriage_serving.store.schema import Base, JsonValue, SharedValue
 
 
 class LoginSession(Base):

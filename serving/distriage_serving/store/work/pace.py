@@ -14,8 +14,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
 from distriage_serving.store.database import Database, share
-from distriage_serving.store.schema import Base, Number
-from distriage_serving.store.shared import SharedValue
+from distriage_serving.store.schema import Base, Number, SharedValue
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
 COUNTED_S: Final = LIMITS[-1][0]
