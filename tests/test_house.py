@@ -28,6 +28,7 @@ FLOORS = {
     "distriage": [
         {"__main__"},
         {"commands"},
+        {"agents"},
         {"past"},
         {"engine", "second_reader"},
         {"classifier"},

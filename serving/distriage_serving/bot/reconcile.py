@@ -2,14 +2,12 @@
 
 Webhooks get lost, come late and out of order, and some changes send none. One list of the open issues, a hundred a
 request, finds issues edited, reopened or opened unseen; issues that are open only in the store were closed, deleted or
-transferred, and are fetched one by one. So are issues with pending suggestions: those that changed, and one of the
-others each hour, since a dismissal changes nothing.
+transferred, and are fetched one by one. So are the suggestions of issues that changed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 from distriage.base.errors import NotFoundError, RefusedError, TransferredError
@@ -19,7 +17,7 @@ from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
-from distriage_serving.bot.suggestions.decided import poll
+from distriage_serving.bot.suggestions.hourly import decisions_on
 from distriage_serving.github.closing import assign, close, reopen
 from distriage_serving.github.issue import read_stage
 from distriage_serving.store import (
@@ -39,7 +37,6 @@ EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
-POLLS: Final = round(EVERY_S / 3600)  # of unchanged issues with pending suggestions, in one job
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
@@ -99,31 +96,13 @@ def _reconcile(
     missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     pending = {number: at for number, at in store.open_suggestions(repository).items() if number not in look_at}
-    look_at += _approved(client, store, repository, pending, listed)
+    touched = [number for number, asked_at in pending.items() if listed.get(number, 0.0) > asked_at]
+    look_at += decisions_on(client, store, repository, touched)
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
     found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
     if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
         return Done(found, jobs=(*jobs, reconcile_job(repository, installation_id)))
     return Done(found, jobs=tuple(jobs), reconciled=(repository, began_at))
-
-
-def _approved(
-    client: Client, store: Store, repository: str, pending: Mapping[int, float], changed_at: Mapping[int, float]
-) -> list[int]:
-    """Check pending suggestions; return the issues on which one was approved, so that they have a new label.
-
-    Args:
-        pending: Number -> when GitHub was last asked, the longest ago first.
-        changed_at: Number -> when it last changed on GitHub.
-    """
-    changed = [number for number, at in pending.items() if changed_at.get(number, 0.0) > at]
-    others = [number for number in pending if number not in changed][:POLLS]
-    found = []
-    for number in [*changed, *others]:
-        polled = poll(client, store, IssueReference(repository, number), None, is_app=True)
-        if any(row.state == "approved" for row in polled.decided):
-            found.append(number)
-    return found
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:

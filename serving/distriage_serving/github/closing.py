@@ -11,7 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.github.executor import raise_if_moved, write_comment
-from distriage_serving.github.issue import find_own_comment, read_timeline, set_by_us
+from distriage_serving.github.timeline import find_own_comment, read_timeline, set_by_us
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment
 

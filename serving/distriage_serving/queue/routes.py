@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -47,15 +47,13 @@ from distriage_serving.queue.past import routes as past_routes
 from distriage_serving.queue.picked import MAX_BULK
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row, why_here
-from distriage_serving.queue.views import tabs
+from distriage_serving.queue.views import part_of_list, tabs
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import CLOSES, Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
+from distriage_serving.store import CLOSES, Issue, IssueFilter, Store, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
-PAGE_ISSUES: Final = 50
-MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 
 
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
@@ -86,7 +84,7 @@ def _list_page(visit: Visit, request: Request) -> Response:
     repositories = visit.repositories()
     filters, fields = read_filters(query, visit.taxonomy, repositories)
     chosen = visit.issue_filter(filters)
-    page, place = _part(visit, chosen, filters.sort, query)
+    page, place = part_of_list(visit, chosen, filters.sort, query)
     if chosen.number is not None and len(page.items) == 1:  # it was named: no list of one
         found, _ = page.items[0]
         return lead(request, issue_href(found.repository, found.number, filters.without("search")))
@@ -134,29 +132,6 @@ def _list_page(visit: Visit, request: Request) -> Response:
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
-
-
-def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row to return to: that of `at`, or the next one."""
-    left = visit.issue_at(query.get("at", ""))
-    at = None if left is None else place_of(left, sort)
-    after = query.get("after") if at is None else None
-
-    def reached(issue: Issue) -> bool:
-        place = place_of(issue, sort)
-        return at is not None and (at <= place if sort == "oldest" else at >= place)
-
-    items: list[tuple[Issue, StoredVerdict | None]] = []
-    try:
-        while True:
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES)
-            items += page.items
-            after = page.next
-            place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
-            if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
-                return Page(items, after), place
-    except InputError as error:
-        raise ProblemError(400, "bad-request", str(error)) from None
 
 
 @router.get("/static/{name}")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import Base, Issue, Name, Number
+from distriage_serving.store.schema import Base, Issue, Name, Number, Repository
 
 SNOOZE: Final = "snooze"
 ASSIGN: Final = "assign"
@@ -29,6 +29,8 @@ class Act(Base):
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
         assignee: The person who takes it: a login in lower case, or `admin:NAME`, which GitHub does not know.
+        text: A question to the author, Markdown.
+        answer, answered_at: The author's comments since, hostile Markdown, and the time of the last; None at first.
         carried_out: GitHub shows it.
         refused: Why GitHub refused the act or its reversal, if it did, or is not told of an assignee.
     """
@@ -49,9 +51,12 @@ class Act(Base):
     duplicate_of: Mapped[int | None] = mapped_column(default=None)
     until: Mapped[float | None] = mapped_column(default=None)
     assignee: Mapped[str | None] = mapped_column(default=None)
+    text: Mapped[str | None] = mapped_column(default=None, repr=False)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
     carried_out: Mapped[bool] = mapped_column(init=False, default=False)
     refused: Mapped[str | None] = mapped_column(init=False, default=None)
+    answer: Mapped[str | None] = mapped_column(init=False, default=None, repr=False)
+    answered_at: Mapped[float | None] = mapped_column(init=False, default=None)
 
     @property
     def is_pending(self) -> bool:
@@ -229,6 +234,14 @@ class SuggestionRows(Database):
         )
         with self._session(writes=False) as session:
             return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
+
+    def repositories_to_poll(self, before: float) -> list[Repository]:
+        """Repositories with pending suggestions that nobody was asked about since then, the longest ago first."""
+        pending = exists().where(SuggestionRow.repository == Repository.name, SuggestionRow.state.in_(OPEN))
+        last = func.coalesce(Repository.polled_at, 0.0)
+        wanted = select(Repository).where(Repository.enabled, Repository.installation_id.is_not(None), pending)
+        with self._session(writes=False) as session:
+            return list(session.scalars(wanted.where(last <= before).order_by(last, Repository.name)))
 
     def login_of(self, account: int) -> str | None:
         """Login of a person who decided on an earlier suggestion, if known."""

@@ -9,11 +9,12 @@ from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
 from sqlalchemy.orm import defer
 
 from distriage.base.references import IssueReference
+from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict, report_digest
+from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict
 
 _FROM_GITHUB: Final = (
     "title",

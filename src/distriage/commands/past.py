@@ -73,11 +73,7 @@ def find_(
     past = load_index(index)
     asked = read_report(report, title)
     classifier = Classifier(model)
-    if past.vectors.size and past.model != classifier.bundle.manifest.name:
-        raise InputError(
-            f"{index}: made with the model {past.model}, asked with {classifier.bundle.manifest.name}; "
-            "expected the same: give --model, or index anew"
-        )
+    past = past.made_with(classifier.bundle.manifest.name, index)
     found = past.find(query_of(classifier.examine(asked)), top)
     if json_:
         typer.echo(json.dumps({"report": asked.id, "issues": [_as_json(match) for match in found]}, indent=2))
