@@ -20,9 +20,9 @@ from distriage.own.answer import OwnLabel
 from distriage_serving.bot.deliveries import Assigned, effect_of
 from distriage_serving.bot.follow_up import follow_delivery
 from distriage_serving.bot.reconcile import bring_in_step
-from distriage_serving.queue import picked
+from distriage_serving.queue.many import picked
+from distriage_serving.queue.many.views import VIEWS
 from distriage_serving.queue.rows import why_here
-from distriage_serving.queue.views import VIEWS
 from distriage_serving.store import Act, Issue, Job, Store, SuggestionRow
 
 from support.databases import NOW

@@ -102,6 +102,12 @@ def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they
     assert "<details><summary>Log</summary>" in html and f"<li>{hostile}inside</mark></li>" in html
 
 
+def test_boxes_of_task_lists_are_shown_as_boxes() -> None:
+    html, _ = render("- [ ] a **b**\n- [x] c\n- [y] d\n\n[x] e", {0: ["fix"]})
+    assert '<mark data-carries="fix">☐ a <strong>b</strong></mark>' in html and "<li>☑ c</li>" in html
+    assert "<li>[y] d</li>" in html and "<p>[x] e</p>" in html
+
+
 @pytest.mark.parametrize(
     ("hostile", "shown"),
     [

@@ -37,7 +37,7 @@ def choose_filter(page: Page, name: str, value: str) -> None:
     """Choose in a filter of the list."""
     if page.locator(".fold[open]").count() == 0:
         page.locator(".fold summary").click()
-    page.get_by_label(name, exact=True).select_option(value)
+    page.locator(f".panel select[name={name.lower()}]").select_option(value)
 
 
 @pytest.fixture(scope="module")

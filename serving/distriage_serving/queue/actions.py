@@ -24,9 +24,9 @@ from distriage_serving.queue.duplicates import check_other
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.login.sessions import Fields, read_form
+from distriage_serving.queue.many.picked import Picked, pick
 from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
-from distriage_serving.queue.picked import Picked, pick
 from distriage_serving.queue.visit import Visit
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write

@@ -42,12 +42,12 @@ from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
 from distriage_serving.queue.login.sessions import ADMIN, Sessions
+from distriage_serving.queue.many.picked import MAX_BULK
+from distriage_serving.queue.many.views import part_of_list, tabs
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.past import routes as past_routes
-from distriage_serving.queue.picked import MAX_BULK
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row, why_here
-from distriage_serving.queue.views import part_of_list, tabs
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
 from distriage_serving.store import CLOSES, Issue, IssueFilter, Store, StoredVerdict

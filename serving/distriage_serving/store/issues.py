@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
 from sqlalchemy.orm import defer
@@ -47,7 +47,7 @@ class Issues(Database):
         with self._session(writes=True) as session:
             session.execute(earlier.execution_options(synchronize_session=False))
             new = plain_insert(session, Issue)
-            changes = {name: new.excluded[name] for name in _FROM_GITHUB}
+            changes: dict[str, ColumnElement[Any]] = {name: new.excluded[name] for name in _FROM_GITHUB}
             changes["assignee"] = case((new.excluded["assignee"] == "", Issue.assignee), else_=new.excluded["assignee"])
             key = [Issue.repository, Issue.number]
             where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")

@@ -94,13 +94,14 @@ class Verdicts(Database):
                 )
             for own in stored.verdict.own or ():
                 label = own.label if own.applied else ""
-                said_own = {"label": label, "standing": label, "outcome": "apply" if own.applied else "abstain"}
                 row = VerdictAxis(
                     verdict_id=stored.id,
                     axis=own_axis(own.label),
+                    label=label,
                     probability=own.probability,
+                    outcome="apply" if own.applied else "abstain",
                     labelled=False,
-                    **said_own,
+                    standing=label,
                 )
                 session.add(row)
             session.execute(

@@ -30,7 +30,7 @@ def upgrade() -> None:
     """
     for verdict_id, repository, number, text in connection.execute(sa.text(latest)).all():
         place = {"repository": repository, "number": number}
-        person = dict(connection.execute(sa.text(reviewed), place).tuples().all())
+        person: dict[str, str] = dict(connection.execute(sa.text(reviewed), place).tuples().all())
         for own in json.loads(text)["own"]:
             axis, label = f"own:{own['label']}", own["label"] if own["applied"] else ""
             row = {"verdict_id": verdict_id, "axis": axis, "label": label, "probability": own["probability"]}
