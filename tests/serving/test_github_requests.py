@@ -24,7 +24,8 @@ from distriage_serving.github.app_auth import App
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.forms import form_lines
-from distriage_serving.github.issue import find_own_comment, read_issue
+from distriage_serving.github.issue import read_issue
+from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan
 

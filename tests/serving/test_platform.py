@@ -21,7 +21,8 @@ from distriage_serving.configuration.draft import TheirLabel, best_match, draft
 from distriage_serving.configuration.file import load_config, parse_config
 from distriage_serving.configuration.problems import RepositoryConfigError
 from distriage_serving.github.files import read_config
-from distriage_serving.github.issue import own_login, read_issue
+from distriage_serving.github.issue import read_issue
+from distriage_serving.github.timeline import own_login
 from distriage_serving.settings import load_settings
 
 from support import faults, local_http

@@ -285,15 +285,15 @@ def test_a_snooze_ends_and_acts_move_with_their_repository(store: Store, clock: 
     store.add_act(Act(repository="Owner/Repo", number=1, what="snooze", who="mara", at=now, until=now + 60))
     assert store.count_issues(IssueFilter(awake_at=now)) == 0 == store.count_issues(IssueFilter(snoozed_at=now + 60))
     assert store.count_issues(IssueFilter(snoozed_at=now)) == 1 == store.count_issues(IssueFilter(awake_at=now + 60))
-    newest = store.last_act("mara", now - 1)
-    assert newest is not None and newest.what == "snooze"
-    assert store.last_act("tobias", 0) is store.last_act("mara", now + 1) is None
-    assert store.last_act("mara", 0, ["owner/other"]) is None and store.last_act("mara", 0, ["Owner/Repo"]) is not None
+    (newest,) = store.last_acts("mara", now - 1)
+    assert newest.what == "snooze"
+    assert store.last_acts("tobias", 0) == store.last_acts("mara", now + 1) == []
+    assert store.last_acts("mara", 0, ["owner/other"]) == [] and store.last_acts("mara", 0, ["Owner/Repo"]) == [newest]
     store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7)
     assert store.rename_repository("owner/repo", "owner/new")
     assert [moved.until for moved in store.acts(IssueReference("owner/new", 1))] == [now + 60]
     store.undo_act(newest)
-    assert store.last_act("mara", 0) is None and store.count_issues(IssueFilter(awake_at=now)) == 1
+    assert store.last_acts("mara", 0) == [] and store.count_issues(IssueFilter(awake_at=now)) == 1
 
 
 def test_suggestions_on_github_are_shown_with_what_became_of_them(site: Queue, admin: httpx.Client) -> None:

@@ -37,6 +37,7 @@ EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
 LIST_COMMENTS = {f"GET {ISSUE}/comments"}
 LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
 SET_TYPE = {f"PATCH {ISSUE}"}
+ASSIGN = {f"{method} {ISSUE}/assignees" for method in ("POST", "DELETE")}
 TAKE_OFF = {f"DELETE {ISSUE}/labels/{{name}}"}
 ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
 COMMAND = {
@@ -59,6 +60,7 @@ OPERATIONS = sorted(
     | LIST_ISSUES
     | SET_TYPE
     | TAKE_OFF
+    | ASSIGN
     | ENTER
     | COMMAND
     | CHECK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from weakref import WeakValueDictionary
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
 from distriage.own.shelf import PLACES
-from distriage.past.answer import likely_duplicates
+from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
@@ -85,6 +86,11 @@ class PastIndexes:
         index = self.index(PastIssue(query.id, "").place, model)
         return None if index is None else likely_duplicates(index, query)
 
+    def github_ids(self, repository: str, found: Collection[LikelyDuplicate], model: str) -> dict[str, int]:
+        """Of likely duplicates, as `distriage.past.answer.github_ids`."""
+        index = self.index(repository, model) if found else None
+        return {} if index is None else github_ids(index, found)
+
     # ---------------------------------------------------------------- store
 
     def _from_store(self, repository: str, model: str) -> PastIndex | None:
@@ -155,7 +161,8 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
         if row.fingerprint is None:
             continue
         reference = f"{row.repository}#{row.number}"
-        issues.append(PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at))
+        past = PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
+        issues.append(past)
         counted, vector = unpack(row.fingerprint)
         features.append(counted)
         vectors.append(vector)
