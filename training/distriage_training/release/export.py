@@ -19,8 +19,8 @@ from distriage.model.shipped import MANIFEST
 from distriage.model.taxonomy import Taxonomy, default_taxonomy_text
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
+from distriage_training.checkout import commit_of
 from distriage_training.config import Config
-from distriage_training.corpus.checkout import commit_of
 from distriage_training.corpus.foreign import missing_foreign
 from distriage_training.corpus.load import Splits, known_issues, load_splits, validation_in_domain
 from distriage_training.fit.encoder import load_tokenizer

@@ -234,7 +234,7 @@ def lines(series: Mapping[str, Sequence[Share | None]], periods: Sequence[str], 
         frame.below(0.5, f"n = {min(share.n for share in known):,} to {max(share.n for share in known):,}"),
     ]
     for number, (name, shares) in enumerate(series.items()):
-        low, high = (frame.runs([share and share.interval[end] for share in shares]) for end in (0, 1))
+        low, high = (frame.runs([share.interval[end] if share else None for share in shares]) for end in (0, 1))
         parts += [
             Markup('<polygon class="band c{}" points="{} {}"/>').format(
                 number % 8 + 1, one, " ".join(reversed(other.split()))
@@ -245,7 +245,7 @@ def lines(series: Mapping[str, Sequence[Share | None]], periods: Sequence[str], 
         stroke = f"line c{number % 8 + 1}"
         x = 44 + number % columns * (width - 44) // columns
         y = 240 + 38 + _LINE * (number // columns)
-        drawn = [polyline(stroke, run) for run in frame.runs([share and share.value for share in shares])]
+        drawn = [polyline(stroke, run) for run in frame.runs([share.value if share else None for share in shares])]
         sample = polyline(stroke, f"{x},{y} {x + 28},{y}")
         parts.append(dash.format(_DASHES[number % 8], Markup("").join([*drawn, sample])))
         parts.append(Markup('<text class="label" x="{}" y="{}">{}</text>').format(x + 34, y + 4, name))

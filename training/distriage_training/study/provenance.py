@@ -9,7 +9,7 @@ from typing import Any
 from distriage.classifier import Classifier
 from distriage.model.shipped import MANIFEST, sha256_of
 from distriage.model.taxonomy import Taxonomy
-from distriage_training.corpus.checkout import commit_of, name_in_checkout
+from distriage_training.checkout import commit_of, name_in_checkout
 from distriage_training.study.faults import Source
 
 
