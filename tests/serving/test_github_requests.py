@@ -221,7 +221,7 @@ def test_the_bot_labels_takes_a_command_and_takes_a_label_off(
     double.open(issue, "It hangs", "It hangs, hangs and hangs after a timeout.")
     double.files[f"{repository}/.github/distriage.yml"] = '{"comment": true}'
     deliver("issues", double.payload("opened", issue))
-    assert sent(double) == ENTER | READ_CONFIG | (READ_FRESH - WHO_AM_I) | WRITE
+    assert sent(double) == ENTER | READ_CONFIG | READ_FRESH | WRITE
     double.requests.clear()
     comment = double.comment(issue, "/triage wrong symptom=oom", PERSON)
     deliver("issue_comment", double.payload("created", issue, comment=comment))

@@ -30,7 +30,8 @@ from support.github_description import DESCRIPTION, Prism, cut, proxied, templat
 ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}"
 WHO_AM_I = {"GET /user", "POST /graphql"}  # an App's token may not ask the first
 READ_ISSUE = WHO_AM_I | {f"GET {ISSUE}", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
-READ_FRESH = READ_ISSUE - {f"GET {ISSUE}/timeline"}  # as filed: nothing has happened to it
+# As filed: nothing has happened to it, so nobody asks who did it.
+READ_FRESH = READ_ISSUE - WHO_AM_I - {f"GET {ISSUE}/timeline"}
 READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}  # and lists the folder of the forms
 READ_FORM = {"GET /repos/{owner}/{repo}/contents/.github/ISSUE_TEMPLATE/{path}"}
 WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
