@@ -1,6 +1,8 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Closing, marking as a duplicate and snoozing in the queue, and the undo of each."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -9,7 +11,6 @@ import pytest
 
 from distriage.base.errors import TransferredError
 from distriage.base.references import IssueReference
-from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.github.closing import close, reopen
@@ -18,22 +19,10 @@ from distriage_serving.store import Act, Issue, IssueFilter, Job, Store, Suggest
 
 from support.databases import Clock
 from support.github import BOT, PERSON, GitHub
-from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_server import Queue, csrf, log_in, visitor
+from support.queue_site import admin, site, stranger
 
 ISSUE = "owner/repo#1"
-
-
-@pytest.fixture(scope="module")
-def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
-    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def admin(site: Queue) -> Iterator[httpx.Client]:
-    with visitor(site) as client:
-        log_in(client)
-        yield client
 
 
 def act(client: httpx.Client, number: int, **fields: str) -> httpx.Response:

@@ -1,4 +1,4 @@
-# ruff: noqa: F401  # fixtures
+# ruff: noqa: F401, F811  # fixtures
 """The list as a team uses it: views, filters, and acts on many issues at once."""
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from support.databases import NOW
 from support.github import BOT, GitHub
 from support.queue_demo import add_issue
 from support.queue_server import REPOSITORIES, Queue, csrf, field, log_in, queue, visitor
+from support.queue_site import admin, stranger
 from support.stored_issues import TAXONOMY, issue, person, prediction
 from support.verdicts import axis_verdict, make_verdict
 
@@ -37,13 +38,6 @@ from support.verdicts import axis_verdict, make_verdict
 def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
     with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
         yield opened
-
-
-@pytest.fixture
-def admin(site: Queue) -> Iterator[httpx.Client]:
-    with visitor(site) as client:
-        log_in(client)
-        yield client
 
 
 def add_many(site: Queue, count: int, title: str = "exhausted timeout") -> list[str]:

@@ -123,9 +123,9 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
-    pending = store.acts(issue)
-    done = [_assign(client, store, act) for act in reversed(pending) if act.what == ASSIGN and act.is_pending]
-    acts = [act for act in pending if act.what in CLOSES]
+    asked = store.acts(issue)
+    done = [_assign(client, store, act) for act in reversed(asked) if act.what == ASSIGN and act.is_pending]
+    acts = [act for act in asked if act.what in CLOSES]
     for act in acts:
         if act.undone_at is not None and act.carried_out:
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)

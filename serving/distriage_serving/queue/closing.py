@@ -21,13 +21,12 @@ from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import ADMIN, Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import ASSIGN, SNOOZE, Act, Store, close_job
-from distriage_serving.store import CLOSES as CLOSING
+from distriage_serving.store import ASSIGN, CLOSES, SNOOZE, Act, Store, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
-CLOSES: Final[Mapping[str, str]] = {
+REASONS: Final[Mapping[str, str]] = {
     "duplicate": "as a duplicate",
     "completed": "as completed",
     "not_planned": "as not planned",
@@ -85,7 +84,7 @@ def read_act(visit: Visit, fields: Fields) -> dict[str, Any]:
         act["assignee"] = match[1].lower()
     elif what == "duplicate":
         act["duplicate_of"] = read_other(fields)
-    elif what not in CLOSES:
+    elif what not in REASONS:
         raise ProblemError(400, "bad-request", f"what: {what[:80]!r}; expected {', '.join(NAMES)}")
     return act
 
@@ -119,13 +118,13 @@ def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueRefere
 def _hindrance(store: Store, act: Act) -> str | None:
     """Why an act cannot be done, if so."""
     issue = store.get_issue(act.repository, act.number, lock=True)  # two people may close it at the same moment
-    if issue is not None and act.what not in CLOSING:
+    if issue is not None and act.what not in CLOSES:
         return None
     if issue is None or issue.state != "open":
         return f"the issue is {'gone' if issue is None else issue.state} on GitHub already"
     if act.duplicate_of == act.number:
         return "an issue is no duplicate of itself"
-    acts = [other for other in store.acts(act.reference) if other.what in CLOSING]
+    acts = [other for other in store.acts(act.reference) if other.what in CLOSES]
     if any(other.is_pending and other.undone_at is None for other in acts):
         return "somebody has closed the issue here already; GitHub has not answered yet"
     known = store.get_repository(act.repository)
@@ -141,7 +140,7 @@ def undo_last(visit: Visit, at: float | None) -> list[IssueReference]:
     for piece in pieces(acts):
         with visit.store.transaction():
             for act in piece:
-                on_github = act.what in CLOSING or (act.what == ASSIGN and act.refused is None)
+                on_github = act.what in CLOSES or (act.what == ASSIGN and act.refused is None)
                 if visit.store.undo_act(act) and on_github and not _write_back(visit.store, act):
                     visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
         for act in piece:
@@ -164,7 +163,7 @@ def describe(act: Act) -> str:
         return f"Assigned to {(act.assignee or '').removeprefix(ADMIN)}"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
     closed = "Closed" if act.carried_out else "Not closed" if act.refused is not None else "To be closed"
-    return f"{closed} {CLOSES.get(act.what, act.what)}{of}"
+    return f"{closed} {REASONS.get(act.what, act.what)}{of}"
 
 
 def became_of(act: Act) -> str:

@@ -29,8 +29,6 @@ class Act(Base):
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
         assignee: The person who takes it: a login in lower case, or `admin:NAME`, which GitHub does not know.
-        text: A question to the author, Markdown.
-        answer, answered_at: The author's comments since, hostile Markdown, and the time of the last; None at first.
         carried_out: GitHub shows it.
         refused: Why GitHub refused the act or its reversal, if it did, or is not told of an assignee.
     """
@@ -51,12 +49,9 @@ class Act(Base):
     duplicate_of: Mapped[int | None] = mapped_column(default=None)
     until: Mapped[float | None] = mapped_column(default=None)
     assignee: Mapped[str | None] = mapped_column(default=None)
-    text: Mapped[str | None] = mapped_column(default=None, repr=False)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
     carried_out: Mapped[bool] = mapped_column(init=False, default=False)
     refused: Mapped[str | None] = mapped_column(init=False, default=None)
-    answer: Mapped[str | None] = mapped_column(init=False, default=None, repr=False)
-    answered_at: Mapped[float | None] = mapped_column(init=False, default=None)
 
     @property
     def is_pending(self) -> bool:
