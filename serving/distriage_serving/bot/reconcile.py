@@ -20,7 +20,17 @@ from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.bot.suggestions.hourly import decisions_on
 from distriage_serving.github.closing import close, reopen
 from distriage_serving.github.issue import read_stage
-from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
+from distriage_serving.store import (
+    ASK,
+    CLOSES,
+    Job,
+    NewJob,
+    Repository,
+    Store,
+    reconcile_job,
+    report_digest,
+    triage_job,
+)
 
 EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
@@ -70,6 +80,7 @@ def _reconcile(
     known_since = row.reconciled_at - OVERLAP_S if row is not None and row.reconciled_at is not None else None
     known = store.issue_states(repository)
     look_at: list[int] = []
+    asked, comments = store.asked_issues(repository), store.comment_counts(repository)
     listed: dict[int, float] = {}
     for issue in list_issues(client, repository, state="open"):
         listed[issue.number] = issue.updated_at
@@ -78,6 +89,9 @@ def _reconcile(
         if issue.number in known:
             state, updated_at, digest = known[issue.number]
             changed = digest != report_digest(issue.title, issue.body)
+            if comments.get(issue.number, issue.comments) != issue.comments:
+                store.note_thread(IssueReference(repository, issue.number), issue.comments, issue.updated_at)
+                changed = changed or issue.number in asked
             if state == "deleted" or ((changed or state != "open") and issue.updated_at >= updated_at):
                 look_at.append(issue.number)
         elif known_since is not None and issue.created_at >= known_since:
@@ -112,10 +126,11 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
         GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
-    acts = [act for act in store.acts(issue) if act.what != SNOOZE]
+    acts = [act for act in store.acts(issue) if act.what in CLOSES]
     done = []
     for act in acts:
-        if act.undone_at is not None and act.carried_out:
+        # A worker that died may have closed it although nothing is noted.
+        if act.undone_at is not None and (act.carried_out or (job.attempts > 1 and act is acts[0])):
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)
             store.note_act(act, carried_out=False)
             done.append("reopened")
@@ -139,5 +154,6 @@ def give_back(store: Store, job: Job, why: str, began_at: float) -> None:
     Args:
         began_at: When the job began; later acts have a job of their own.
     """
-    if job.kind == "close":
-        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at)
+    if job.kind in {"ask", "close"}:
+        these = (ASK,) if job.kind == "ask" else CLOSES
+        store.refuse_acts(IssueReference(job.repository, job.issue or 0), why, began_at, *these)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,13 +15,17 @@ from distriage.github.listed import github_id, issue_type
 from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.github.timeline import (
+    MAINTAINERS,
+    Comment,
     LabelEvent,
     Timeline,
     login_of,
     read_timeline,
     set_by_us,
 )
+from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import IssueState
+from distriage_serving.store import NOBODY_WAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class ReadIssue:
         labels_there: Name -> description of the labels of the repository.
         label_ids: Id -> name of the same.
         github_id: GitHub's own id of the issue; 0 if unknown.
+        comments: Oldest first.
+        waits_since: When the author had the last word; `NOBODY_WAITS` after a maintainer's.
     """
 
     report: IssueReport
@@ -45,6 +51,8 @@ class ReadIssue:
     labels_there: Mapping[str, str] = field(default_factory=dict)
     label_ids: Mapping[int, str] = field(default_factory=dict)
     github_id: int = 0
+    comments: tuple[Comment, ...] = ()
+    waits_since: float = 0.0
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -115,7 +123,21 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         labels_there=there,
         label_ids=ids,
         github_id=github_id(issue),
+        comments=tuple(timeline.comments),
+        waits_since=_waits_since(state.author, epoch_s(issue.get("created_at")), timeline.comments),
     )
+
+
+def _waits_since(author: str, filed_at: float, comments: Iterable[Comment]) -> float:
+    since = filed_at
+    for comment in comments:
+        marker = Marker.read(comment.body) if comment.by == "us" else None
+        is_maintainer = comment.by == "person" and comment.association in MAINTAINERS
+        if comment.by == "person" and comment.who == author:
+            since = comment.at if since == NOBODY_WAITS else since
+        elif is_maintainer or (marker is not None and marker.kind == "ask"):
+            since = NOBODY_WAITS
+    return since
 
 
 def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:

@@ -1,27 +1,28 @@
-"""Acts on an issue: close, mark as duplicate, snooze, in the queue; suggest a change, on GitHub."""
+"""Acts on an issue: close, mark as duplicate, snooze, ask, in the queue."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Index, UniqueConstraint, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Index, exists, func, select, tuple_, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.base.references import IssueReference
-from distriage_serving.store.database import Database, plain_insert, values_of
-from distriage_serving.store.schema import Base, Issue, Name, Number, Repository
+from distriage_serving.store.database import Database
+from distriage_serving.store.schema import Base, Issue, Name, Number
 
 SNOOZE: Final = "snooze"
-OPEN: Final = ("making", "pending")
-_KEY: Final = ("repository", "number", "action", "axis", "value")
+ASK: Final = "ask"
+CLOSES: Final = ("duplicate", "completed", "not_planned")
 
 
 class Act(Base):
     """One act in the queue.
 
     Attributes:
-        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`.
+        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`; or
+            `ask`: put a question to the author.
         who: GitHub login, or `admin:NAME`.
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
@@ -123,9 +124,14 @@ class Acts(Database):
         with self._session(writes=True) as session:
             session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=None))
 
-    def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
-        """Note that GitHub refuses an issue's pending acts and undos from before then."""
-        this = Act.repository == issue.repository, Act.number == issue.number, _is_pending()
+    def refuse_acts(self, issue: IssueReference, why: str, before: float, *what: str) -> None:
+        """Note that GitHub refuses an issue's pending acts and undos from before then.
+
+        Args:
+            what: Only such acts; all if none is given.
+        """
+        this = [Act.repository == issue.repository, Act.number == issue.number, _is_pending()]
+        this += [Act.what.in_(what)] if what else []
         these = update(Act).where(*this, func.coalesce(Act.undone_at, Act.at) <= before)
         with self._session(writes=True) as session:
             session.execute(these.values(refused=why))
@@ -142,99 +148,40 @@ class Acts(Database):
         with self._session(writes=False) as session:
             return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
+    def answered(self, issue: IssueReference, at: float) -> bool:
+        """Note that an issue's author said something.
 
-class SuggestionRow(Base):
-    """A suggested change, or a field set directly.
+        Args:
+            at: When, Unix time in seconds.
 
-    Attributes:
-        action: GitHub's word: `add_label`, `set_type`, `add_field` or `close_issue`.
-        value, target_id: As in `planning.types.Suggested`.
-        axis, label: Basis of the change; empty: past issues.
-        state: `making`: about to be sent, and perhaps lost; `pending`; `approved` or `dismissed` by a person;
-            `applied`: set without asking; `ended`: withdrawn by GitHub or by us.
-        held: It was to be set, and GitHub asks a person first.
-        github_id: None until known.
-        event_id: Of the approval in the timeline.
-        resolved_by, who: The account that decided: GitHub's id, and its login.
-        polled_at: When GitHub was last asked for its state.
+        Returns:
+            Whether a question to the author stands, answered before or not.
+        """
+        this = Act.repository == issue.repository, Act.number == issue.number, Act.at <= at, *_stands()
+        told = update(Act).where(*this).values(answered_at=func.coalesce(Act.answered_at, at))
+        with self._session(writes=True) as session:
+            return bool(session.scalars(told.returning(Act.id)).all())
+
+    def note_answer(self, act: Act, answer: str, at: float) -> None:
+        """Note an author's answer."""
+        with self._session(writes=True) as session:
+            session.execute(update(Act).where(Act.id == act.id).values(answer=answer, answered_at=at))
+
+    def asked_issues(self, repository: str) -> set[int]:
+        """Numbers of the issues of a repository whose authors have not answered yet."""
+        wanted = select(Act.number).where(Act.repository == repository, *_stands(), Act.answered_at.is_(None))
+        with self._session(writes=False) as session:
+            return set(session.scalars(wanted))
+
+
+def answer_of(acts: Sequence[Act]) -> str:
+    """All that the author said since the first standing question, Markdown and hostile.
+
+    Args:
+        acts: Of one issue, the newest first.
     """
-
-    __tablename__ = "suggestions"
-    __table_args__ = (
-        UniqueConstraint(*_KEY, name="suggestions_once"),
-        Index("suggestions_state", "repository", "state", "polled_at"),
-        {"sqlite_autoincrement": True},
-    )
-
-    id: Mapped[Number] = mapped_column(init=False)
-    repository: Mapped[Name]
-    number: Mapped[int]
-    action: Mapped[str]
-    value: Mapped[str]
-    at: Mapped[float]
-    target_id: Mapped[int | None] = mapped_column(default=None)
-    axis: Mapped[str] = mapped_column(default="")
-    label: Mapped[str] = mapped_column(default="")
-    state: Mapped[str] = mapped_column(default="making")
-    held: Mapped[bool] = mapped_column(default=False)
-    github_id: Mapped[int | None] = mapped_column(default=None)
-    event_id: Mapped[int | None] = mapped_column(default=None)
-    resolved_by: Mapped[int | None] = mapped_column(default=None)
-    who: Mapped[str | None] = mapped_column(default=None)
-    decided_at: Mapped[float | None] = mapped_column(default=None)
-    polled_at: Mapped[float] = mapped_column(default=0.0)
-
-
-class SuggestionRows(Database):
-    """The store's part for suggestions."""
-
-    def begin_suggestions(self, rows: Sequence[SuggestionRow]) -> None:
-        """Note changes about to be sent, replacing earlier notes on the same changes."""
-        with self._session(writes=True) as session:
-            for row in rows:
-                new = plain_insert(session, SuggestionRow)
-                values = {name: value for name, value in values_of(row).items() if name != "id"}
-                changes = {name: new.excluded[name] for name in values if name not in {"repository", "number"}}
-                session.execute(new.on_conflict_do_update(index_elements=_KEY, set_=changes), values)
-
-    def note_suggestion(self, row: SuggestionRow, **values: object) -> None:
-        """Note the outcome of a suggestion."""
-        columns = SuggestionRow.__table__.columns
-        this = [columns[name] == getattr(row, name) for name in _KEY]
-        with self._session(writes=True) as session:
-            session.execute(update(SuggestionRow).where(*this).values(**values))
-
-    def suggestions(self, issue: IssueReference) -> list[SuggestionRow]:
-        """All of an issue, the oldest first."""
-        wanted = select(SuggestionRow).where(
-            SuggestionRow.repository == issue.repository, SuggestionRow.number == issue.number
-        )
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(of_this_issue(SuggestionRow)).order_by(SuggestionRow.id)))
-
-    def open_suggestions(self, repository: str) -> dict[int, float]:
-        """Number of each issue with pending ones -> when GitHub was last asked about it, the longest ago first."""
-        wanted = (
-            select(SuggestionRow.number, SuggestionRow.polled_at)
-            .where(SuggestionRow.repository == repository, SuggestionRow.state.in_(OPEN))
-            .order_by(SuggestionRow.polled_at)
-        )
-        with self._session(writes=False) as session:
-            return {number: at for number, at in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
-
-    def repositories_to_poll(self, before: float) -> list[Repository]:
-        """Repositories with pending suggestions that nobody was asked about since then, the longest ago first."""
-        pending = exists().where(SuggestionRow.repository == Repository.name, SuggestionRow.state.in_(OPEN))
-        last = func.coalesce(Repository.polled_at, 0.0)
-        wanted = select(Repository).where(Repository.enabled, Repository.installation_id.is_not(None), pending)
-        with self._session(writes=False) as session:
-            return list(session.scalars(wanted.where(last <= before).order_by(last, Repository.name)))
-
-    def login_of(self, account: int) -> str | None:
-        """Login of a person who decided on an earlier suggestion, if known."""
-        wanted = select(SuggestionRow.who).where(SuggestionRow.resolved_by == account, SuggestionRow.who.is_not(None))
-        with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(SuggestionRow.id.desc()).limit(1))
+    asked = (act for act in reversed(acts) if act.what == ASK and act.undone_at is None)
+    return next((act.answer for act in asked if act.answer), "")
 
 
 def of_this_issue(table: type[Any]) -> ColumnElement[bool]:
@@ -248,10 +195,22 @@ def _is_pending() -> ColumnElement[bool]:
     return (Act.what != SNOOZE) & Act.refused.is_(None) & (Act.carried_out == Act.undone_at.is_not(None))
 
 
+def _stands() -> tuple[ColumnElement[bool], ...]:
+    """A question that the author sees, for WHERE on `acts`."""
+    return Act.what == ASK, Act.carried_out, Act.undone_at.is_(None)
+
+
+def is_asked() -> ColumnElement[bool]:
+    """For WHERE on `issues`: it waits for its author."""
+    this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
+    unanswered = Act.undone_at.is_(None), Act.refused.is_(None), Act.answered_at.is_(None)
+    return exists().where(*this, Act.what == ASK, *unanswered)
+
+
 def is_closing() -> ColumnElement[bool]:
     """For WHERE on `issues`: closed in the queue, and not yet on GitHub."""
     this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
-    return exists().where(*this, Act.undone_at.is_(None), _is_pending())
+    return exists().where(*this, Act.what.in_(CLOSES), Act.undone_at.is_(None), _is_pending())
 
 
 def is_snoozed(now: float) -> ColumnElement[bool]:

@@ -13,7 +13,7 @@ from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.paging import IssueFilter, Page, Sort, cursor, in_order
 from distriage_serving.store.past import PastState, note_past_state
 from distriage_serving.store.priority import unread_priority
-from distriage_serving.store.schema import Issue, Lifecycle, StoredVerdict
+from distriage_serving.store.schema import NOBODY_WAITS, Issue, Lifecycle, StoredVerdict
 
 _FROM_GITHUB: Final = (
     "title",
@@ -26,6 +26,8 @@ _FROM_GITHUB: Final = (
     "created_at",
     "updated_at",
     "digest",
+    "comments",
+    "waits_since",
 )
 
 
@@ -41,6 +43,7 @@ class Issues(Database):
             **values_of(issue),
             "digest": report_digest(issue.title, issue.body),
             "priority": unread_priority(issue.created_at),
+            "waits_since": issue.waits_since or issue.created_at,
         }
         earlier = delete(Issue).where(*_is(issue.reference), Issue.created_at < issue.created_at)
         with self._session(writes=True) as session:
@@ -70,6 +73,30 @@ class Issues(Database):
             changed = session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number))
             note_past_state(session, PastState(reference, state, updated_at, reason))
             return changed is not None
+
+    def note_thread(
+        self, reference: IssueReference, comments: int, updated_at: float, waits_since: float | None = None
+    ) -> None:
+        """Note how many comments an issue has; an older view changes nothing.
+
+        Args:
+            waits_since: When the author, who was not waiting, began to wait; `NOBODY_WAITS`: a maintainer spoke; None:
+                neither spoke.
+        """
+        values: dict[str, object] = {"comments": comments, "updated_at": updated_at}
+        if waits_since == NOBODY_WAITS:
+            values["waits_since"] = NOBODY_WAITS
+        elif waits_since is not None:
+            values["waits_since"] = case((Issue.waits_since == NOBODY_WAITS, waits_since), else_=Issue.waits_since)
+        this = update(Issue).where(*_is(reference), Issue.updated_at <= updated_at)
+        with self._session(writes=True) as session:
+            session.execute(this.values(values))
+
+    def comment_counts(self, repository: str) -> dict[int, int]:
+        """Number -> comments of each open issue of a repository."""
+        wanted = select(Issue.number, Issue.comments).where(Issue.repository == repository, Issue.state == "open")
+        with self._session(writes=False) as session:
+            return {number: count for number, count in session.execute(wanted)}  # noqa: C416  # rows are no pairs to mypy
 
     def hold(self, reference: IssueReference, *, held: bool) -> None:
         """Note whether an issue's labels wait until the repository's configuration is repaired."""
@@ -105,7 +132,8 @@ class Issues(Database):
         """A part of the list of issues, one read of an index.
 
         Args:
-            sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation.
+            sort: `priority`: most in need of a person first; `newest`, `oldest`: by creation; `waiting`: whose author
+                waits the longest first.
             after: `Page.next` of the previous part.
 
         Raises:

@@ -13,13 +13,20 @@ from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from distriage.base.errors import InputError
-from distriage_serving.store.acts import is_closing, is_snoozed
+from distriage_serving.store.acts import is_asked, is_closing, is_snoozed
 from distriage_serving.store.columns import storable
 from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 
-Sort = Literal["priority", "newest", "oldest"]
+Sort = Literal["priority", "newest", "oldest", "waiting"]
+ASCENDING: Final = frozenset({"oldest", "waiting"})
 Columns = TypeVarTuple("Columns")
 _MAX_INTEGER: Final = 2**63 - 1
+_COLUMNS: Final[Mapping[Sort, str]] = {
+    "priority": "priority",
+    "newest": "created_at",
+    "oldest": "created_at",
+    "waiting": "waits_since",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class IssueFilter:
             or the axis does not apply.
         outcome: Of at least one undecided axis of the latest verdict: `apply`, `suggest`, `abstain`, `not-applicable`.
         state: On GitHub; any if None.
-        awake_at: Neither snoozed at this time nor about to be closed.
+        awake_at: Neither snoozed at this time, nor about to be closed, nor waiting for its author.
+        asked: It waits for its author.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
 
@@ -43,6 +51,7 @@ class IssueFilter:
     state: Lifecycle | None = "open"
     awake_at: float | None = None
     snoozed_at: float | None = None
+    asked: bool = False
     number: int | None = None
     words: Sequence[str] = ()
 
@@ -64,9 +73,11 @@ class IssueFilter:
         if self.outcome is not None:
             wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, ~VerdictAxis.decided))
         if self.awake_at is not None:
-            wanted += [~is_snoozed(self.awake_at), ~is_closing()]
+            wanted += [~is_snoozed(self.awake_at), ~is_closing(), ~is_asked()]
         if self.snoozed_at is not None:
             wanted.append(is_snoozed(self.snoozed_at))
+        if self.asked:
+            wanted.append(is_asked())
         if self.number is not None:
             wanted.append(Issue.number == self.number)
         wanted += [
@@ -99,7 +110,7 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
         InputError: the cursor is not one of this order.
     """
     key = _key(sort)
-    ascending = (sort == "oldest") != backwards
+    ascending = (sort in ASCENDING) != backwards
     if after is not None:
         place = tuple_(*_read_cursor(after, sort))
         query = query.where(tuple_(*key) > place if ascending else tuple_(*key) < place)
@@ -109,7 +120,7 @@ def in_order(query: Select[*Columns], sort: Sort, after: str | None, *, backward
 
 def place_of(issue: Issue, sort: Sort) -> tuple[float, str, int]:
     """Sort key of an issue."""
-    return (issue.priority if sort == "priority" else issue.created_at), issue.repository, issue.number
+    return getattr(issue, _COLUMNS[sort]), issue.repository, issue.number
 
 
 def cursor(issue: Issue, sort: Sort) -> str:
@@ -118,7 +129,7 @@ def cursor(issue: Issue, sort: Sort) -> str:
 
 
 def _key(sort: Sort) -> tuple[InstrumentedAttribute[float], InstrumentedAttribute[str], InstrumentedAttribute[int]]:
-    return (Issue.priority if sort == "priority" else Issue.created_at, Issue.repository, Issue.number)
+    return (getattr(Issue, _COLUMNS[sort]), Issue.repository, Issue.number)
 
 
 def _read_cursor(token: str, sort: Sort) -> tuple[float, str, int]:

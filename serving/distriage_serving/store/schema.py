@@ -161,7 +161,7 @@ class Issue(Base):
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
-        waits_since: When the author had the last word; `NOBODY_WAITS` after a maintainer's. Filled in by the store.
+        waits_since: When the author had the last word; `NOBODY_WAITS` after a maintainer's; 0: as filed.
         held: Its labels wait until the repository's configuration is repaired.
     """
 
@@ -190,7 +190,7 @@ class Issue(Base):
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
     verdict_id: Mapped[int | None] = mapped_column(init=False, default=None)
     held: Mapped[bool] = mapped_column(init=False, default=False)
-    waits_since: Mapped[float] = mapped_column(init=False, default=0.0)
+    waits_since: Mapped[float] = mapped_column(default=0.0)
 
     @property
     def reference(self) -> IssueReference:
