@@ -20,7 +20,7 @@ from distriage_serving.queue.listing import issue_href, list_href, moment
 from distriage_serving.queue.login.sessions import Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import SNOOZE, Act, Store, close_job
+from distriage_serving.store import ASK, SNOOZE, Act, Store, ask_job, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
@@ -74,9 +74,10 @@ def _close(store: Store, act: Act) -> None:
     if issue is None or issue.state != "open":
         state = "gone" if issue is None else issue.state
         raise ProblemError(409, "conflict", f"the issue is {state} on GitHub already")
-    if any(other.is_pending and other.undone_at is None for other in store.acts(act.reference)):
+    others = [other for other in store.acts(act.reference) if other.what in CLOSES]
+    if any(other.is_pending and other.undone_at is None for other in others):
         raise ProblemError(409, "conflict", "somebody has closed the issue here already; GitHub has not answered yet")
-    if not _write_back(store, act):
+    if not write_back(store, act):
         raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
 
 
@@ -89,7 +90,7 @@ def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
     if act is None:
         return None
     with visit.store.transaction():
-        if visit.store.undo_act(act) and act.what in CLOSES and not _write_back(visit.store, act):
+        if visit.store.undo_act(act) and act.what != SNOOZE and not write_back(visit.store, act):
             visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
     log(logging.INFO, "act_undone", who=visit.session.who, issue=str(act.reference), what=act.what)
     return act.reference
@@ -108,6 +109,8 @@ def describe(act: Act) -> str:
     """An act for people."""
     if act.what == SNOOZE:
         return "Snoozed" if act.until is None else f"Snoozed until {moment(act.until)}"
+    if act.what == ASK:
+        return "Asked the author" if act.carried_out else "Not asked" if act.refused is not None else "To be asked"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
     closed = "Closed" if act.carried_out else "Not closed" if act.refused is not None else "To be closed"
     return f"{closed} {CLOSES.get(act.what, act.what)}{of}"
@@ -122,10 +125,11 @@ def became_of(act: Act) -> str:
     return "undone"
 
 
-def _write_back(store: Store, act: Act) -> bool:
+def write_back(store: Store, act: Act) -> bool:
     """Have GitHub brought in step; False if the App is not on the repository."""
     known = store.get_repository(act.repository)
     if known is None or not known.has_app:
         return False
-    store.put_job(close_job(act.reference, known.installation_id), store.clock() + WRITE_BACK_AFTER_S)
+    job = (ask_job if act.what == ASK else close_job)(act.reference, known.installation_id)
+    store.put_job(job, store.clock() + WRITE_BACK_AFTER_S)
     return True

@@ -21,7 +21,12 @@ from distriage_serving.store import IssueFilter, IssueStatus, Sort
 from distriage_serving.web.problem import ProblemError
 
 NOT_AXES: Final = frozenset({"repository", "decision", "status", "order", "search"})  # the other filters
-ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest first", "oldest": "oldest first"}
+ORDERS: Final[Mapping[Sort, str]] = {
+    "priority": "by need",
+    "newest": "newest first",
+    "oldest": "oldest first",
+    "waiting": "author waits longest",
+}
 MAX_SEARCH_CHARS: Final = 200
 MAX_WORDS: Final = 8
 OUTCOMES: Final[Mapping[str, str]] = {
@@ -32,6 +37,7 @@ OUTCOMES: Final[Mapping[str, str]] = {
 LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"
 SNOOZED: Final = "snoozed"
+ASKED: Final = "waiting-on-author"
 STATUSES: Final[tuple[IssueStatus, ...]] = get_args(IssueStatus)
 _NUMBER: Final = re.compile(r"#?([1-9]\d{0,17})", re.ASCII)
 _WORD: Final = re.compile(r'"([^"]+)"|“([^”]+)”|(\S+)')
@@ -118,7 +124,8 @@ class Filters:
             labels={key: label for key, label in self.chosen.items() if key not in NOT_AXES},
             outcome=self.chosen.get("decision"),
             status=next((known for known in STATUSES if known == status), None),
-            awake_at=now if status not in {ANY, SNOOZED} else None,
+            awake_at=now if status not in {ANY, SNOOZED, ASKED} else None,
+            asked=status == ASKED,
             snoozed_at=now if status == SNOOZED else None,
             words=search.words,
         )
@@ -161,6 +168,7 @@ def read_filters(
                 ("open", "waiting"),
                 *((status, status) for status in STATUSES if status != "open"),
                 (SNOOZED, "snoozed"),
+                (ASKED, "waiting for the author"),
                 (ANY, "any"),
             ],
         )

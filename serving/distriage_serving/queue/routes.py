@@ -22,6 +22,7 @@ from distriage_serving.queue.charts import routes as chart_routes
 from distriage_serving.queue.history import decided_so_far, standing_of, view_history, view_suggestions
 from distriage_serving.queue.issue_view import (
     OTHER,
+    question_of,
     view_axes,
     view_differential,
     view_own,
@@ -37,9 +38,21 @@ from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_t
 from distriage_serving.queue.past import routes as past_routes
 from distriage_serving.queue.report.view import view_report
 from distriage_serving.queue.rows import make_row
+from distriage_serving.queue.thread import asking
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import SNOOZE, Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
+from distriage_serving.store import (
+    ASCENDING,
+    CLOSES,
+    SNOOZE,
+    Issue,
+    IssueFilter,
+    Page,
+    Sort,
+    Store,
+    StoredVerdict,
+    place_of,
+)
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
@@ -54,7 +67,15 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
         ConfigError: the App's private key cannot be read.
     """
     app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
-    for pages in (login.router, router, chart_routes.router, actions.router, closing.router, past_routes.router):
+    for pages in (
+        login.router,
+        router,
+        chart_routes.router,
+        actions.router,
+        closing.router,
+        asking.router,
+        past_routes.router,
+    ):
         app.include_router(pages)
 
 
@@ -125,7 +146,7 @@ def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> 
 
     def reached(issue: Issue) -> bool:
         place = place_of(issue, sort)
-        return at is not None and (at <= place if sort == "oldest" else at >= place)
+        return at is not None and (at <= place if sort in ASCENDING else at >= place)
 
     items: list[tuple[Issue, StoredVerdict | None]] = []
     try:
@@ -228,7 +249,7 @@ def _issue_page(
         labels=issue.labels,
         issue_type=issue.issue_type,
         waiting=plan.waiting,
-        closing=any(act.is_pending and act.undone_at is None for act in acts),
+        closing=any(act.what in CLOSES and act.is_pending and act.undone_at is None for act in acts),
         refused=[*filter(None, [last_refusal]), *plan.refused],
         status=issue.status,
         state=issue.state,
@@ -240,6 +261,10 @@ def _issue_page(
         own=view_own(verdict, standing),
         other=OTHER,
         snooze_days=closing.DAYS,
+        asked=any(act.awaits_answer for act in acts),
+        question=question_of(verdict),
+        comments=issue.comments,
+        active=age(now - issue.updated_at),
         here_only=not visit.reaches(issue.repository),
         past_href=f"{issue_href(*place)}/past?{filters.query}" if past else None,
         acts=[

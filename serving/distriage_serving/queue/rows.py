@@ -43,6 +43,8 @@ class Row:
         axes: By id.
         differs: Two readers disagree.
         refused: GitHub's last refusal, or empty.
+        comments: How many there are.
+        active: When anything happened last.
     """
 
     key: str
@@ -57,6 +59,8 @@ class Row:
     axes: Mapping[str, AxisSummary]
     differs: bool
     refused: str
+    comments: int
+    active: str
 
 
 def make_row(
@@ -93,6 +97,8 @@ def make_row(
             for axis in shown_axes(verdict, taxonomy, standing)
         },
         differs=any(axis.readers_differ for axis in verdict.values()),
+        comments=issue.comments,
+        active=age(now - issue.updated_at),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
     )
 

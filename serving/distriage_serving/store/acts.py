@@ -60,6 +60,11 @@ class Act(Base):
         return self.what != SNOOZE and self.refused is None and self.carried_out == (self.undone_at is not None)
 
     @property
+    def awaits_answer(self) -> bool:
+        """It is a question that stands, and its author has not answered."""
+        return self.what == ASK and self.undone_at is None and self.refused is None and self.answered_at is None
+
+    @property
     def reference(self) -> IssueReference:
         """Of which issue."""
         return IssueReference(self.repository, self.number)
@@ -195,9 +200,9 @@ def _is_pending() -> ColumnElement[bool]:
     return (Act.what != SNOOZE) & Act.refused.is_(None) & (Act.carried_out == Act.undone_at.is_not(None))
 
 
-def _stands() -> tuple[ColumnElement[bool], ...]:
+def _stands() -> list[ColumnElement[bool]]:
     """A question that the author sees, for WHERE on `acts`."""
-    return Act.what == ASK, Act.carried_out, Act.undone_at.is_(None)
+    return [Act.what == ASK, Act.carried_out.is_(True), Act.undone_at.is_(None)]
 
 
 def is_asked() -> ColumnElement[bool]:

@@ -130,6 +130,14 @@
     one(`[data-menu="${key}"] button:enabled`)?.focus();
   }
 
+  // To ask takes two keys: this one, and Enter on the button.
+  function openQuestion() {
+    const ask = one("#ask");
+    if (!ask) return;
+    ask.open = true;
+    one(one("[data-question]", ask).value ? "[data-ask], [data-copy]" : "[data-question]", ask).focus();
+  }
+
   function choose(number) {
     const menu = document.activeElement.closest("[data-menu]");
     if (menu) return all("button:enabled", menu)[number - 1]?.click();
@@ -152,7 +160,7 @@
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
     o: () => openThere(current()), "/": () => one("[data-search]").select() };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
-    e: correct, s: () => openMenu("s"), c: () => openMenu("c"), p: () => one("[data-duplicate]:enabled")?.focus(), o: () => openThere(document),
+    e: correct, q: openQuestion, s: () => openMenu("s"), c: () => openMenu("c"), p: () => one("[data-duplicate]:enabled")?.focus(), o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
   const onBoth = { u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
@@ -177,6 +185,8 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-help]")) showHelp();
     if (event.target.closest("[data-edit]")) correct();
+    const copy = event.target.closest("[data-copy]");
+    if (copy) navigator.clipboard.writeText(one("[data-question]").value).then(() => { copy.textContent = "Copied"; });
     const axis = event.target.closest("[data-axis] input[type=radio]")?.closest("[data-axis]");
     if (!axis) return;
     one("[data-touched]", axis).disabled = false; // also where its label was chosen already: a person says so

@@ -1,0 +1,1 @@
+"""A question to an issue's author."""
