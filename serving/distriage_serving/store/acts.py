@@ -153,19 +153,11 @@ class Acts(Database):
         with self._session(writes=False) as session:
             return {(act.repository, act.number): act.refused or "" for act in session.scalars(wanted)}
 
-    def answered(self, issue: IssueReference, at: float) -> bool:
-        """Note that an issue's author said something.
-
-        Args:
-            at: When, Unix time in seconds.
-
-        Returns:
-            Whether a question to the author stands, answered before or not.
-        """
-        this = Act.repository == issue.repository, Act.number == issue.number, Act.at <= at, *_stands()
-        told = update(Act).where(*this).values(answered_at=func.coalesce(Act.answered_at, at))
-        with self._session(writes=True) as session:
-            return bool(session.scalars(told.returning(Act.id)).all())
+    def is_asked(self, issue: IssueReference) -> bool:
+        """Whether a question to an issue's author stands on GitHub, answered before or not."""
+        wanted = select(Act.id).where(Act.repository == issue.repository, Act.number == issue.number, *_stands())
+        with self._session(writes=False) as session:
+            return session.scalar(wanted.limit(1)) is not None
 
     def note_answer(self, act: Act, answer: str, at: float) -> None:
         """Note an author's answer."""

@@ -48,7 +48,7 @@ def hear(store: Store, news: News, installation_id: int, debounce_s: float) -> b
     author = news.said_by == "author"
     since = (news.at if author else NOBODY_WAITS) if news.is_new and news.said_by is not None else None
     store.note_thread(news.issue, news.comments, news.updated_at, since)
-    if not author or not store.answered(news.issue, news.at):
+    if not author or not store.is_asked(news.issue):
         return False
     store.put_job(triage_job(news.issue, installation_id), store.clock() + debounce_s)
     return True

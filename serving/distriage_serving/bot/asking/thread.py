@@ -50,7 +50,7 @@ def news_of(event: str, payload: Mapping[str, Any]) -> News | None:
         comments=max(0, comments(issue) + more),
         updated_at=epoch_s(issue.get("updated_at")),
         said_by=_said_by(payload, issue, told, action),
-        at=epoch_s(told.get("updated_at")),
+        at=epoch_s(told.get("created_at" if more == 1 else "updated_at")),
         is_new=more == 1,
     )
 
