@@ -67,16 +67,9 @@ def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
         ConfigError: the App's private key cannot be read.
     """
     app.state.desk = Desk(Sessions(settings, store), Attempts(), open_app(settings))
-    for pages in (
-        login.router,
-        router,
-        chart_routes.router,
-        actions.router,
-        closing.router,
-        asking.router,
-        past_routes.router,
-    ):
-        app.include_router(pages)
+    app.include_router(router)
+    for part in (login, chart_routes, actions, closing, asking, past_routes):
+        app.include_router(part.router)
 
 
 @router.get("/")
@@ -223,8 +216,7 @@ def _issue_page(
     past = visit.engine.past.has(issue.repository)
     repositories = visit.repositories()
     filters, _ = read_filters(query, visit.taxonomy, repositories)
-    now = visit.store.clock()
-    place = (issue.repository, issue.number)
+    now, place = visit.store.clock(), (issue.repository, issue.number)
     reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
     standing = standing_of(reviews)
     before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
