@@ -99,10 +99,14 @@ def requirements(package: str, version: Version) -> list[Requirement]:
     from packaging.version import Version
 
     release, rows = Version(version.public), _table().get(package, ())
-    listed = next((row.specifier.split() for row in rows if row.needs == RELEASES), None)
-    if listed is not None and str(release) not in listed:
+    if (listed := listed_releases(package)) and str(release) not in listed:
         return []
     return [row for row in rows if Version(row.first) <= release <= Version(row.last)]
+
+
+def listed_releases(package: str) -> Sequence[str]:
+    """All releases of a package, the oldest first; empty if it is not in the table."""
+    return next((row.specifier.split() for row in _table().get(package, ()) if row.needs == RELEASES), ())
 
 
 def _between(versions: Mapping[str, str]) -> Iterator[Mismatch]:
