@@ -25,7 +25,14 @@ _SERIES: Final = re.compile(r"NVIDIA|TESLA|GEFORCE|QUADRO|RTX|\s")
 _BUILD: Final = re.compile(r"cu\d{2,3}|cpu")  # a build of the release itself; another tag may be anybody's
 _NVIDIA: Final = re.compile(r"nvidia-(?P<what>\w+?)-cu(?P<major>\d\d)\Z")
 _OF_TORCH: Final = frozenset({"torch", "torchvision", "torchaudio"})
-_SHOWN: Final = {"nccl": "NCCL", "cudnn": "cuDNN", "torch": "torch", CUDA: "CUDA", PYTHON: "Python", DRIVER: "an NVIDIA driver"}
+_SHOWN: Final = {
+    "nccl": "NCCL",
+    "cudnn": "cuDNN",
+    "torch": "torch",
+    CUDA: "CUDA",
+    PYTHON: "Python",
+    DRIVER: "an NVIDIA driver",
+}
 
 
 class Requirement(NamedTuple):
@@ -69,7 +76,9 @@ class Mismatch(NamedTuple):
         """One sentence for people."""
         subject = f"{_SHOWN.get(self.package, self.package)} {self.version}"
         if self.needs == COMPUTE:
-            return f"{subject} has no kernels for the {self.found}; it is built for {self.specifier.replace(' ', ', ')}."
+            return (
+                f"{subject} has no kernels for the {self.found}; it is built for {self.specifier.replace(' ', ', ')}."
+            )
         other = _NVIDIA.match(self.needs)
         needs = _SHOWN.get(other["what"], other["what"]) if other else _SHOWN.get(self.needs, self.needs)
         wanted = self.specifier.removeprefix("==")
@@ -137,7 +146,11 @@ def _wrong_nccl(torch: str, loaded: str) -> Mismatch | None:
     rows = requirements("torch", version)
     rows = requirements(f"torch+{version.local}", version) + (rows if _usual_tag(rows) == version.local else [])
     row = next((row for row in rows if (of := _NVIDIA.match(row.needs)) and of["what"] == "nccl"), None)
-    if row is None or not row.needs.endswith(cuda.partition(".")[0]) or fits(released(nccl), row.specifier, default=True):
+    if (
+        row is None
+        or not row.needs.endswith(cuda.partition(".")[0])
+        or fits(released(nccl), row.specifier, default=True)
+    ):
         return None
     return Mismatch("torch", torch, row.needs, row.specifier, nccl, row.source)
 

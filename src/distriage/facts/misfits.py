@@ -62,7 +62,13 @@ def misfits(facts: EnvironmentFacts, segments: Segments) -> list[Misfit]:
         if _is_beside(one.package, facts.framework) or (one.needs in _OF_TORCH and "torch" in found):
             continue
         at = stated[one.package][1]
-        here = stated[one.needs][1] if one.needs in stated else nccl if "nccl" in one.needs else facts.sources.get("gpu_model")
+        here = (
+            stated[one.needs][1]
+            if one.needs in stated
+            else nccl
+            if "nccl" in one.needs
+            else facts.sources.get("gpu_model")
+        )
         found.setdefault(one.needs, Misfit(one, at, here or at))
     return list(found.values())
 
@@ -81,9 +87,7 @@ def _stated(facts: EnvironmentFacts, segments: Segments) -> dict[str, tuple[str,
     found: dict[str, dict[str, Source]] = {}
     for name, version, source in [*_listed(segments), *_of_facts(facts)]:
         found.setdefault(name, {}).setdefault(version, source)
-    return {
-        name: next(iter(versions.items())) for name, versions in found.items() if len(releases(versions)) == 1
-    }
+    return {name: next(iter(versions.items())) for name, versions in found.items() if len(releases(versions)) == 1}
 
 
 def _listed(segments: Segments) -> Iterator[tuple[str, str, Source]]:

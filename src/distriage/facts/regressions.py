@@ -46,9 +46,7 @@ _END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s"
 _MOST_CHARS: Final = 600  # of a sentence
 
 
-def worked_before(
-    own: Passage, names: Sequence[str], product: str, failing: Mapping[str, Source]
-) -> Comparison | None:
+def worked_before(own: Passage, names: Sequence[str], product: str, failing: Mapping[str, Source]) -> Comparison | None:
     """The last release that a plain sentence says to work, and the later one that fails.
 
     Args:
@@ -152,5 +150,6 @@ def _is_later(one: str, other: str) -> bool:
     except InvalidVersion:
         return False
     same = min(len(later.release), len(earlier.release))
-    return later > earlier and (later.release[:same] != earlier.release[:same] or len(later.release) == len(earlier.release))
-
+    return later > earlier and (
+        later.release[:same] != earlier.release[:same] or len(later.release) == len(earlier.release)
+    )

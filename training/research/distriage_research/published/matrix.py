@@ -82,7 +82,10 @@ def build(output: Path, progress: Callable[[str, int], None]) -> Built:
     """
     rows = [Row(*row) for row in _pages()]
     unread: list[str] = []
-    with open_client("PyPI cannot be reached", timeout=60, follow_redirects=True) as client, ThreadPoolExecutor(8) as pool:
+    with (
+        open_client("PyPI cannot be reached", timeout=60, follow_redirects=True) as client,
+        ThreadPoolExecutor(8) as pool,
+    ):
         for package in PACKAGES:
             releases = list(_releases(client, package))
             progress(package, len(releases))
@@ -226,4 +229,3 @@ def _get(client: httpx.Client, url: str, headers: dict[str, str]) -> httpx.Respo
     except httpx.HTTPError as error:
         raise DistriageError(f"{url}: {type(error).__name__}; expected PyPI's list of the package's files") from None
     return answer
-
