@@ -28,6 +28,7 @@ FLOORS = {
     "distriage": [
         {"__main__"},
         {"commands"},
+        {"agents"},
         {"past"},
         {"engine", "second_reader"},
         {"classifier"},
@@ -56,7 +57,7 @@ FLOORS = {
         {"measure"},
         {"fit"},
         {"corpus"},
-        {"config"},
+        {"checkout", "config"},
     ],
     "distriage_research": [
         {"commands"},

@@ -281,7 +281,9 @@ def test_the_command_line_says_own_labels(
     shown = command("classify", report, "--model", keyword_bundle, "--own", own_labels)
     assert shown.code == 0 and "Own labels:\n  docs" in shown.out
     found = json.loads(command("classify", report, "--model", keyword_bundle, "--own", own_labels, "--json").out)["own"]
-    assert found[0] == {"label": "docs", "probability": found[0]["probability"], "applied": True}
+    probability, precision = found[0]["probability"], found[0]["precision"]
+    assert found[0] == {"label": "docs", "probability": probability, "applied": True, "precision": precision}
+    assert 0.8 < precision <= 1 and found[-1]["precision"] is None
     lines = tmp_path / "all.jsonl"
     lines.write_text(json.dumps({"title": REPORT.title, "body": REPORT.body}) + "\n", encoding="utf-8")
     batch = command("classify", lines, "--model", keyword_bundle, "--own", own_labels, "--workers", 1)

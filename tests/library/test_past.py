@@ -9,10 +9,11 @@ from typing import BinaryIO
 import numpy as np
 import pytest
 
+from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
-from distriage.past.answer import likely_duplicates
+from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.build import build_index
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue, read_issues
@@ -190,6 +191,21 @@ def test_vectors_survive_the_file_and_time_between_counts(tmp_path: Path) -> Non
     undated = index.find(asked(2, 0, filed_at=0.0))  # as if it were filed now
     assert undated[0].similarity == pytest.approx(0.5, abs=1e-3)
     assert toy_index().find(asked(1, 0)) == []
+
+
+def test_an_index_keeps_githubs_ids_and_an_older_one_has_none(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.npz", tmp_path / "old.npz"
+    index = toy_index((1, 0), (0, 1))
+    kept = [replace(issue, github_id=issue.number + 70) for issue in index.issues]
+    replace(index, issues=kept).save(new)
+    with np.load(new) as arrays:
+        rows = [row[:6] for row in json.loads(arrays["issues"].tobytes())]
+        before = {"format": np.asarray(2), "issues": np.frombuffer(json.dumps(rows).encode(), np.uint8)}
+        np.savez_compressed(old, **{**arrays, **before})
+    assert load_index(new).issues == kept and load_index(old).issues == index.issues
+    said = {"title": "", "url": "", "state": "", "closed_by": "", "probability": 0.9}
+    found = [LikelyDuplicate(id=issue.id, **said) for issue in kept[:1]]
+    assert github_ids(load_index(new), found) == {kept[0].id: 71} and github_ids(load_index(old), found) == {}
 
 
 def test_a_rare_word_weighs_more() -> None:

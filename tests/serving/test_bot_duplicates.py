@@ -51,6 +51,30 @@ def test_a_likely_duplicate_is_named_where_the_configuration_says_so(knowing: Bo
         assert judge.past.duplicates(query, judge.bundle.manifest.name) == found
 
 
+@pytest.mark.parametrize("stale", [False, True])
+def test_a_suggested_duplicate_costs_one_request_more(knowing: Bot, *, stale: bool) -> None:
+    """The index has GitHub's own id of the original; only if that is another by now, GitHub is asked for it."""
+    github, made = knowing.github, {}
+    github.suggesting.add("owner/repo")
+    knowing.store.save_repository("owner/repo", no_suggestions_until=0.0)
+    if stale:
+        github.issues[ISSUE]["id"] = 77
+    for number, config in ((9, CONFIG), (10, f"{CONFIG}suggestions: perhaps\n")):
+        github.open(f"owner/repo#{number}", past_index.TITLE, past_index.BODY)
+        github.files["owner/repo/.github/distriage.yml"] = config
+        since = len(github.requests)
+        knowing.deliver("issues", github.payload("opened", f"owner/repo#{number}"))
+        knowing.settle()
+        made[number] = [
+            f"{one.method} {one.path}" for one in github.requests[since:] if f"/issues/{number}" in one.path
+        ]
+        asked = [one for one in github.requests[since:] if one.path.endswith("/issues/1")]
+    (suggested,) = github.pending("owner/repo#10")
+    assert (suggested["action"], suggested["target_id"]) == ("close_issue", 77 if stale else 2_000_000_001)
+    assert len(made[10]) == len(made[9]) + 1 + stale and len(asked) == stale
+    assert github.issues["owner/repo#10"]["state"] == "open"
+
+
 def past(bot: Bot) -> tuple[str, str, str] | None:
     (row,) = bot.store.past_rows("owner/repo", 0)
     return None if row.fingerprint is None else (row.title, row.state, row.closed_by)

@@ -26,7 +26,8 @@ from distriage_serving.bot.people import (
     with_decisions,
 )
 from distriage_serving.configuration.names import resolve
-from distriage_serving.github.issue import LabelEvent, ReadIssue, Timeline, with_label_history
+from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.github.timeline import LabelEvent, Timeline
 from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review, triage_job

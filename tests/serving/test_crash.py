@@ -172,7 +172,7 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
     github.files["owner/repo/.github/distriage.yml"] = "axes: {symptom: {field: Failure}}\nsuggestions: all\n"
     github.suggesting.add("owner/repo")
     github.issue_fields = [issue_field(5, "Failure", "hang", "oom")]
-    step, survived = 0, False
+    step, survived, least = 0, False, 1 if body == PERHAPS else 2  # a second request waits for a later look
     while not survived:
         step += 1
         github.open(ISSUE, "It stops", body)
@@ -189,11 +189,12 @@ def test_sigkill_at_any_step_makes_each_suggestion_once(
             while worker.step():
                 pass
             made = [(one["action"], one["state"]) for one in github.suggestions[ISSUE]]
-            assert made == [("add_label", "pending"), ("add_field", "pending")], step
+            both = [("add_label", "pending"), ("add_field", "pending")]
+            assert made in (both, both[:least]), step
             assert github.labels(ISSUE) == [], step
             rows = store.suggestions(IssueReference("owner/repo", 1))
-            assert [row.state for row in rows] == ["pending", "pending"], step
-    assert step > 25
+            assert [row.state for row in rows] == ["pending"] * len(made), step
+    assert step > 20
 
 
 @pytest.mark.parametrize("approve", [True, False])
@@ -224,5 +225,5 @@ def test_sigkill_at_any_step_keeps_a_decision_once(
             assert len(github.suggestions[ISSUE]) == 1 and github.labels(ISSUE) == ["symptom: hang"][: int(approve)]
 
 
-def test_many_deliveries_many_kills_with_suggestions(sqlite_store: Store, tmp_path: Path) -> None:
-    check(crash.crash(str(sqlite_store._engine.url), tmp_path, number=60, kills=3, suggestions=True))
+def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: Path) -> None:
+    check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=True))

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from support.github import INSTALLATION, PERSON, GitHub
 from support.past_issues import WORDS
 from support.plans import config, state
 from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_site import admin, stranger
 from support.server import running
 from support.verdicts import make_verdict
 
@@ -66,6 +68,23 @@ def test_a_person_says_which_own_labels_are_right() -> None:
     assert planned(True, decided={"own:Docs": "Docs"}).labels == ("Docs",)
     assert planned(True, decided={"own:Docs": None}).labels == ()
     assert "no longer has" in planned(False, decided={"own:gone": "gone"}).left_out[0].why
+
+
+@pytest.mark.parametrize(
+    ("precision", "confidence", "said"),
+    [(0.93, "high", "right in 93% of held-out ones"), (0.8, "medium", "80%"), (0.6, "low", "60%"), (None, "low", "")],
+)
+def test_an_own_labels_confidence_is_its_measured_precision(
+    precision: float | None, confidence: str, said: str
+) -> None:
+    own = [OwnLabel(label="docs", probability=0.99, applied=True, precision=precision)]
+    verdict = make_verdict().model_copy(update={"own": own})
+    known = IssueState(issue=PLACE, title="t", author="a", repository_labels=frozenset({"docs"}))
+    names = resolve(config("suggestions: perhaps"), default_taxonomy())
+    made = with_own_labels(Plan(PLACE), verdict, known, names).intents["docs"].intent
+    assert made.confidence == confidence and said in made.rationale
+    decided = with_own_labels(Plan(PLACE), verdict, replace(known, decided={"own:docs": "docs"}), names)
+    assert decided.intents["docs"].intent.confidence == "high"
 
 
 def test_only_what_distriage_set_is_taken_off() -> None:
@@ -156,13 +175,6 @@ def test_of_a_tick_in_the_queue_and_a_label_taken_off_by_hand_the_later_counts(b
 def site(keyword_bundle: Path, own_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
     with queue(Classifier(keyword_bundle, threads=1, own=own_labels), tmp_path_factory.mktemp("queue")) as opened:
         yield opened
-
-
-@pytest.fixture
-def admin(site: Queue) -> Iterator[httpx.Client]:
-    with visitor(site) as client:
-        log_in(client)
-        yield client
 
 
 def boxes(page: httpx.Response) -> dict[str, bool]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -18,7 +19,7 @@ from distriage_serving.judging.judge import LocalJudge
 from distriage_serving.queue.decisions import Decisions, IssueDecision
 from distriage_serving.queue.history import NOBODY
 from distriage_serving.queue.login.sessions import Session
-from distriage_serving.store import Store, reconcile_job
+from distriage_serving.store import Store, reconcile_job, sweep_job
 
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
 from support.github import PERSON, GitHub
@@ -206,36 +207,52 @@ def compare(bot: Bot) -> int:
     return asked(bot.github) - before
 
 
-def test_a_comparison_finds_a_dismissal_and_an_approval_that_nobody_told_of(suggesting: GitHub, bot: Bot) -> None:
+def test_a_dismissal_and_an_approval_that_nobody_told_of_are_found(suggesting: GitHub, bot: Bot) -> None:
     bot.issue("opened")
     suggesting.decide(ISSUE, suggesting.pending(ISSUE)[0]["id"], PERSON, approve=False)
-    assert compare(bot) == 1 and bot.reviews() == [("dismiss", None, "maintainer", "hang")]
     assert compare(bot) == 0
+    assert sweep(bot) == 1 and bot.reviews() == [("dismiss", None, "maintainer", "hang")]
+    assert compare(bot) == 0 == sweep(bot)
     suggesting.open("owner/repo#2", "It stops", PERHAPS)
     bot.deliver("issues", suggesting.payload("opened", "owner/repo#2"))
     bot.settle()
     suggesting.decide("owner/repo#2", suggesting.pending("owner/repo#2")[0]["id"], PERSON, approve=True)
-    assert compare(bot) == 1
+    bot.clock.now += 3600.0
+    assert sweep(bot) == 1
     (review,) = bot.store.reviews(issue=IssueReference("owner/repo", 2))
     assert (review.how, review.who, review.label) == ("approve", "maintainer", "hang")
     row = bot.store.get_issue("owner/repo", 2)
     assert row is not None and row.labels == [HANG]
 
 
-def test_a_comparison_asks_about_six_issues_and_those_that_changed(suggesting: GitHub, bot: Bot) -> None:
+def sweep(bot: Bot) -> int:
+    """Ten minutes later; how many lists of suggestions were asked for."""
+    before = asked(bot.github)
+    bot.clock.now += 600.0
+    bot.store.put_job(sweep_job())
+    bot.settle(1.0)
+    return asked(bot.github) - before
+
+
+def test_a_repository_is_asked_about_one_issue_an_hour_and_those_that_changed(suggesting: GitHub, bot: Bot) -> None:
     for number in range(1, 21):
         reference = f"owner/repo#{number}"
         suggesting.open(reference, "It stops", PERHAPS)
         bot.deliver("issues", suggesting.payload("opened", reference))
     bot.settle()
     assert sum(len(suggesting.pending(f"owner/repo#{number}")) for number in range(1, 21)) == 20
-    assert [compare(bot) for _ in range(4)] == [6, 6, 6, 6]
+    asked_at = []
+    while len(asked_at) < 20:
+        if sweep(bot):
+            asked_at.append(bot.clock())
+    assert min(after - before for before, after in pairwise(asked_at)) >= 3600.0
+    assert compare(bot) == 0
     numbers = Counter(request.path.split("/")[5] for request in suggesting.requests if "/suggestions" in request.path)
     assert len(numbers) == 20  # the longest ago first
     for number in (3, 4, 5):
         at = datetime.fromtimestamp(bot.clock() + 5, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         suggesting.issues[f"owner/repo#{number}"]["updated_at"] = at
-    assert compare(bot) == 9
+    assert compare(bot) == 3
     assert [name for request in suggesting.requests if (name := request.path).startswith("/user/")] == []
 
 

@@ -272,6 +272,8 @@ class GitHub:
 
     def _happened(self, reference: str, event: dict[str, Any]) -> dict[str, Any]:
         event["created_at"] = self._time(event["id"])
+        issue = self.issues[reference]
+        issue["updated_at"] = max(issue["updated_at"], event["created_at"])
         self.timelines.setdefault(reference, []).append(event)
         return event
 

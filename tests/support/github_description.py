@@ -42,7 +42,9 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
     - GitHub says only in prose that a file can be had raw; here it is an answer (JSON: Prism parses what ends in
       +json).
     - Ajv refuses `nullable` beside `anyOf` without a `type`, and Prism then lets everything pass.
-    - An issue's state may be an object too: only the answer says so, which gives back what was asked for.
+    - An issue's state may be an object too, as a type may: only the answer says so. GitHub's own MCP server sends it
+      with `state_reason` and `duplicate_issue_id` beside it, where the description has them
+      (github/github-mcp-server#2802).
     - That a list has not changed since it was asked for last (304) is said only in prose.
     - Two kinds of events in a timeline, comments on commits, require no field, so anything would be one: left out.
     - It is of the REST API alone: for GraphQL, only that there are a query and data.
@@ -58,9 +60,8 @@ def cut(description: Path, operations: Iterable[str]) -> dict[str, Any]:
         paths.setdefault(path, {})[method.lower()] = deepcopy(whole["paths"][known][method.lower()])
         edit = paths[path].get("patch", {}).get("requestBody", {}).get("content", {}).get("application/json", {})
         if "state" in (asked := edit.get("schema", {}).get("properties", {})) and path.endswith("{issue_number}"):
-            answer = paths[path]["patch"]["responses"]["200"]["content"]["application/json"]["schema"]["allOf"][1]
-            given_back = answer["properties"]["suggestions"]["properties"]["state"]["items"]
-            asked["state"] = {"oneOf": [asked["state"], {**given_back, "required": ["value"]}]}
+            asked["state"] = {"oneOf": [asked["state"], {**asked["type"]["oneOf"][1], "required": ["value"]}]}
+            asked["state"]["oneOf"][1]["additionalProperties"] = False
         if method == "GET":
             paths[path]["get"]["responses"].setdefault("304", {"description": "Not modified"})
         if known != path:

@@ -85,10 +85,13 @@ def edit(github: GitHub, reference: str, change: dict[str, Any]) -> Fault:
         else:
             plain["type"] = kind["value"]
     if (state := given.get("state")) is not None:
+        original, here = plain.pop("duplicate_issue_id", None), f"{reference.partition('#')[0]}#"
+        if original not in {issue["id"] for place, issue in github.issues.items() if place.startswith(here)}:
+            return faults.status(422)
         if _is_suggested(github, reference, state):
-            _suggest(github, reference, "close_issue", state, target_id=state["duplicate_issue_id"])
+            _suggest(github, reference, "close_issue", state, target_id=original)
         else:
-            plain |= {"state": state["value"], "state_reason": state["state_reason"]}
+            plain["state"] = state["value"]
     for field in fields:
         if _is_suggested(github, reference, field):
             value = {"target_id": field["field_id"], "target_value": field["value"]}

@@ -19,22 +19,28 @@ FILED_AT = 1_600_000_000.0
 
 
 @functools.cache
-def asked_before(classifier: Classifier, place: str = "Owner/Repo") -> PastIndex:
-    """Issue 1 is `TITLE` with `BODY`, closed; others follow, a day apart."""
+def asked_before(classifier: Classifier, place: str = "Owner/Repo", *, ids: bool = True) -> PastIndex:
+    """Issue 1 is `TITLE` with `BODY`, closed; others follow, a day apart.
+
+    Args:
+        ids: It has GitHub's own, as the double gives them.
+    """
     issues = []
     for number, title in enumerate((TITLE, *OTHERS), 1):
         url = f"https://github.com/{place}/issues/{number}"
         at = FILED_AT + number * DAY_S
-        past = PastIssue(f"{place}#{number}", title, url, "closed", "completed", at)
+        past = PastIssue(
+            f"{place}#{number}", title, url, "closed", "completed", at, 2_000_000_000 + number if ids else 0
+        )
         issues.append((past, IssueReport(title, BODY if number == 1 else title, past.id)))
     return build_index(issues, classifier)
 
 
-def write_asked_before(folder: Path, classifier: Classifier) -> Path:
+def write_asked_before(folder: Path, classifier: Classifier, *, ids: bool = True) -> Path:
     """The same as `owner--repo.npz` in a folder."""
     folder.mkdir(exist_ok=True)
     file = folder / "owner--repo.npz"
-    asked_before(classifier).save(file)
+    asked_before(classifier, ids=ids).save(file)
     return file
 
 

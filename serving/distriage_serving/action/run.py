@@ -24,7 +24,7 @@ from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.own.labels import OwnLabels
-from distriage.past.answer import likely_duplicates
+from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
 from distriage_serving.action import workflow_commands
 from distriage_serving.configuration.file import load_config
@@ -151,7 +151,9 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
     seen = _look(classifier, issue, config, inputs, warnings)
     verdict = seen.verdict
     if past is not None:
-        verdict = verdict.model_copy(update={"duplicates": likely_duplicates(past, seen.past)})
+        same = likely_duplicates(past, seen.past)
+        verdict = verdict.model_copy(update={"duplicates": same})
+        issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is

@@ -27,8 +27,8 @@ from distriage_serving.configuration.file import config_digest, load_config
 from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.configuration.names import Names, resolve
 from distriage_serving.github.files import read_config
-from distriage_serving.github.issue import own_login
 from distriage_serving.github.labels import read_labels
+from distriage_serving.github.timeline import own_login
 from distriage_serving.judging.judge import Judge
 from distriage_serving.planning.types import Change
 from distriage_serving.store import Store, report_digest

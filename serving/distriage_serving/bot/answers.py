@@ -16,8 +16,8 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.commands import Undo, Wrong, parse_command
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.github.executor import raise_if_moved, write_comment
-from distriage_serving.github.issue import find_own_comment
 from distriage_serving.github.labels import read_labels
+from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning import markdown
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import PlannedComment

@@ -18,6 +18,7 @@ from distriage_serving.bot.checks import check_pull_request
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import bring_in_step, reconcile
 from distriage_serving.bot.repositories import configure, take_stock
+from distriage_serving.bot.suggestions.hourly import poll_next
 from distriage_serving.bot.sweep import look_around
 from distriage_serving.bot.triage import read_again, triage
 from distriage_serving.github.app_auth import App
@@ -92,6 +93,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "check": Kind(_check),
     "configure": Kind(_configure, reads_lists=True),
     "reconcile": Kind(_reconcile, reads_lists=True),
+    "poll": Kind(lambda tools, job: poll_next(tools.client, tools.store, job.repository, job.installation_id)),
     "close": Kind(lambda tools, job: bring_in_step(tools.client, tools.store, job)),
     "access": Kind(lambda tools, job: take_stock(tools.client, tools.store, job.installation_id or 0)),
     "second-read": Kind(lambda tools, job: read_again(tools.store, tools.judge, job), on_github=False),

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from distriage_serving.github.issue import LabelEvent, ReadIssue, with_label_history
+from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.github.timeline import LabelEvent
 from distriage_serving.store import Review
 
 UNKNOWN: Final = 0  # in place of an id

@@ -10,7 +10,8 @@ from typing import Final, Literal
 from distriage.answer.feedback import own_label
 from distriage.answer.verdict import AxisVerdict
 from distriage_serving.configuration.names import Names
-from distriage_serving.github.issue import LabelEvent, ReadIssue, with_label_history
+from distriage_serving.github.issue import ReadIssue, with_label_history
+from distriage_serving.github.timeline import LabelEvent
 from distriage_serving.planning.types import IssueState
 from distriage_serving.store import Backfilled, Review
 

@@ -2,14 +2,12 @@
 
 Webhooks get lost, come late and out of order, and some changes send none. One list of the open issues, a hundred a
 request, finds issues edited, reopened or opened unseen; issues that are open only in the store were closed, deleted or
-transferred, and are fetched one by one. So are issues with pending suggestions: those that changed, and one of the
-others each hour, since a dismissal changes nothing.
+transferred, and are fetched one by one. So are the suggestions of issues that changed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 from distriage.base.errors import NotFoundError, RefusedError, TransferredError
@@ -19,16 +17,26 @@ from distriage.github.listed import list_issues
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
-from distriage_serving.bot.suggestions.decided import poll
-from distriage_serving.github.closing import close, reopen
+from distriage_serving.bot.suggestions.hourly import decisions_on
+from distriage_serving.github.closing import assign, close, reopen
 from distriage_serving.github.issue import read_stage
-from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
+from distriage_serving.store import (
+    ASSIGN,
+    CLOSES,
+    Act,
+    Job,
+    NewJob,
+    Repository,
+    Store,
+    reconcile_job,
+    report_digest,
+    triage_job,
+)
 
 EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
 OVERLAP_S: Final = 3600.0  # GitHub's clock and ours, and deliveries that are still under way
 MAX_LOOKED_AT: Final = 200  # one by one, in one job
-POLLS: Final = round(EVERY_S / 3600)  # of unchanged issues with pending suggestions, in one job
 
 
 def due(store: Store, look_s: float) -> list[NewJob]:
@@ -88,31 +96,13 @@ def _reconcile(
     missing = sorted(number for number, (state, *_) in known.items() if state == "open" and number not in listed)
     ended = sum(_settle(client, store, IssueReference(repository, number)) for number in missing[:MAX_LOOKED_AT])
     pending = {number: at for number, at in store.open_suggestions(repository).items() if number not in look_at}
-    look_at += _approved(client, store, repository, pending, listed)
+    touched = [number for number, asked_at in pending.items() if listed.get(number, 0.0) > asked_at]
+    look_at += decisions_on(client, store, repository, touched)
     jobs = [triage_job(IssueReference(repository, number), installation_id) for number in look_at]
     found = f"{len(look_at)} changed unseen, {ended} closed unseen" if look_at or ended else None
     if len(missing) > MAX_LOOKED_AT and ended:  # else the next look would be at the same ones again
         return Done(found, jobs=(*jobs, reconcile_job(repository, installation_id)))
     return Done(found, jobs=tuple(jobs), reconciled=(repository, began_at))
-
-
-def _approved(
-    client: Client, store: Store, repository: str, pending: Mapping[int, float], changed_at: Mapping[int, float]
-) -> list[int]:
-    """Check pending suggestions; return the issues on which one was approved, so that they have a new label.
-
-    Args:
-        pending: Number -> when GitHub was last asked, the longest ago first.
-        changed_at: Number -> when it last changed on GitHub.
-    """
-    changed = [number for number, at in pending.items() if changed_at.get(number, 0.0) > at]
-    others = [number for number in pending if number not in changed][:POLLS]
-    found = []
-    for number in [*changed, *others]:
-        polled = poll(client, store, IssueReference(repository, number), None, is_app=True)
-        if any(row.state == "approved" for row in polled.decided):
-            found.append(number)
-    return found
 
 
 def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
@@ -127,14 +117,15 @@ def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
 
 
 def bring_in_step(client: Client, store: Store, job: Job) -> Done:
-    """Close an issue on GitHub as a person asked in the queue, or reopen it if that was undone.
+    """Close or assign an issue on GitHub as people asked in the queue, or reopen it if that was undone.
 
     Raises:
         GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
-    acts = [act for act in store.acts(issue) if act.what != SNOOZE]
-    done = []
+    asked = store.acts(issue)
+    done = [_assign(client, store, act) for act in reversed(asked) if act.what == ASSIGN and act.is_pending]
+    acts = [act for act in asked if act.what in CLOSES]
     for act in acts:
         if act.undone_at is not None and act.carried_out:
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)
@@ -148,10 +139,18 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             known = store.get_issue(issue.repository, issue.number, lock=True)
             store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
         done += ["closed", *refused]
-    elif done:  # if somebody else closed it, it stays closed
+    elif "reopened" in done:  # if somebody else closed it, it stays closed
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def _assign(client: Client, store: Store, act: Act) -> str:
+    taken_back = act.undone_at is not None
+    there = assign(client, act.reference, act.assignee or "", off=taken_back)
+    why = None if there != taken_back else f"{act.assignee} cannot be assigned there"
+    store.note_act(act, carried_out=there, refused=why)
+    return why or ("unassigned" if taken_back else "assigned")
 
 
 def give_back(store: Store, job: Job, why: str, began_at: float) -> None:

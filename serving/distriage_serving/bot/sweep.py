@@ -15,6 +15,7 @@ from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.reconcile import due
+from distriage_serving.bot.suggestions.hourly import due_polls
 from distriage_serving.github.app_auth import App
 from distriage_serving.logs import log
 from distriage_serving.store import Store, sweep_job
@@ -28,10 +29,10 @@ _OWN_REFUSALS: Final = frozenset({409, 413, 415})  # the same again would be ref
 
 
 def look_around(store: Store, app: App) -> Done:
-    """Do all that no event asks for: forget old data, ask for lost deliveries, compare repositories that are due."""
+    """Do all that no event asks for: forget old data, ask for lost deliveries and decisions, compare repositories."""
     store.put_job(sweep_job(), store.clock() + SWEEP_EVERY_S)
     store.purge(PURGE_AFTER_S)
-    jobs = tuple(due(store, SWEEP_EVERY_S))
+    jobs = (*due(store, SWEEP_EVERY_S), *due_polls(store))
     try:
         asked = sweep(app.client(), store.clock())
     except GitHubError as error:  # the comparison finds lost events, so it must not wait for the deliveries

@@ -100,10 +100,13 @@ def triage(
     report = replace(issue.report, forms=form_lines(client, reference.repository))
     seen = judge.look(report, current.config, issue.created_at)
     verdict, model = seen.verdict, judge.bundle.manifest.name
-    keep_issue(store, _row(issue), seen.past, model)
+    keep_issue(store, _row(issue), seen.past, model, issue.github_id)
     wants_duplicates = current.config.name_duplicates or current.config.suggestions != "off"
     if wants_duplicates and judge.past is not None:
-        verdict = verdict.model_copy(update={"duplicates": judge.past.duplicates(seen.past, model)})
+        same = judge.past.duplicates(seen.past, model)
+        verdict = verdict.model_copy(update={"duplicates": same})
+        ids = judge.past.github_ids(reference.repository, same or (), model)
+        issue = replace(issue, state=replace(issue.state, github_ids=ids))
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))
@@ -207,6 +210,7 @@ def _row(issue: ReadIssue) -> Issue:
         state="open" if state.is_open else "closed",
         labels=sorted(state.labels),
         issue_type=state.issue_type,
+        assignee=issue.assignee.lower(),
     )
 
 

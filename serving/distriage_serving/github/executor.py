@@ -15,7 +15,7 @@ from distriage.base.references import IssueReference
 from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage_serving.github import intents
 from distriage_serving.github.execution import Execution
-from distriage_serving.github.issue import find_own_comment
+from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning.types import (
     LabelDefinition,
     Plan,

@@ -18,9 +18,9 @@ from distriage.github.client import MAX_ATTEMPTS, Client
 from distriage.github.listed import issue_type
 from distriage_serving.github.execution import Execution
 from distriage_serving.github.fields import field_values
-from distriage_serving.github.issue import read_timeline, set_by_us
 from distriage_serving.github.labels import read_labels
 from distriage_serving.github.suggestions import OFF, decide, list_suggestions
+from distriage_serving.github.timeline import read_timeline, set_by_us
 from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.types import Plan
 
@@ -118,7 +118,7 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
     """Set type and fields, and suggest those, and the end of a duplicate, that wait for a person."""
     asked = [one for one in plan.suggestions if one.action != "add_label"]
     original = next((one for one in asked if one.action == "close_issue"), None)
-    if original is not None:
+    if original is not None and original.target_id is None:
         found = _id_of(client, plan, original)
         asked.remove(original)
         asked += [found] if found is not None else []
@@ -136,8 +136,8 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
             if one.action == "set_type":
                 edit["type"] = {"value": one.value, **why}
             elif one.action == "close_issue":
-                reason = {"state_reason": "duplicate", "duplicate_issue_id": one.target_id}
-                edit["state"] = {"value": "closed", **reason, **why}
+                edit |= {"state_reason": "duplicate", "duplicate_issue_id": one.target_id}
+                edit["state"] = {"value": "closed", **why}
         return edit
 
     if not body(asked):
@@ -145,6 +145,13 @@ def edit_issue(client: Client, plan: Plan, done: Execution, explain: Explain) ->
     try:
         answer = _send(client, plan, "PATCH", _path(plan), body, asked)
     except RefusedError as error:
+        if original is not None and original.target_id is not None and error.status == 422:
+            found = _id_of(client, plan, original)
+            if found != original:  # it has another id by now, or is gone
+                others = [one for one in plan.suggestions if one.action != "close_issue"]
+                suggestions = (*others, *([found] if found is not None else []))
+                edit_issue(client, replace(plan, suggestions=suggestions), done, explain)
+                return
         sure = body((), plainly=True)
         what = f"the issue type {plan.issue_type!r}" if plan.issue_type is not None else "a field"
         refused = f"{what} could not be set"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from weakref import WeakValueDictionary
 from distriage.answer.verdict import LikelyDuplicate
 from distriage.base.errors import InputError
 from distriage.own.shelf import PLACES
-from distriage.past.answer import likely_duplicates
+from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, PastQuery, load_index, make_index
 from distriage.past.issue import PastIssue
 from distriage.past.packed import unpack
@@ -22,6 +23,7 @@ from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import PastRow, Store
+from distriage_serving.store.past import PAGE_ROWS
 
 ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has changed
 
@@ -85,6 +87,11 @@ class PastIndexes:
         index = self.index(PastIssue(query.id, "").place, model)
         return None if index is None else likely_duplicates(index, query)
 
+    def github_ids(self, repository: str, found: Collection[LikelyDuplicate], model: str) -> dict[str, int]:
+        """Of likely duplicates, as `distriage.past.answer.github_ids`."""
+        index = self.index(repository, model) if found else None
+        return {} if index is None else github_ids(index, found)
+
     # ---------------------------------------------------------------- store
 
     def _from_store(self, repository: str, model: str) -> PastIndex | None:
@@ -127,7 +134,7 @@ class PastIndexes:
             return None
         if self._read.get(file, (0, None))[0] != changed:
             try:
-                self._read[file] = (changed, _of_model(load_index(file), model, file))
+                self._read[file] = (changed, load_index(file).made_with(model, file))
             except InputError as error:
                 log(logging.ERROR, "past_not_read", reason=str(error))
                 self._read[file] = (changed, None)
@@ -143,9 +150,9 @@ def show_indexes(metrics: Metrics, settings: Settings, past: PastIndexes) -> Non
 
 
 def _rows(store: Store, repository: str, since: int) -> list[PastRow]:
-    rows: list[PastRow] = []
-    while page := store.past_rows(repository, since, rows[-1].number if rows else 0):
-        rows += page
+    rows = page = store.past_rows(repository, since, 0)
+    while len(page) == PAGE_ROWS:
+        rows = rows + (page := store.past_rows(repository, since, page[-1].number))
     return rows
 
 
@@ -155,14 +162,9 @@ def _parts(rows: list[PastRow]) -> tuple[list[PastIssue], list[Features], list[F
         if row.fingerprint is None:
             continue
         reference = f"{row.repository}#{row.number}"
-        issues.append(PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at))
+        past = PastIssue(reference, row.title, row.url, row.state, row.closed_by, row.filed_at, row.github_id)
+        issues.append(past)
         counted, vector = unpack(row.fingerprint)
         features.append(counted)
         vectors.append(vector)
     return issues, features, vectors
-
-
-def _of_model(index: PastIndex, model: str, file: Path) -> PastIndex:
-    if index.vectors.size and index.model != model:
-        raise InputError(f"{file}: made with the model {index.model}; expected {model}: index anew")
-    return index

@@ -19,20 +19,22 @@ from distriage_serving.store import Issue, Lifecycle, PastRow, PastState, Store,
 CHUNK: Final = 1000  # issues that are read, and then stored, together
 
 
-def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str) -> None:
+def keep_issue(store: Store, issue: Issue, query: PastQuery, model: str, github_id: int = 0) -> None:
     """Keep an issue's current state, if its repository's past issues are kept by the same model.
 
     Args:
         query: The model's reading of the issue.
+        github_id: GitHub's own; 0 if unknown.
     """
     known = store.past_repository(issue.repository)
     if known is None or known.model != model:
         return
     report = IssueReport(issue.title, issue.body, str(issue.reference))
-    past = PastIssue(report.id, " ".join(issue.title.split()), issue.url, issue.state, "", issue.created_at)
+    title = " ".join(issue.title.split())
+    past = PastIssue(report.id, title, issue.url, issue.state, "", issue.created_at, github_id)
     row = _row(issue.reference, past, issue.updated_at, report)
     if store.past_digests(issue.repository, issue.number).get(issue.number) == row.digest:
-        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at))
+        store.set_past_states(PastState(issue.reference, issue.state, issue.updated_at, github_id=github_id))
         return
     row.fingerprint = pack(query)
     store.put_past(model, row)
@@ -65,7 +67,8 @@ def keep_all(
             seen.add(row.number)
             if before.get(row.number) == row.digest:
                 state: Lifecycle = "closed" if row.state == "closed" else "open"
-                states.append(PastState(IssueReference(repository, row.number), state, row.updated_at, row.closed_by))
+                place = IssueReference(repository, row.number)
+                states.append(PastState(place, state, row.updated_at, row.closed_by, row.github_id))
             else:
                 new.append((row, found[1]))
         store.set_past_states(*states)
@@ -91,4 +94,5 @@ def _row(issue: IssueReference, past: PastIssue, updated_at: float, report: Issu
         updated_at=updated_at,
         digest=report_digest(report.title, report.body),
         fingerprint=None,
+        github_id=past.github_id,
     )

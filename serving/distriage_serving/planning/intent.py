@@ -60,9 +60,10 @@ def decided_intent() -> Intent:
     return Intent("A maintainer decided so in Distriage.", "high")
 
 
-def own_intent() -> Intent:
-    """The reason for an own label, which is given from a measured threshold on."""
-    return Intent("Learned from this repository's labelled issues.", "medium")
+def own_intent(precision: float | None) -> Intent:
+    """The reason for an own label, with its measured precision."""
+    right = "" if precision is None else f", and right in {precision:.0%} of held-out ones"
+    return Intent(f"Learned from this repository's labelled issues{right}.", confidence_of(precision))
 
 
 def duplicate_intent(found: LikelyDuplicate, number: int) -> Intent:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from distriage.answer.feedback import own_axis, own_label
 from distriage.answer.verdict import Verdict
 from distriage_serving.configuration.names import Names
-from distriage_serving.planning.intent import own_intent
+from distriage_serving.planning.intent import decided_intent, own_intent
 from distriage_serving.planning.suggested import Reasoned
 from distriage_serving.planning.suggestions import Suggestions
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
@@ -28,6 +28,7 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
     intents: dict[str, Reasoned] = {}
     decided = {label.casefold(): right for axis, right in state.decided.items() if (label := own_label(axis))}
     applied = [own.label for own in verdict.own or () if own.applied]
+    precisions = {own.label.casefold(): own.precision for own in verdict.own or ()}
     wanted = {label.casefold(): label for label in (*applied, *filter(None, decided.values()))}
     for name, label in wanted.items():
         if name in there:
@@ -40,9 +41,12 @@ def with_own_labels(plan: Plan, verdict: Verdict, state: IssueState, names: Name
             left_out.append(LeftOut(label, "somebody took it off this issue"))
         elif name not in known:
             left_out.append(LeftOut(label, "an own label that the repository no longer has"))
-        elif people.may(change := Reasoned("add_label", label, own_intent(), None, own_axis(label), label), sure=True):
-            labels.append(label)
-            intents[label] = change
+        else:
+            why = decided_intent() if name in decided else own_intent(precisions.get(name))
+            change = Reasoned("add_label", label, why, None, own_axis(label), label)
+            if people.may(change, sure=True):
+                labels.append(label)
+                intents[label] = change
     for axis in {one.axis for one in state.suggested if own_label(one.axis) is not None}:
         people.withdraw(axis)
     withdrawn = {axis.casefold() for axis in state.withdrawn}

@@ -25,7 +25,7 @@ from distriage_serving.planning.comment import plan_comment
 from distriage_serving.planning.ignored import why_ignored
 from distriage_serving.planning.own_plan import with_own_labels
 from distriage_serving.planning.suggested import Reasoned
-from distriage_serving.planning.suggestions import Suggestions
+from distriage_serving.planning.suggestions import Suggestions, in_one_request
 from distriage_serving.planning.types import IssueState, LabelDefinition, LeftOut, Plan
 
 MAX_LABELS: Final = 100  # on one issue, GitHub's limit
@@ -58,7 +58,7 @@ def make_plan(verdict: Verdict, state: IssueState, names: Names) -> Plan:
         left_out=tuple(planner.left_out),
         dry_run=names.config.dry_run,
     )
-    plan = _that_fits(with_own_labels(plan, verdict, state, names), state)
+    plan = _that_fits(in_one_request(with_own_labels(plan, verdict, state, names)), state)
     plan = replace(plan, comment_after=partial(plan_comment, verdict, state, names))
     comment = plan_comment(verdict, state, names, plan)
     if isinstance(comment, LeftOut):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from distriage_serving.planning.intent import Intent
@@ -59,6 +59,7 @@ class Reasoned:
     Attributes:
         value, target_id: As in `Suggested`.
         axis, label: Basis of the change; empty for past issues and own labels.
+        sure: It would be made if nothing were suggested.
     """
 
     action: Action
@@ -67,6 +68,7 @@ class Reasoned:
     target_id: int | None = None
     axis: str = ""
     label: str = ""
+    sure: bool = field(default=True, compare=False)
 
     @property
     def shown(self) -> str:

@@ -7,7 +7,7 @@ of ours is approved if a person decided so elsewhere or the model is sure by now
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from distriage.answer.verdict import AxisVerdict, Verdict
 from distriage.base.types import Outcome
@@ -15,10 +15,11 @@ from distriage_serving.configuration.names import AxisNames, Names
 from distriage_serving.planning import markdown
 from distriage_serving.planning.intent import Intent, decided_intent, duplicate_intent, intent_of, original_of
 from distriage_serving.planning.suggested import Reasoned, Suggested
-from distriage_serving.planning.types import IssueState
+from distriage_serving.planning.types import IssueState, LeftOut, Plan
 
 DISMISSED = "a person dismissed the suggestion"
 PENDING = "it is suggested already"
+LATER = "it is suggested when the issue is looked at again"
 
 
 @dataclass(slots=True)
@@ -78,7 +79,7 @@ class Suggestions:
         if now:
             return True
         if self.on:
-            self.made.append(change)
+            self.made.append(replace(change, sure=sure))
         return False
 
     def withdraw(self, axis: str) -> None:
@@ -132,7 +133,25 @@ class Suggestions:
                 continue
             earlier = self.state.earlier("close_issue", str(original))
             if earlier is None or earlier.state == "ended":
-                self.made.append(Reasoned("close_issue", str(original), duplicate_intent(found, original)))
+                why, target_id = duplicate_intent(found, original), self.state.github_ids.get(found.id)
+                self.made.append(Reasoned("close_issue", str(original), why, target_id, sure=False))
             elif earlier.state == "pending":
                 self._kept.append(earlier)
         self.withdraw("")
+
+
+def in_one_request(plan: Plan) -> Plan:
+    """The plan with suggestions that cost at most one request more than none.
+
+    GitHub takes labels by one request, all else by another. If nothing but suggestions needs either, one waits for a
+    later look: the labels if the issue is perhaps a duplicate, else the rest.
+    """
+    labels = [one for one in plan.suggestions if one.action == "add_label"]
+    rest = [one for one in plan.suggestions if one.action != "add_label"]
+    if plan.labels or plan.issue_type or plan.fields or any(one.sure for one in plan.suggestions):
+        return plan
+    now, later = (rest, labels) if any(one.action == "close_issue" for one in rest) else (labels, rest)
+    if not now or not later:
+        return plan
+    left_out = (LeftOut(one.shown, LATER) for one in later)
+    return replace(plan, suggestions=tuple(now), left_out=(*plan.left_out, *left_out))

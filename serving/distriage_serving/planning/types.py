@@ -45,6 +45,7 @@ class IssueState:
         suggested: Suggestions on it.
         fields: Name, case-folded -> value of the issue fields that have one.
         known_fields: Name, case-folded -> field of the organization.
+        github_ids: Id of a likely duplicate -> GitHub's own, if known.
     """
 
     issue: IssueReference
@@ -72,6 +73,7 @@ class IssueState:
     suggested: tuple[Suggested, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
     known_fields: Mapping[str, IssueField] = field(default_factory=dict)
+    github_ids: Mapping[str, int] = field(default_factory=dict)
 
     def earlier(self, action: Action, value: str, target_id: int | None = None) -> Suggested | None:
         """The latest earlier suggestion of a change, if any.

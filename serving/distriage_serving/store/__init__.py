@@ -7,7 +7,8 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
+from distriage_serving.store.acts import ASSIGN, CLOSES, SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
+from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
 from distriage_serving.store.paging import IssueFilter, Page, Sort, place_of
@@ -28,7 +29,6 @@ from distriage_serving.store.schema import (
     StoredVerdict,
     VerdictAxis,
     WorkState,
-    report_digest,
 )
 from distriage_serving.store.sessions import LoginSession, LoginSessions
 from distriage_serving.store.verdicts import WEEK_S, AxisCount, Backfilled, Verdicts, week_of
@@ -43,6 +43,7 @@ from distriage_serving.store.work.jobs import (
     command_job,
     configure_job,
     moved_job,
+    poll_job,
     reconcile_job,
     second_read_job,
     sweep_job,
@@ -52,6 +53,8 @@ from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 
 __all__ = [
+    "ASSIGN",
+    "CLOSES",
     "MAX_ATTEMPTS",
     "SNOOZE",
     "WEEK_S",
@@ -92,6 +95,7 @@ __all__ = [
     "configure_job",
     "moved_job",
     "place_of",
+    "poll_job",
     "reconcile_job",
     "report_digest",
     "review_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import Any, Final
@@ -64,3 +65,8 @@ class VerdictText(TypeDecorator[Verdict]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Verdict | None:  # noqa: ARG002
         return None if value is None else Verdict.model_validate(json.loads(value))
+
+
+def report_digest(title: str, body: str) -> str:
+    """SHA-256 of title and body, 64 hexadecimal digits; the same before and after they are stored."""
+    return hashlib.sha256(storable(f"{title}\n{body}").encode()).hexdigest()

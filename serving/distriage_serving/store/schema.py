@@ -7,7 +7,6 @@ migration; a test compares both.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from sqlalchemy import Double, ForeignKey, ForeignKeyConstraint, Index, UniqueConstraint, text
@@ -15,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_co
 
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
-from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText, storable
+from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
 Lifecycle = Literal["open", "closed", "deleted", "transferred"]
@@ -125,6 +124,7 @@ class Repository(Base):
         reconciled_at, reconcile_refused_at: When GitHub last let us compare its issues, and when it last refused; None:
             never.
         no_suggestions_until: GitHub takes none, as far as is known; 0: it takes some; None: not asked yet.
+        polled_at: When GitHub was last asked about an issue whose suggestions are pending, though nothing had changed.
         labels: Its remembered labels, from `distriage_serving.bot.label_names`; None at first.
     """
 
@@ -139,6 +139,7 @@ class Repository(Base):
     reconciled_at: Mapped[float | None] = mapped_column(default=None)
     reconcile_refused_at: Mapped[float | None] = mapped_column(default=None)
     no_suggestions_until: Mapped[float | None] = mapped_column(default=None)
+    polled_at: Mapped[float | None] = mapped_column(default=None)
     labels: Mapped[JsonValue] = mapped_column(default=None, repr=False)
 
     @property
@@ -158,6 +159,7 @@ class Issue(Base):
         priority: How much it needs a person, larger is more; see `priority.py`. Filled in by the store.
         status: People's reaction to the verdict; `open`: not looked at. Filled in by the store.
         verdict_id: The latest verdict; None before the first. Filled in by the store.
+        assignee: The person who takes it: a login in lower case, or `admin:NAME`; empty: nobody.
         held: Its labels wait until the repository's configuration is repaired.
     """
 
@@ -165,6 +167,7 @@ class Issue(Base):
     __table_args__ = (
         Index("issues_priority", "state", "status", "priority", "repository", "number"),
         Index("issues_created", "state", "status", "created_at", "repository", "number"),
+        Index("issues_assignee", "assignee", "state", "status"),
         Index("issues_of_repository", "repository", "state", "status", "priority", "number"),
     )
 
@@ -179,6 +182,7 @@ class Issue(Base):
     state: Mapped[Lifecycle] = mapped_column(default="open")
     labels: Mapped[JsonValue] = mapped_column(default_factory=list)
     issue_type: Mapped[str | None] = mapped_column(default=None)
+    assignee: Mapped[str] = mapped_column(default="")
     digest: Mapped[str] = mapped_column(init=False, default="")
     priority: Mapped[float] = mapped_column(init=False, default=0.0)
     status: Mapped[IssueStatus] = mapped_column(init=False, default="open")
@@ -286,8 +290,3 @@ class SharedValue(Base):
 
     name: Mapped[str] = mapped_column(primary_key=True)
     value: Mapped[str] = mapped_column(repr=False)
-
-
-def report_digest(title: str, body: str) -> str:
-    """SHA-256 of title and body, 64 hexadecimal digits; the same before and after they are stored."""
-    return hashlib.sha256(storable(f"{title}\n{body}").encode()).hexdigest()

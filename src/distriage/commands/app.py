@@ -10,6 +10,7 @@ import distriage
 from distriage.base.errors import InputError
 from distriage.base.terminal import READ
 from distriage.base.terminal import output as standard_output
+from distriage.commands.agents import mcp
 from distriage.commands.classify import classify
 from distriage.model.taxonomy import default_taxonomy
 
@@ -48,7 +49,7 @@ def taxonomy(
         print_taxonomy(standard_output(), loaded, axes, with_definitions=axis is not None)
 
 
-_CORE = (classify, taxonomy)
+_CORE = (classify, taxonomy, mcp)
 
 
 def build_app(typed: str = "") -> typer.Typer:

@@ -25,6 +25,11 @@ def main() -> None:
         if (asked := plainly_asked(sys.argv[1:])) is not None:
             answer(asked)
             return
+        if sys.argv[1:] == ["mcp"]:  # the parser of options takes as long to import as the first answer
+            from distriage.agents.start import start
+
+            start()
+            return
         from distriage.commands.app import build_app
 
         build_app(sys.argv[1] if sys.argv[1:] else "")()

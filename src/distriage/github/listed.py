@@ -20,6 +20,7 @@ class ListedIssue:
         is_open: False if unknown.
         issue_type: Its name; None if absent, or if an earlier Distriage fetched the issue.
         reason: Why it was closed (`completed`, `not_planned`, `duplicate`), or empty.
+        github_id: GitHub's own; 0 if unknown.
     """
 
     number: int
@@ -33,6 +34,7 @@ class ListedIssue:
     issue_type: str | None = None
     updated_at: float = 0.0
     reason: str = ""
+    github_id: int = 0
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
@@ -53,6 +55,7 @@ class ListedIssue:
             issue_type=issue_type(item),
             updated_at=epoch_s(item.get("updated_at")),
             reason=str(item.get("state_reason") or ""),
+            github_id=github_id(item),
         )
 
 
@@ -61,6 +64,20 @@ def issue_type(issue: object) -> str | None:
     given = issue.get("type") if isinstance(issue, Mapping) else None
     name = given.get("name") if isinstance(given, Mapping) else None
     return name if isinstance(name, str) else None
+
+
+def first_assignee(issue: Mapping[str, Any]) -> str:
+    """Login of the first person assigned to an issue as GitHub gives it, or empty."""
+    given = issue.get("assignees")
+    first = given[0] if isinstance(given, list) and given else None
+    login = first.get("login") if isinstance(first, dict) else None
+    return login if isinstance(login, str) else ""
+
+
+def github_id(issue: Mapping[str, Any]) -> int:
+    """GitHub's own id of an issue, which is not its number; 0 if unknown."""
+    given = issue.get("id")
+    return given if isinstance(given, int) and not isinstance(given, bool) else 0
 
 
 def is_bot(user: object) -> bool:

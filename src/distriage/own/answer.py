@@ -11,3 +11,9 @@ class OwnLabel(Strict):
     label: str
     probability: float = field(ge=0, le=1)
     applied: bool = field(description="The probability reaches the label's threshold.")
+    precision: float | None = field(
+        default=None,
+        ge=0,
+        le=1,
+        description="How often the label was right on held-out issues from its threshold on; null if not applied.",
+    )

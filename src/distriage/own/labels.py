@@ -161,14 +161,7 @@ class OwnLabels:
     def __call__(self, report: ModelInput, prediction: Prediction) -> list[OwnLabel]:
         """The labels to give and the likeliest others, at least `SHOWN`; the likeliest first."""
         probabilities = self.probabilities(own_features(report, prediction))
-        found = [
-            OwnLabel(
-                label=head.name,
-                probability=round(float(p), 4),
-                applied=head.threshold is not None and bool(p >= head.threshold),
-            )
-            for head, p in zip(self.manifest.labels, probabilities, strict=True)
-        ]
+        found = [_answer(head, float(p)) for head, p in zip(self.manifest.labels, probabilities, strict=True)]
         ranked = sorted(found, key=lambda item: -item.probability)
         return [item for place, item in enumerate(ranked) if place < SHOWN or item.applied]
 
@@ -180,6 +173,12 @@ class OwnLabels:
         if len(dense):
             scores = scores + self._dense @ dense
         return np.asarray(1 / (1 + np.exp(-np.clip(self._slope * scores + self._shift, -50, 50))))
+
+
+def _answer(head: LabelHead, probability: float) -> OwnLabel:
+    applied = head.threshold is not None and probability >= head.threshold
+    precision = round(head.right / head.given, 4) if applied and head.given else None
+    return OwnLabel(label=head.name, probability=round(probability, 4), applied=applied, precision=precision)
 
 
 def read_manifest(file: Path) -> OwnManifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from distriage.answer.verdict import LikelyDuplicate
@@ -32,6 +33,12 @@ def likely_duplicates(index: PastIndex, query: PastQuery) -> list[LikelyDuplicat
             )
         )
     return found
+
+
+def github_ids(index: PastIndex, found: Collection[LikelyDuplicate]) -> dict[str, int]:
+    """Id of each past issue found -> GitHub's own id; without those whose own id the index lacks."""
+    wanted = {one.id for one in found}
+    return {issue.id: issue.github_id for issue in index.issues if issue.id in wanted and issue.github_id}
 
 
 def _is_itself(issue: PastIssue, query: PastQuery) -> bool:

@@ -9,7 +9,8 @@ those of a conditional logit over the candidates of 108 pairs, rounded; see trai
 
 FILE.npz  format   []             `FORMAT`
           model    []             name of the model that made the vectors
-          issues   [bytes]        uint8, JSON in UTF-8: a list of [id, title, url, state, closed_by, filed_at]
+          issues   [bytes]        uint8, JSON in UTF-8: a list of [id, title, url, state, closed_by, filed_at,
+                                github_id]; an older file lacks the last
           idf      [BUCKETS]      float32, inverse document frequency; of both views, as `all_features` numbers them
           starts   [BUCKETS + 1]  uint32: where the postings of a bucket begin
           rows     [postings]     uint32, issues that have the bucket
@@ -39,7 +40,7 @@ from distriage.past.words import Features, Floats, Postings, postings, unit, wei
 from distriage.recipe.features import HASH_BUCKETS, VIEWS
 from distriage.recipe.weights import cosines
 
-FORMAT = 2
+FORMAT = 3
 BUCKETS = VIEWS * HASH_BUCKETS
 WORDS, VECTOR, APART = 0.2, 0.5, 0.04
 
@@ -91,6 +92,16 @@ class PastIndex:
     weights: NDArray[np.float16]
     vectors: Floats
     filed_at: NDArray[np.float64]
+
+    def made_with(self, model: str, file: Path) -> PastIndex:
+        """This index, read from a file, if its vectors can be compared with those of a model.
+
+        Raises:
+            InputError: another model made them.
+        """
+        if self.vectors.size and self.model != model:
+            raise InputError(f"{file}: made with the model {self.model}; expected {model}: index anew")
+        return self
 
     def find(self, query: PastQuery, k: int = 5) -> list[Match]:
         """The nearest past issues, nearest first, without the report itself and later ones."""
@@ -179,11 +190,11 @@ def load_index(file: Path) -> PastIndex:
 
 
 def _read(arrays: Mapping[str, NDArray[np.generic]]) -> PastIndex:
-    if (found := int(arrays["format"])) != FORMAT:
+    if (found := int(arrays["format"])) not in {FORMAT, FORMAT - 1}:
         raise ValueError(f"it is of format {found}")
     issues = [
-        PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at))
-        for id_, title, url, state, closed_by, at in json.loads(arrays["issues"].tobytes())
+        PastIssue(str(id_), str(title), str(url), str(state), str(closed_by), float(at), *map(int, github_id))
+        for id_, title, url, state, closed_by, at, *github_id in json.loads(arrays["issues"].tobytes())
     ]
     scales = np.asarray(arrays["scales"], np.float32)
     vectors = np.asarray(arrays["vectors"], np.float32)

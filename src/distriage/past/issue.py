@@ -11,7 +11,7 @@ from distriage.base.errors import InputError
 from distriage.base.references import reference_of, web_link
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
-from distriage.github.listed import ListedIssue
+from distriage.github.listed import ListedIssue, github_id
 from distriage.reading.report import MAX_REPORT_BYTES
 from distriage.reports.records import read_records
 
@@ -33,6 +33,7 @@ class PastIssue:
         state: `open`, `closed`, or empty.
         closed_by: A reference or a sentence, or GitHub's reason (`completed`, `not_planned`, `duplicate`), or empty.
         filed_at: Unix time in seconds; 0 if unknown.
+        github_id: GitHub's own; 0 if unknown.
     """
 
     id: str
@@ -41,6 +42,7 @@ class PastIssue:
     state: str = ""
     closed_by: str = ""
     filed_at: float = 0.0
+    github_id: int = 0
 
     @property
     def number(self) -> int:
@@ -104,7 +106,8 @@ def past_of(issue: ListedIssue, repository: str) -> tuple[PastIssue, IssueReport
     """An issue of a repository as the index keeps it; None without readable text."""
     report = IssueReport(issue.title, issue.body, f"{repository}#{issue.number}")
     state, title = "open" if issue.is_open else "closed", " ".join(report.title.split())
-    past = PastIssue(report.id, title, web_link(issue.url), state, issue.reason, issue.created_at)
+    url = web_link(issue.url)
+    past = PastIssue(report.id, title, url, state, issue.reason, issue.created_at, issue.github_id)
     return (past, report) if _has_text(report) else None
 
 
@@ -122,6 +125,7 @@ def _issue(item: Mapping[str, Any], report: IssueReport) -> PastIssue:
         state=state if state in STATES else "",
         closed_by=_text(item, "closed_by") or _text(item, "state_reason"),
         filed_at=epoch_s(_text(item, "created_at") or _text(item, "created")),
+        github_id=github_id(item),
     )
 
 

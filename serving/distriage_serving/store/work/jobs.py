@@ -116,6 +116,11 @@ def reconcile_job(repository: str, installation_id: int | None) -> NewJob:
     return NewJob(f"reconcile:{repository.lower()}", "reconcile", repository, None, installation_id)
 
 
+def poll_job(repository: str, installation_id: int | None) -> NewJob:
+    """Ask about one issue whose suggestions are pending."""
+    return NewJob(f"poll:{repository.lower()}", "poll", repository, None, installation_id)
+
+
 def access_job(installation_id: int) -> NewJob:
     """Ask GitHub which repositories an installation has."""
     return NewJob(f"access:{installation_id}", "access", installation_id=installation_id)

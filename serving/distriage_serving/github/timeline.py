@@ -1,0 +1,170 @@
+"""An issue's timeline: who set and took off which label, who said what; our own comments. Network I/O; reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from distriage.base.errors import NotFoundError, RefusedError
+from distriage.base.references import IssueReference
+from distriage.base.times import epoch_s
+from distriage.github.client import Client
+from distriage_serving.planning.marker import Kind, Marker
+from distriage_serving.planning.types import OwnComment
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """A label that was set or taken off.
+
+    Attributes:
+        added: Set; else taken off.
+        who: Login; `ghost` of a deleted account.
+        at: Unix time in seconds.
+        approved: A person set it by approving our suggestion.
+    """
+
+    label: str
+    added: bool
+    by: Literal["us", "bot", "person"]
+    who: str
+    at: float
+    id: int = 0
+    approved: bool = False
+
+
+def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
+    """Labels whose last event is that we set them, in lower case."""
+    ours: set[str] = set()
+    for event in events:
+        (ours.add if event.by == "us" and event.added else ours.discard)(event.label.casefold())
+    return ours
+
+
+def own_login(client: Client) -> str | None:
+    """Login of the token's own account, kept by the client; None if GitHub does not tell.
+
+    Raises:
+        GitHubError: GitHub is out of reach.
+    """
+    if client.login is None:
+        try:
+            client.login = login_of(client.json("/user"))
+        except RefusedError:  # an App's token may not ask so
+            client.login = _viewer(client)
+    return client.login
+
+
+def _viewer(client: Client) -> str | None:
+    """Login of the token's own account by GraphQL, which tells it to Apps too; None without GraphQL."""
+    try:
+        answer = client.write("POST", "/graphql", {"query": "{viewer{login}}"}, repeatable=True)
+    except (NotFoundError, RefusedError):
+        return None
+    data = answer.get("data") if isinstance(answer, dict) else None
+    return login_of(data.get("viewer")) if isinstance(data, dict) else None
+
+
+def find_own_comment(client: Client, issue: IssueReference, kind: Kind) -> OwnComment | None:
+    """Our current comment of a kind on GitHub.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+    """
+    timeline = Timeline(own_login(client), kind)
+    for comment in client.items(f"{_path(issue)}/comments"):
+        timeline.read({**comment, "event": "commented"})
+    return timeline.comment
+
+
+def read_timeline(client: Client, issue: IssueReference, kind: Kind = "v1") -> Timeline:
+    """Read an issue's timeline.
+
+    Args:
+        kind: Of our comment to look for.
+
+    Raises:
+        GitHubError: GitHub cannot be reached or refuses.
+        InputError: it has more events than are read.
+    """
+    timeline = Timeline(own_login(client), kind)
+    for event in client.items(f"{_path(issue)}/timeline"):
+        timeline.read(event)
+    return timeline
+
+
+class Timeline:
+    """Reads an issue's timeline, oldest event first.
+
+    Attributes:
+        label_events: Oldest first.
+        comment: Our own comment of the wanted kind.
+        converted: It is a discussion now.
+        type_touched: Somebody else set or took off the issue type.
+        closed_by_us: We closed it last, and nobody has reopened it.
+    """
+
+    def __init__(self, login: str | None, kind: Kind = "v1") -> None:
+        self._login = login
+        self._kind = kind
+        self.label_events: list[LabelEvent] = []
+        self.comment: OwnComment | None = None
+        self.comment_deleted = False
+        self.converted = False
+        self.type_touched = False
+        self.closed_by_us = False
+
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Read the next event."""
+        kind = event.get("event")
+        actor = event.get("actor") or event.get("user")
+        label = (event.get("label") or {}).get("name")
+        if kind in {"labeled", "unlabeled"} and isinstance(label, str):
+            is_bot = (actor or {}).get("type") == "Bot"
+            # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
+            # and was a person.
+            is_us = self._is_us(actor) and (is_bot or kind == "labeled")
+            by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
+            self.label_events.append(
+                LabelEvent(
+                    label,
+                    kind == "labeled",
+                    by,
+                    login_of(actor) or "ghost",
+                    epoch_s(event.get("created_at")),
+                    event["id"] if isinstance(event.get("id"), int) else 0,
+                )
+            )
+        elif kind in {"issue_type_added", "issue_type_changed", "issue_type_removed"}:
+            self.type_touched = self.type_touched or not self._is_us(actor)
+        elif kind in {"closed", "reopened"}:
+            self.closed_by_us = kind == "closed" and self._is_us(actor)
+        elif kind == "comment_deleted":
+            self.comment_deleted = True
+        elif kind == "converted_to_discussion":
+            self.converted = True
+        elif kind == "commented":
+            self._read_comment(event, actor)
+
+    def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
+        body, is_us = str(event.get("body") or ""), self._is_us(actor)
+        marker = Marker.read(body) if is_us and self.comment is None else None
+        if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
+            self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))
+
+    def _is_us(self, actor: Mapping[str, Any] | None) -> bool:
+        # A person's comment with our marker quotes us or is a trap: editing it would put words into their mouth.
+        if self._login is not None:
+            return login_of(actor) == self._login
+        return (actor or {}).get("type") == "Bot"
+
+
+def _path(issue: IssueReference) -> str:
+    return f"/repos/{issue.repository}/issues/{issue.number}"
+
+
+def login_of(user: object) -> str | None:
+    """Login of an account as GitHub gives it; None of a deleted one."""
+    login = user.get("login") if isinstance(user, Mapping) else None
+    return login if isinstance(login, str) else None
