@@ -1,7 +1,7 @@
 """A sentence that says which release of the product worked, in the product's own tracker. Pure.
 
-There, a number needs no name: "it worked in v0.6.3", "after the upgrade from 0.6.2 to 0.6.3". Only plain sentences count:
-not a wish, a question, a condition, nor what still fails.
+There, a number needs no name: "it worked in v0.6.3", "after the upgrade from 0.6.2 to 0.6.3". Only plain sentences
+count: not a wish, a question, a condition, nor something that still fails.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from distriage.facts.matrix import listed_releases, released
-from distriage.facts.requirements import named
+from distriage.facts.compatibility.matrix import listed_releases, released
+from distriage.facts.compatibility.requirements import named
 from distriage.facts.scanning import Passage, Source, any_of
 from distriage.facts.versions import Comparison
 
@@ -22,12 +22,18 @@ _TRIGGERS: Final = (
     *("stable", "broke"),
 )
 _NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?![\w%]|\.\d)"
-_WELL: Final = r"(?:\s(?:just|perfectly|totally|completely|fine|well|good|great|correctly|properly|ok|okay|as\sexpected|normally|stably?|smoothly|without\s(?:any\s)?(?:issues?|problems?|errors?))){0,2}"
+_WELL: Final = (
+    r"(?:\s(?:just|perfectly|totally|completely|fine|well|good|great|correctly|properly|ok|okay|as\sexpected|normally"
+    r"|stably?|smoothly|without\s(?:any\s)?(?:issues?|problems?|errors?))){0,2}"
+)
 _IN: Final = r"\s(?:in|on|with|under|using|for|at|before)"
-_FIXES: Final = r"(?:works?|worked|working|fix(?:es|ed)?|solve[sd]?|resolve[sd]?|helps?|helped|no\s(?:issues?|problems?|errors?)|go(?:es)?\saway|went\saway|gone|disappear(?:s|ed)?|is\sfine|runs?\sfine|everything\sis)"
+_FIXES: Final = (
+    r"(?:works?|worked|working|fix(?:es|ed)?|solve[sd]?|resolve[sd]?|helps?|helped|no\s(?:issues?|problems?|errors?)"
+    r"|go(?:es)?\saway|went\saway|gone|disappear(?:s|ed)?|is\sfine|runs?\sfine|everything\sis)"
+)
 _DENIED: Final = re.compile(
-    r"(?:\bnot|n['’]t|\bnever|\blonger|\bshould|\bwould|\bwill|\bmay|\bmight|\bcould|\bcan|\bdoes|\bdo|\bdid|\bif|\bonly|\bnothing|\bto"
-    r"|\bcannot|\bstops?|\bstopped|\bmake|\bmakes|\bhow|\bwhether|\bthink|\bhope|\bsupposed\sto|\bwithout)(?:\s(?:be|it|have|been|also|even))?\s\Z",
+    r"(?:\bnot|n['’]t|\bnever|\blonger|\bshould|\bwould|\bwill|\bmay|\bmight|\bcould|\bcan|\bdoes|\bdo|\bdid|\bif"
+    r"|\bonly|\bnothing|\bto|\bcannot|\bstops?|\bstopped|\bmake|\bmakes|\bhow|\bwhether|\bthink|\bhope|\bsupposed\sto|\bwithout)(?:\s(?:be|it|have|been|also|even))?\s\Z",
     re.I,
 )
 _USED: Final = re.compile(r"\bused\sto\s\Z", re.I)
@@ -36,8 +42,8 @@ _BUT: Final = re.compile(
     re.I,
 )
 _ALSO: Final = re.compile(rf"[`'\"*)]{{0,2}}(?:\s?[,/&]\s?|\sand\s|\sor\s)v?({_NUMBER})", re.I)
-_STILL: Final = re.compile(
-    r"\b(?:still|same\s(?:issue|problem|error|behaviou?r|result)|also\s(?:fails?|happens?|occurs?)|persists?|both|neither|tried|did\snot\shelp"
+_UNCERTAIN: Final = re.compile(
+    r"\b(?:still|hop(?:e|ed|ing)|wish|same\s(?:issue|problem|error|behaviou?r|result)|also\s(?:fails?|happens?|occurs?)|persists?|both|neither|tried|did\snot\shelp"
     r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
     re.I,
 )
@@ -57,7 +63,7 @@ def worked_before(own: Passage, names: Sequence[str], product: str, failing: Map
     if not any_of(_TRIGGERS, own.words):
         return None
     for place, sentence in _sentences(own.text):
-        if _STILL.search(sentence):
+        if _UNCERTAIN.search(sentence):
             continue
         for works, fails, at, fails_at in _plain(sentence, tuple(names)):
             if not _is_release(works, product):
@@ -107,7 +113,8 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
     """Of an upgrade with both numbers, and of one number that works; for a product's names."""
     called = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     ours = rf"(?:the|my|our|a|version|release|{called})"
-    name = rf"(?:(?:the|my|our|a|previous|older|earlier|old|version|release|docker|image|container|{called})[\s:=-]{{1,2}}){{0,3}}"
+    before = "the|my|our|a|previous|older|earlier|old|version|release|docker|image|container"
+    name = rf"(?:(?:{before}|{called})[\s:=-]{{1,2}}){{0,3}}"
     image = rf"[`'\"*(]{{0,2}}(?:(?:[\w.-]{{1,30}}/)?(?:{called})(?:[:@=-]{{1,2}}|(?=v?\d)))?v?"
     x, y = rf"{image}(?P<x>{_NUMBER})", rf"{image}(?P<y>{_NUMBER})"
     moved = re.compile(
@@ -134,12 +141,12 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Patt
 
 
 def _is_release(version: str, product: str) -> bool:
-    """Whether a number can be a release of the product: one that PyPI lists or, where no list is known, three numbers."""
+    """Whether a number can be a release of the product: on PyPI's list or, where none is known, of three parts."""
     listed = listed_releases(named(product.replace(" ", "-")))
     if listed:
         found = released(version)
         return found is not None and (str(found) in listed or any(one.startswith(f"{found}.") for one in listed))
-    return version.count(".") >= 2  # noqa: PLR2004 - a shorter one may be of anything
+    return version.count(".") >= 2  # a shorter one may be of anything
 
 
 def _is_later(one: str, other: str) -> bool:

@@ -24,8 +24,8 @@ from packaging.version import InvalidVersion, Version
 
 from distriage.base.disk import writing
 from distriage.base.errors import DistriageError
-from distriage.facts.matrix import COLUMNS, RELEASES
-from distriage.facts.requirements import PACKAGES, PYTHON, requirements_in
+from distriage.facts.compatibility.matrix import COLUMNS, RELEASES
+from distriage.facts.compatibility.requirements import PACKAGES, PYTHON, requirements_in
 from distriage.github.http_client import open_client
 
 PAGES: Final = "matrix_pages.csv"
@@ -52,7 +52,7 @@ class Release(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of the table; see `distriage.facts.matrix`."""
+    """A row of the table; see `distriage.facts.compatibility.matrix`."""
 
     package: str
     first: str
@@ -209,7 +209,7 @@ class _Far(io.RawIOBase):
 
 
 def _in_wheel(client: httpx.Client, url: str) -> str:
-    with zipfile.ZipFile(_Far(client, url)) as wheel:  # type: ignore[arg-type]
+    with zipfile.ZipFile(_Far(client, url)) as wheel:
         name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA") and name.count("/") == 1)
         return wheel.read(name).decode("utf-8", "replace")
 

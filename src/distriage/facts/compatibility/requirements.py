@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from email.parser import HeaderParser
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +37,8 @@ _LINUX: Final = {
 
 def requirements_in(metadata: str) -> dict[str, str]:
     """The requirements of a package's `METADATA` or `PKG-INFO`; see `requirements_of`."""
+    from email.parser import HeaderParser  # slow to import, and needed for no report
+
     head = HeaderParser().parsestr(metadata)
     return requirements_of(head.get_all("Requires-Dist", ()), head.get("Requires-Python"))
 

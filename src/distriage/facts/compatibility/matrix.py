@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from distriage.facts.requirements import PYTHON
+from distriage.facts.compatibility.requirements import PYTHON
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -219,7 +219,7 @@ def fits(version: Version | None, specifier: str, *, default: bool) -> bool:
 
 @cache
 def _table() -> Mapping[str, Sequence[Requirement]]:
-    text = resources.files("distriage.facts").joinpath("matrix.csv").read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("matrix.csv").read_text(encoding="utf-8")
     found: dict[str, list[Requirement]] = {}
     for row in csv.reader(text.splitlines()[1:]):
         found.setdefault(row[0], []).append(Requirement(*row))
@@ -229,5 +229,5 @@ def _table() -> Mapping[str, Sequence[Requirement]]:
 @cache
 def _capabilities() -> Mapping[str, str]:
     """Beginning of a GPU's name -> its compute capability."""
-    text = resources.files("distriage.facts").joinpath("compute.toml").read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("compute.toml").read_text(encoding="utf-8")
     return {name: capability for capability, names in tomllib.loads(text).items() for name in names}

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from distriage.base.texts import folded
+from distriage.facts.compatibility.matrix import CUDA, DRIVER, Mismatch, mismatches
+from distriage.facts.compatibility.requirements import OTHERS, PACKAGES, PYTHON, named
 from distriage.facts.environment import EnvironmentFacts
-from distriage.facts.matrix import CUDA, DRIVER, Mismatch, mismatches
 from distriage.facts.projects import What, projects
-from distriage.facts.requirements import OTHERS, PACKAGES, PYTHON, named
 from distriage.facts.scanning import Source, any_of
 from distriage.facts.versions import releases
 from distriage.segments import Kind, Segments
@@ -22,7 +22,8 @@ from distriage.segments import Kind, Segments
 # A line of `pip freeze`, `pip list`, `conda list` or collect_env, and `vllm: 0.6.3` of SGLang's or Transformers'.
 _LISTED: Final = re.compile(
     r"[ \t>*|`-]{0,12}(?:\[(?:pip3?|conda)\]\s{1,4})?(?P<name>[A-Za-z][\w.-]{2,40})"
-    r"(?: version)?(?:\s?==\s?|\s?:\s{0,20}|\s{1,60}\(?|\s?\|\s{0,20})v?(?P<v>\d+(?:\.[\w]+)+(?:\+[\w.]+)?)(?=[\s,)|`]|\Z)"
+    r"(?: version)?(?:\s?==\s?|\s?:\s{0,20}|\s{1,60}\(?|\s?\|\s{0,20})"
+    r"v?(?P<v>\d+(?:\.[\w]+)+(?:\+[\w.]+)?)(?=[\s,)|`]|\Z)"
 )
 _MOST_CHARS: Final = 200  # of such a line
 _NAMES: Final = frozenset({*PACKAGES, *OTHERS})
