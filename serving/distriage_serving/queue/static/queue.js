@@ -177,7 +177,7 @@
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
     o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
-    e: correct, o: () => openThere(document),
+    e: correct, t: () => follow("[data-thread]"), o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
   const menus = Object.fromEntries([..."lscpmq"].map((key) => [key, () => openMenu(key)]));
   const onBoth = { ...menus, u: () => one("#undo").requestSubmit(), "?": showHelp };
