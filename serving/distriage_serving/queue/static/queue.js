@@ -193,7 +193,7 @@
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
     if (event.key === "Escape" && opened().length) return opened().forEach((menu) => { menu.open = false; one("summary", menu).focus(); });
     if (writes && event.key === "Escape") event.target.blur();
-    if (event.key === "Enter" && event.target.matches(".menu input")) { // the form's own button is another
+    if (event.key === "Enter" && event.target.matches(".menu :is(input, select)")) { // the form's own button is another
       event.preventDefault();
       all("button", event.target.closest(".menu")).at(-1).click();
     }
