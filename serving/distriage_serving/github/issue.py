@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from distriage.base.errors import GitHubError, TransferredError
 from distriage.base.references import IssueReference
-from distriage.base.times import epoch_s
+from distriage.base.times import NEVER_S, epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
 from distriage.github.listed import first_assignee, github_id, issue_type
 from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.github.timeline import (
+    MAINTAINERS,
+    Comment,
     LabelEvent,
     Timeline,
     login_of,
     read_timeline,
     set_by_us,
 )
+from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import IssueState
 
 
@@ -36,6 +39,8 @@ class ReadIssue:
         assignee: Login of the first person assigned, or empty.
         github_id: GitHub's own id of the issue; 0 if unknown.
         as_told: Title, text and fields are an event's.
+        comments: Oldest first.
+        waits_since: When the author began to wait for a maintainer; `NEVER_S` if nobody does.
     """
 
     report: IssueReport
@@ -49,6 +54,8 @@ class ReadIssue:
     assignee: str = ""
     github_id: int = 0
     as_told: bool = False
+    comments: tuple[Comment, ...] = ()
+    waits_since: float = 0.0
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -131,6 +138,8 @@ def read_issue(
         assignee=first_assignee(issue),
         github_id=github_id(issue),
         as_told=told is not None,
+        comments=tuple(timeline.comments),
+        waits_since=_waits_since(issue, state, timeline.comments),
     )
 
 
@@ -141,6 +150,20 @@ def read_values(client: Client, reference: IssueReference) -> dict[str, str]:
         TransferredError, NotFoundError, GitHubError: as `read_issue`.
     """
     return field_values(_read(client, reference))
+
+
+def _waits_since(issue: Mapping[str, Any], state: IssueState, comments: Iterable[Comment]) -> float:
+    if state.author_is_bot or issue.get("author_association") in MAINTAINERS:
+        return NEVER_S
+    since = epoch_s(issue.get("created_at"))
+    for comment in comments:
+        marker = Marker.read(comment.body) if comment.by == "us" else None
+        is_maintainer = comment.by == "person" and comment.association in MAINTAINERS
+        if comment.by == "person" and comment.who == state.author:
+            since = comment.at if since == NEVER_S else since
+        elif is_maintainer or (marker is not None and marker.kind == "ask"):
+            since = NEVER_S
+    return since
 
 
 def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:

@@ -29,6 +29,7 @@ _ASIDE: Final = frozenset(
         "demilestoned",
     }
 )
+MAINTAINERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})  # GitHub's words for who may triage
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,25 @@ class LabelEvent:
     at: float
     id: int = 0
     approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on an issue.
+
+    Attributes:
+        by: We, another bot, or a person.
+        who: Login; `ghost` of a deleted account.
+        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        at: Unix time in seconds.
+        body: Markdown, hostile.
+    """
+
+    by: Literal["us", "bot", "person"]
+    who: str
+    association: str
+    at: float
+    body: str
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -120,6 +140,7 @@ class Timeline:
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.
+        comments: All comments.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -132,6 +153,7 @@ class Timeline:
         self.type_touched = False
         self.closed_by_us = False
         self._changes: list[tuple[float, object, str]] = []
+        self.comments: list[Comment] = []
 
     def read(self, event: Mapping[str, Any]) -> None:
         """Read the next event."""
@@ -190,7 +212,10 @@ class Timeline:
         return (labels, state, title) == before
 
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
-        body, is_us = str(event.get("body") or ""), self._is_us(actor)
+        body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
+        by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
+        association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
+        self.comments.append(Comment(by, login_of(actor) or "ghost", association, at, body))
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))
