@@ -194,7 +194,7 @@ class Timeline:
         """Whether an issue is still as an event told it; edits of the text, which have events of their own, aside."""
         since = epoch_s(told.get("updated_at"))
         labels, state, title = {name.casefold() for name in label_names(told)}, told.get("state"), told.get("title")
-        before = (frozenset(labels), state, title)
+        before = (set(labels), state, title)
         for at, kind, name in self._changes:
             if at < since:
                 continue
