@@ -57,7 +57,7 @@ FLOORS = {
         {"measure"},
         {"fit"},
         {"corpus"},
-        {"config"},
+        {"checkout", "config"},
     ],
     "distriage_research": [
         {"commands"},

@@ -229,7 +229,7 @@ def test_bad_lines_are_marked_in_their_place_and_the_rest_is_read(tmp_path: Path
             json.dumps({"title": "t", "body": "卡" * 400_000}, ensure_ascii=False).encode(),
             "1,200,001 bytes; at most 1,048,576 are read",
         ),
-        (b'{"title": "' + b"x" * (2 * MAX_REPORT_BYTES) + b'"}', "more than 2,097,152 bytes; at most so many are read"),
+        (b'{"title": "' + b"x" * (2 * MAX_REPORT_BYTES) + b'"}', "longer than the 2,097,152 bytes that are read"),
         (b'{"title": "last", "body": null}', None),
     ]
     path = write(tmp_path, b"\n".join(line for line, _ in lines) + b"\n", "reports.jsonl")

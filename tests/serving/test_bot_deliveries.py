@@ -169,7 +169,7 @@ def test_an_edited_comment_asks_for_what_is_new_in_it() -> None:
 @pytest.mark.parametrize(
     ("event", "changes", "why"),
     [
-        ("issues", {"action": "assigned"}, "nothing to do for the action assigned"),
+        ("issues", {"action": "pinned"}, "nothing to do for the action pinned"),
         ("issues", {"installation": None}, "belongs to no App"),
         ("issues", {"issue": {"number": True}}, "no repository or number"),
         ("issues", {"repository": {"full_name": "../../etc"}}, "no repository or number"),

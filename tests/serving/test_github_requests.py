@@ -43,6 +43,7 @@ from support.described_github import (
     OPERATIONS,
     READ_CONFIG,
     READ_FORM,
+    READ_FRESH,
     READ_ISSUE,
     SET_TYPE,
     SWEEP,
@@ -94,7 +95,7 @@ def test_a_plan_carried_out(double: GitHub, client: Client, repository: str) -> 
 def test_an_issue_type_set(double: GitHub, client: Client, repository: str) -> None:
     double.open(f"{repository}#1", "A hang", "It hangs.")
     carry_out(client, repository, TYPED)
-    assert sent(double) == READ_ISSUE | SET_TYPE
+    assert sent(double) == READ_FRESH | SET_TYPE
     assert double.issues[f"{repository}#1"]["type"]["name"] == "Bug"
 
 
@@ -190,7 +191,7 @@ def test_the_action(double: GitHub, prism: Prism, repository: str, keyword_bundl
         )
         == 0
     )
-    assert sent(double) == READ_ISSUE | READ_CONFIG | WRITE
+    assert sent(double) == READ_FRESH | READ_CONFIG | WRITE
 
 
 def test_the_list_of_issues(double: GitHub, client: Client, repository: str) -> None:
@@ -220,7 +221,7 @@ def test_the_bot_labels_takes_a_command_and_takes_a_label_off(
     double.open(issue, "It hangs", "It hangs, hangs and hangs after a timeout.")
     double.files[f"{repository}/.github/distriage.yml"] = '{"comment": true}'
     deliver("issues", double.payload("opened", issue))
-    assert sent(double) == ENTER | READ_CONFIG | (READ_ISSUE - WHO_AM_I) | WRITE
+    assert sent(double) == ENTER | READ_CONFIG | READ_FRESH | WRITE
     double.requests.clear()
     comment = double.comment(issue, "/triage wrong symptom=oom", PERSON)
     deliver("issue_comment", double.payload("created", issue, comment=comment))

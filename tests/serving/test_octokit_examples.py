@@ -31,7 +31,10 @@ HELLO = "codertocat/hello-world"
 WANTED = {
     *(
         ("issues", action)
-        for action in ("opened", "reopened", "edited", "labeled", "unlabeled", "deleted", "transferred")
+        for action in (
+            *("opened", "reopened", "edited", "labeled", "unlabeled", "deleted", "transferred"),
+            *("assigned", "unassigned"),
+        )
     ),
     *(("pull_request", action) for action in ("opened", "synchronize", "reopened")),
     *(

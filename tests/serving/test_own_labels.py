@@ -41,6 +41,7 @@ from support.github import INSTALLATION, PERSON, GitHub
 from support.past_issues import WORDS
 from support.plans import config, state
 from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_site import admin, stranger
 from support.server import running
 from support.verdicts import make_verdict
 
@@ -174,13 +175,6 @@ def test_of_a_tick_in_the_queue_and_a_label_taken_off_by_hand_the_later_counts(b
 def site(keyword_bundle: Path, own_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
     with queue(Classifier(keyword_bundle, threads=1, own=own_labels), tmp_path_factory.mktemp("queue")) as opened:
         yield opened
-
-
-@pytest.fixture
-def admin(site: Queue) -> Iterator[httpx.Client]:
-    with visitor(site) as client:
-        log_in(client)
-        yield client
 
 
 def boxes(page: httpx.Response) -> dict[str, bool]:

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from distriage_serving.store import Job
 
-from support.queue_browser import WAIT_MS, OpenPage, browser, open_page, page, site
+from support.queue_browser import WAIT_MS, OpenPage, browser, choose_filter, open_page, page, site
 from support.queue_demo import log_in
 from support.queue_server import TOKEN, Queue
 from support.waiting import until
@@ -197,7 +197,7 @@ def test_a_choice_in_a_filter_acts_at_once_and_stands_in_the_address(site: Queue
     site.add(51, "segfault of fifty-one")
     site.add(52, "grows of fifty-two")
     page = open_page()
-    page.get_by_label("Symptom").select_option("leak")
+    choose_filter(page, "Symptom", "leak")
     page.wait_for_url("**symptom=leak**")
     expect(page.get_by_text("grows of fifty-two")).to_be_visible()
     expect(page.get_by_text("segfault of fifty-one")).to_have_count(0)
@@ -222,7 +222,7 @@ def test_everything_needed_works_without_scripts(site: Queue, browser: Browser) 
     page.set_default_timeout(WAIT_MS)
     log_in(page, site.url, TOKEN)
     page.goto(f"{site.url}/queue?symptom=crash")
-    page.get_by_label("Symptom").select_option("crash")
+    choose_filter(page, "Symptom", "crash")
     page.get_by_role("button", name="Filter").click()
     page.goto(f"{site.url}/queue/owner/repo/61")
     page.get_by_role("link", name="Which lines carried the verdict?").click()

@@ -11,7 +11,7 @@ pytest.importorskip("playwright", reason="needs playwright: pip install 'distria
 
 from playwright.sync_api import expect
 
-from support.queue_browser import OpenPage, browser, open_page, page, site
+from support.queue_browser import OpenPage, browser, choose_filter, open_page, page, site
 from support.queue_server import Queue
 from support.waiting import until
 
@@ -72,7 +72,7 @@ def test_back_on_an_issue_shows_what_accept_will_store(site: Queue, open_page: O
 
 def filtered(page: Page) -> None:
     """Choose a filter."""
-    page.get_by_label("Symptom").select_option("oom")
+    choose_filter(page, "Symptom", "oom")
     page.wait_for_url("**symptom=oom**")
 
 

@@ -1,6 +1,8 @@
+# ruff: noqa: F401, F811  # fixtures
+"""Closing, marking as a duplicate and snoozing in the queue, and the undo of each."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -9,7 +11,6 @@ import pytest
 
 from distriage.base.errors import TransferredError
 from distriage.base.references import IssueReference
-from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage_serving.bot.reconcile import bring_in_step
 from distriage_serving.github.closing import close, reopen
@@ -18,22 +19,10 @@ from distriage_serving.store import Act, Issue, IssueFilter, Job, Store, Suggest
 
 from support.databases import Clock
 from support.github import BOT, PERSON, GitHub
-from support.queue_server import Queue, csrf, log_in, queue, visitor
+from support.queue_server import Queue, csrf, log_in, visitor
+from support.queue_site import admin, site, stranger
 
 ISSUE = "owner/repo#1"
-
-
-@pytest.fixture(scope="module")
-def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
-    with queue(keyword_classifier, tmp_path_factory.mktemp("queue")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def admin(site: Queue) -> Iterator[httpx.Client]:
-    with visitor(site) as client:
-        log_in(client)
-        yield client
 
 
 def act(client: httpx.Client, number: int, **fields: str) -> httpx.Response:
@@ -285,15 +274,15 @@ def test_a_snooze_ends_and_acts_move_with_their_repository(store: Store, clock: 
     store.add_act(Act(repository="Owner/Repo", number=1, what="snooze", who="mara", at=now, until=now + 60))
     assert store.count_issues(IssueFilter(awake_at=now)) == 0 == store.count_issues(IssueFilter(snoozed_at=now + 60))
     assert store.count_issues(IssueFilter(snoozed_at=now)) == 1 == store.count_issues(IssueFilter(awake_at=now + 60))
-    newest = store.last_act("mara", now - 1)
-    assert newest is not None and newest.what == "snooze"
-    assert store.last_act("tobias", 0) is store.last_act("mara", now + 1) is None
-    assert store.last_act("mara", 0, ["owner/other"]) is None and store.last_act("mara", 0, ["Owner/Repo"]) is not None
+    (newest,) = store.last_acts("mara", now - 1)
+    assert newest.what == "snooze"
+    assert store.last_acts("tobias", 0) == store.last_acts("mara", now + 1) == []
+    assert store.last_acts("mara", 0, ["owner/other"]) == [] and store.last_acts("mara", 0, ["Owner/Repo"]) == [newest]
     store.save_repository("owner/repo", display_name="Owner/Repo", installation_id=7)
     assert store.rename_repository("owner/repo", "owner/new")
     assert [moved.until for moved in store.acts(IssueReference("owner/new", 1))] == [now + 60]
     store.undo_act(newest)
-    assert store.last_act("mara", 0) is None and store.count_issues(IssueFilter(awake_at=now)) == 1
+    assert store.last_acts("mara", 0) == [] and store.count_issues(IssueFilter(awake_at=now)) == 1
 
 
 def test_suggestions_on_github_are_shown_with_what_became_of_them(site: Queue, admin: httpx.Client) -> None:

@@ -47,7 +47,7 @@ def save(client: httpx.Client, number: int, **changes: object) -> int:
 def test_the_list_accepts_what_its_rows_show_and_nothing_else(site: Queue, admin: httpx.Client) -> None:
     keys = [add(site, 1, symptom=("suggest", 0.6)), add(site, 2, fix=("abstain", 0.3))]
     page = admin.get("/queue")
-    assert "Accept confirms the labels that a row shows" in page.text
+    assert "Confirms the labels that a row shows, and no others" in page.text
     admin.post("/queue/bulk", data={"csrf": csrf(page), "action": "accept", "issue": keys})
     assert site.standing(1) == {"symptom": "oom", "fix": "tuning"}  # the kind is not in the row
     assert site.standing(2) == {"symptom": "oom"}

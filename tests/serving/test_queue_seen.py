@@ -16,7 +16,7 @@ from distriage.answer.feedback import own_label
 from distriage.base.types import IssueReport, Outcome
 from distriage.own.answer import OwnLabel
 
-from support.queue_browser import OpenPage, browser, open_page, page, site
+from support.queue_browser import OpenPage, browser, choose_filter, open_page, page, site
 from support.queue_demo import add_issue
 from support.queue_server import Queue
 from support.waiting import until
@@ -105,8 +105,7 @@ def test_on_a_phone_filters_are_folded_and_the_first_issue_is_near(site: Queue, 
     first = page.locator("[data-row]").first.bounding_box()
     assert first is not None and first["y"] <= 240
     expect(page.get_by_label("Symptom")).to_be_hidden()
-    page.get_by_label("Filters").check()
-    page.get_by_label("Symptom").select_option("oom")
+    choose_filter(page, "Symptom", "oom")
     page.wait_for_url("**symptom=oom**")
 
 

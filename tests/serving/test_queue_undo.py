@@ -48,7 +48,7 @@ def test_an_undo_says_what_was_undone_and_not_what_was_done_before(site: Queue, 
     admin.post("/queue/owner/repo/5/act", data={"csrf": token, "what": "completed"})
     said = [undo(admin) for _ in range(5)]
     assert said == [
-        "Undone: To be closed as completed: Owner/Repo#5",
+        "Undone: closing Owner/Repo#5 as completed",
         "Undone: the decision on 2 issues",
         "Undone: the decision on Owner/Repo#2",
         "Undone: the decision on Owner/Repo#1",

@@ -102,6 +102,12 @@ def test_a_report_is_rendered_as_github_does_with_its_lines_marked_wherever_they
     assert "<details><summary>Log</summary>" in html and f"<li>{hostile}inside</mark></li>" in html
 
 
+def test_boxes_of_task_lists_are_shown_as_boxes() -> None:
+    html, _ = render("- [ ] a **b**\n- [x] c\n- [y] d\n\n[x] e", {0: ["fix"]})
+    assert '<mark data-carries="fix">☐ a <strong>b</strong></mark>' in html and "<li>☑ c</li>" in html
+    assert "<li>[y] d</li>" in html and "<p>[x] e</p>" in html
+
+
 @pytest.mark.parametrize(
     ("hostile", "shown"),
     [
@@ -298,3 +304,13 @@ def test_addresses_become_links_wherever_they_stand() -> None:
     html, _ = render(text, {})
     assert html.startswith("<p>see word") and 'word <a href="https://a.example/x_y_z"' in html
     assert 'href="http://b.example"' in html and 'href="http://www.c.org"' in html
+
+
+def test_confusions_are_counted_by_the_latest_review_of_each_issue() -> None:
+    def said(number: int, label: str | None, at: float) -> Review:
+        place = {"repository": "o/r", "number": number, "axis": "symptom", "who": "x", "how": "queue"}
+        return Review(**place, label=label, at=at, predicted_label="hang")  # type: ignore[arg-type]
+
+    reviews = [said(1, "oom", 1), said(1, "leak", 2), said(2, "leak", 3), said(3, None, 4), said(4, "hang", 5)]
+    assert charts.confusions(reviews, "symptom") == [("hang", "leak", 2)]
+    assert charts.confusions(reviews, "stage") == []

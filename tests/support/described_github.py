@@ -30,6 +30,8 @@ from support.github_description import DESCRIPTION, Prism, cut, proxied, templat
 ISSUE = "/repos/{owner}/{repo}/issues/{issue_number}"
 WHO_AM_I = {"GET /user", "POST /graphql"}  # an App's token may not ask the first
 READ_ISSUE = WHO_AM_I | {f"GET {ISSUE}", f"GET {ISSUE}/timeline", "GET /repos/{owner}/{repo}/labels"}
+# As filed: nothing has happened to it, so nobody asks who did it.
+READ_FRESH = READ_ISSUE - WHO_AM_I - {f"GET {ISSUE}/timeline"}
 READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}  # and lists the folder of the forms
 READ_FORM = {"GET /repos/{owner}/{repo}/contents/.github/ISSUE_TEMPLATE/{path}"}
 WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
@@ -37,6 +39,7 @@ EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
 LIST_COMMENTS = {f"GET {ISSUE}/comments"}
 LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
 SET_TYPE = {f"PATCH {ISSUE}"}
+ASSIGN = {f"{method} {ISSUE}/assignees" for method in ("POST", "DELETE")}
 TAKE_OFF = {f"DELETE {ISSUE}/labels/{{name}}"}
 ENTER = {"GET /app", "POST /app/installations/{installation_id}/access_tokens"}
 COMMAND = {
@@ -59,6 +62,7 @@ OPERATIONS = sorted(
     | LIST_ISSUES
     | SET_TYPE
     | TAKE_OFF
+    | ASSIGN
     | ENTER
     | COMMAND
     | CHECK

@@ -271,6 +271,20 @@ def _label(github: GitHub, request: Request, repository: str, number: str) -> Fa
     return add_labels(github, reference, request.data["labels"])
 
 
+@route("POST /repos/{repository}/issues/{number}/assignees")
+@route("DELETE /repos/{repository}/issues/{number}/assignees")
+def _assign(github: GitHub, request: Request, repository: str, number: str) -> Fault:
+    """Accounts without a role are ignored, as GitHub does."""
+    reference = f"{repository}#{number}"
+    if (absent := _absent(github, request, reference)) is not None:
+        return absent
+    issue, named = github.issues[reference], {login.casefold() for login in request.data["assignees"]}
+    others = [person for person in issue["assignees"] if person["login"].casefold() not in named]
+    new = [github_shapes.account(login) for login in request.data["assignees"] if login in github.roles]
+    issue["assignees"] = others + (new if request.method == "POST" else [])
+    return found(issue, 201 if request.method == "POST" else 200)
+
+
 @route("DELETE /repos/{repository}/issues/{number}/labels/{name}")
 def _take_off(github: GitHub, request: Request, repository: str, number: str, name: str) -> Fault:
     reference = f"{repository}#{number}"

@@ -33,6 +33,13 @@ def site(keyword_classifier: Classifier, tmp_path_factory: pytest.TempPathFactor
         yield opened
 
 
+def choose_filter(page: Page, name: str, value: str) -> None:
+    """Choose in a filter of the list."""
+    if page.locator(".fold[open]").count() == 0:
+        page.locator(".fold summary").click()
+    page.locator(f".panel select[name={name.lower()}]").select_option(value)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Started once for all tests of a module."""

@@ -199,6 +199,7 @@ def test_the_report_shows_n_baselines_intervals_and_agreement(measured: Measured
         "95 % interval",
         "ECE",
         "coverage at 80 / 90 / 95 %",
+        "among 3 / 5 likeliest",
         "reader as filed",
         "two readers",
     ):

@@ -213,7 +213,7 @@ def test_its_source_has_a_weight_and_it_is_no_known_issue(taught_config: Path) -
     assert [record.id for record in known_issues(splits.train, taxonomy)] == ["a/b#1", "a/b#2"]
     ((_, weights),) = targets(taught, taxonomy, TrainingConfig(label_weights={"second-reader": {"symptom": 0.25}}))
     assert dict(zip(taxonomy.axes, weights, strict=True)) == dict.fromkeys(taxonomy.axes, 1.0) | {"symptom": 0.25}
-    faults = read_corpus(taught_config.parent / "corpus", taxonomy).faults
+    faults = read_corpus(taught_config.parent / "corpus", taxonomy, {}).faults
     assert [fault.id for fault in faults] == ["a/b#1", "a/b#2", "a/b#3", "a/b#4"]
 
 

@@ -15,7 +15,7 @@ from distriage_training.study.counts import (
     Share,
     association,
     by_framework,
-    by_release,
+    by_series,
     distributed_share,
     flow,
     frequencies,
@@ -73,7 +73,7 @@ def test_unrelated_axes_have_no_association_and_equal_ones_a_full_one() -> None:
     assert same is not None
     assert same.cramers_v == pytest.approx(1.0, abs=1e-6)
     (one, other) = same.pairs
-    assert (one.one, one.other, one.count, one.expected, one.lift) == ("a", "a", 50, 25.0, 2.0)
+    assert (one.one, one.other, one.share, one.expected, one.lift) == ("a", "a", Share(50, 50), 25.0, 2.0)
     assert one.residual == pytest.approx(10.0)  # sqrt(n), by hand
     assert other.one == other.other == "b"
 
@@ -143,7 +143,7 @@ def test_the_release_of_the_repositorys_own_framework(framework: str, facts: dic
 def test_releases_are_ordered_as_versions_and_need_a_neighbour() -> None:
     faults = [fault(release=release, stage="inference") for release in ("0.10", "0.9", "0.9", "0.10", "1.0")]
     faults += [fault(framework="ray", release="2.9", stage="inference")] * 2 + [fault(release="0.9", symptom="x")]
-    found = by_release(faults, "stage", 2)
+    found = by_series(faults, "stage", 2, lambda fault: fault.release or "")
     assert list(found) == [("deepspeed", "0.9"), ("deepspeed", "0.10")]
     assert found["deepspeed", "0.9"]["inference"] == 2
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from time import sleep
 from typing import Any
 from xml.etree import ElementTree
 
@@ -86,8 +93,16 @@ def test_the_tables_hold_the_counts(page: Path) -> None:
     assert float(first["lift"]) == pytest.approx(200 / 67, abs=0.01)
     flows = table(page, "flow")
     assert sum(int(row["reports"]) for row in flows if row["from axis"] == "symptom") == 200
-    months = {row["month"] for row in table(page, "trend-symptom")}
-    assert months == {f"2024-{month:02}" for month in range(1, 13)}
+    assert (first["of"], first["share"]) == ("67", "1.0000")
+    whole = table(page, "contingency-cause-fix")
+    assert whole[-1] == {
+        "cause \\ fix": "total",
+        "distributed-tuning": "133",
+        "resource-adjustment": "67",
+        "total": "200",
+    }
+    by_origin = {(row["by"], row["value"]): row["of"] for row in table(page, "origin-stage")}
+    assert by_origin == {("origin", "raw"): "200", ("confidence", "high"): "200"}
     releases = {(row["framework"], row["release"]): row["of"] for row in table(page, "release-stage")}
     assert releases == {("deepspeed", "0.14"): "50", ("deepspeed", "0.15"): "50"}
     assert "100 of 100 failures whose text is here (those of 100 others are not) state a version" in page.read_text(
@@ -123,12 +138,104 @@ def test_the_page_is_one_file_that_runs_nothing_and_loads_nothing(page: Path) ->
     assert {str(link)[1:] for link in links if str(link).startswith("#")} <= set(ids)
 
 
-def test_each_figure_has_its_table_and_a_picture_of_its_own(page: Path) -> None:
+def test_each_figure_has_its_tables_and_a_picture_for_a_page_and_a_column(page: Path) -> None:
     pictures = sorted((page.parent / "figures").glob("*.svg"))
-    assert {"flow", "frequency-symptom", "trend-stage", "distributed-by-stage"} <= {path.stem for path in pictures}
+    names = {path.stem for path in pictures}
+    assert {"flow", "frequency-symptom", "framework-stage", "symptom-cause", "symptom-cause-column"} <= names
     for path in pictures:
-        assert ElementTree.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
-        assert (page.parent / "tables" / f"{path.stem}.csv").is_file()
+        root = ElementTree.parse(path).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        _, _, width, height = map(float, root.attrib["viewBox"].split())
+        inches = [float(root.attrib[side].removesuffix("in")) for side in ("width", "height")]
+        assert inches[0] == (3.3 if path.stem.endswith("-column") else 7)
+        assert inches[1] / inches[0] == pytest.approx(height / width, abs=0.01)
+        for kind in ("csv", "tex"):
+            assert (page.parent / "tables" / f"{path.stem.removesuffix('-column')}.{kind}").is_file()
+
+
+def test_a_table_is_one_that_latex_reads(command: Command, tmp_path: Path) -> None:
+    rows = [annotation(f"x/y#{n}", framework=r"a_b\50%" if n % 2 else "ray") for n in range(1, 121)]
+    corpus = write_corpus(tmp_path / "corpus", rows)
+    assert command("study", "report", corpus, "--output", tmp_path / "out").code == 0
+    text = (tmp_path / "out" / "tables" / "framework-stage.tex").read_text(encoding="utf-8")
+    assert text.startswith(
+        "% needs the package booktabs\n\\begin{tabular}{llrrrrr}\n\\toprule\nframework & label & reports"
+    )
+    assert r"a\_b\textbackslash{}50\% & training-evaluation & 60" in text
+
+
+def fields(page: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((page.parent / "study.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_it_says_where_it_comes_from(page: Path, corpus: Path, command: Command, tmp_path: Path) -> None:
+    found = fields(page)
+    assert found["command"] == ["distriage", "study", "report", "corpus"] and found["commit"] == "unknown"
+    digest = hashlib.sha256((corpus / "annotations.jsonl").read_bytes()).hexdigest()
+    assert found["files"]["annotations.jsonl"] == digest
+    assert (found["reports"], found["failures"], found["model"]) == (201, 200, None)
+    done = command(
+        "study", "report", corpus, "--output", tmp_path / "high", "--confidence", "high", "--origin", "restated"
+    )
+    assert "0 reports and no failure among them" in done.err
+    done = command("study", "report", corpus, "--output", tmp_path / "all", "--confidence", "high")
+    assert done.code == 0 and fields(tmp_path / "all" / "x")["command"][-2:] == ["--confidence", "high"]
+
+
+def test_a_clone_makes_the_same_bytes(corpus: Path, command: Command, tmp_path: Path) -> None:
+    pytest.importorskip("cairosvg", reason="needs cairosvg: pip install 'distriage[study]'", exc_type=OSError)
+    made = tmp_path / "made"
+    shutil.copytree(corpus, made / "data")
+    person = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for step in (["init", "-q"], ["add", "-A"], [*person, "commit", "-q", "-m", "Data"]):
+        subprocess.run(["git", *step], cwd=made, check=True)
+    subprocess.run(["git", "clone", "-q", made, tmp_path / "clone"], check=True)
+    results = []
+    for checkout in (made, tmp_path / "clone"):
+        out = tmp_path / f"out-{checkout.name}"
+        done = command("study", "report", checkout / "data", "--output", out, "--pdf")
+        assert done.code == 0, done.err
+        results.append({str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.*")})
+        sleep(1.1)  # a date in seconds would differ
+    first, second = results
+    assert first == second
+    assert first["figures/symptom-cause-column.pdf"].startswith(b"%PDF-")
+    commit = json.loads(first["study.json"])["commit"]
+    assert re.fullmatch("[0-9a-f]{40}", commit) and commit.encode() in first["index.html"]
+
+
+def test_pdf_without_its_library_is_refused_before_the_work(
+    corpus: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("study", "report", corpus, "--output", tmp_path / "out", "--pdf")
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    assert_one_line(command(*arguments), "this command needs cairosvg; type: pip install 'distriage[study]'")
+    monkeypatch.delitem(sys.modules, "cairosvg")
+    (tmp_path / "cairosvg.py").write_text('raise OSError("no library called cairo was found")\n', encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert_one_line(command(*arguments), "--pdf needs the library cairo; type: apt-get install libcairo2")
+    assert not (tmp_path / "out").exists()
+
+
+def test_sources_are_compared_with_themselves_over_time(command: Command, tmp_path: Path) -> None:
+    """Two trackers, each unchanged; the second was read later. Pooled, training would seem to give way to serving."""
+    rows = [
+        annotation(f"{name}/t#{year}{n}", framework="other", created=f"{year}-05-02T00:00:00Z", stage=stage)
+        for name, stage, years in (("old", "training-evaluation", (2018, 2020)), ("new", "inference", (2023, 2025)))
+        for year in years
+        for n in range(30)
+    ]
+    corpus = write_corpus(tmp_path / "corpus", rows)
+    assert command("study", "report", corpus, "--output", tmp_path / "out").code == 0
+    found = [row for row in table(tmp_path / "out" / "x", "trend-stage") if row["reports"] != "0"]
+    assert [(row["source"], row["year"], row["label"], row["share"]) for row in found] == [
+        ("new/t", "2023", "inference", "1.0000"),
+        ("new/t", "2025", "inference", "1.0000"),
+        ("old/t", "2018", "training-evaluation", "1.0000"),
+        ("old/t", "2020", "training-evaluation", "1.0000"),
+    ]
+    assert "which sources were read differs from year to year" in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_made_harmless(command: Command, tmp_path: Path) -> None:

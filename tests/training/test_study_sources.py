@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,9 +34,11 @@ def test_a_study_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     write_study(few, study(few, TAXONOMY), tmp_path)
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         "frequency-fix.csv",
+        "frequency-fix.tex",
         "notes.csv",
     }
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"frequency-fix.svg"}
+    pictures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert pictures == {"frequency-fix.svg", "frequency-fix-column.svg"}
 
 
 def test_labels_that_do_not_apply_to_the_kind_a_person_gave_are_no_failure(command: Command, tmp_path: Path) -> None:
@@ -52,8 +55,13 @@ def test_figures_that_are_not_corrected_say_so(tmp_path: Path) -> None:
     counted = [*faults(30), *faults(90, stage="training-evaluation", **others)]
     source = Source("x", Origin.PREDICTED, counted, "Made up.", "model")
     page = write_study(source, study(source, TAXONOMY, confusions()), tmp_path).read_text(encoding="utf-8")
-    # Cross tables, the flow, what concerns distributed use, by stage and symptom, and each axis over time.
-    assert page.count("As counted, not corrected for the model&#39;s errors.") == 3 + 1 + 2 + 4
+    # Cross tables, the flow, what concerns distributed use, by stage and symptom.
+    assert page.count("As counted, not corrected for the model&#39;s errors.") == 3 + 1 + 2
+    alone = replace(source, faults=[fault for fault in counted if fault.framework == "ray"])
+    page = write_study(alone, study(alone, TAXONOMY, confusions()), tmp_path).read_text(encoding="utf-8")
+    assert (
+        page.count("As counted, not corrected for the model&#39;s errors.") == 3 + 1 + 2 + 4
+    )  # and each axis over time
 
 
 def test_nothing_is_called_uncorrected_where_no_model_chose(tmp_path: Path) -> None:
@@ -81,6 +89,8 @@ def test_releases_are_counted_among_the_texts_that_are_here(
     [
         ("--split", {"title": "hangs"}, "--split goes with the corpus, found reports"),
         ("--split", {"who": "me"}, "--split goes with the corpus, found reviews"),
+        ("--confidence", {"who": "me"}, "--confidence goes with the corpus, found reviews"),
+        ("--origin", annotation("a/b#1"), "--origin: 'test'; expected raw, restated, generated"),
         ("--validation", {"who": "me"}, "--validation goes with labels that a model chose, found reviews"),
         ("--validation", annotation("a/b#1"), "--validation goes with labels that a model chose, found corpus"),
     ],
@@ -90,7 +100,7 @@ def test_an_option_that_does_not_go_with_the_source_is_refused(
 ) -> None:
     source = write_lines(tmp_path / "source.jsonl", [row])
     (tmp_path / "run.toml").write_text('name = "toy"\n', encoding="utf-8")
-    value = "test" if option == "--split" else tmp_path / "run.toml"
+    value = tmp_path / "run.toml" if option == "--validation" else "test"
     done = command("study", "report", source, option, value, "--output", tmp_path / "out")
     assert done.code == 2
     assert_one_line(done, message)

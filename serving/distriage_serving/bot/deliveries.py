@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from distriage.base.references import REPOSITORY, IssueReference
 from distriage.base.times import epoch_s
-from distriage.github.listed import is_bot
+from distriage.github.listed import first_assignee, is_bot
 from distriage_serving.bot.commands import find_commands
 from distriage_serving.configuration.model import CONFIG_PATH, MISNAMED
 from distriage_serving.github.forms import FOLDER
@@ -80,6 +80,14 @@ class Became:
 
 
 @dataclass(frozen=True, slots=True)
+class Assigned:
+    """The person who takes an issue on GitHub; empty: nobody."""
+
+    issue: IssueReference
+    login: str
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """Repositories that the App has got and lost."""
 
@@ -121,7 +129,7 @@ class Ignored:
     why: str
 
 
-Effect = Triage | Commanded | Check | Became | Access | Ended | Renamed | Deleted | Configured | Ignored
+Effect = Triage | Commanded | Check | Became | Assigned | Access | Ended | Renamed | Deleted | Configured | Ignored
 
 
 def repository_of(payload: Mapping[str, Any]) -> str:
@@ -177,13 +185,12 @@ def _issue(payload: Mapping[str, Any], action: str, issue: IssueReference) -> Ef
         return Ignored("it is a pull request")
     by_bot = is_bot(payload.get("sender"))
     if action in _STATES and (by_bot or action not in _AT_ONCE):
-        reason = details.get("state_reason")
-        told = reason if action == "closed" and isinstance(reason, str) else ""
+        told = str(details.get("state_reason") or "") if action == "closed" else ""
         return Became(issue, _STATES[action], epoch_s(details.get("updated_at")), told)
-    if by_bot:
-        return Ignored("a bot caused it")
-    if is_bot(details.get("user")):
-        return Ignored("a bot wrote the issue")
+    if action in {"assigned", "unassigned"}:
+        return Assigned(issue, first_assignee(details))
+    if by_bot or is_bot(details.get("user")):
+        return Ignored("a bot caused it" if by_bot else "a bot wrote the issue")
     if action in _AT_ONCE or action in _AFTER_A_WHILE:
         age_s = epoch_s(details.get("updated_at")) - epoch_s(details.get("created_at"))
         return Triage(issue, debounced=action in _AFTER_A_WHILE, if_known=action in _LABELS and age_s > NEW_S)
@@ -202,10 +209,10 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
         return Ignored(f"nothing to do for the action {action}")
     if Marker.read(str(comment.get("body") or "")) is not None:  # `distriage backfill` writes in a person's name
         return Ignored("the comment is ours")
-    lines = _lines(comment.get("body"))
+    lines = find_commands(str(comment.get("body") or ""))
     if action == "edited":  # commands there before were carried out before
         before = _table(_table(payload, "changes"), "body").get("from")
-        lines = list((Counter(lines) - Counter(_lines(before))).elements())
+        lines = list((Counter(lines) - Counter(find_commands(str(before or "")))).elements())
     if not lines:
         return Ignored("no new command in the comment")
     number, who = _id(comment.get("id")), _table(payload, "sender").get("login")
@@ -213,10 +220,6 @@ def _comment(payload: Mapping[str, Any], action: str, issue: IssueReference) -> 
     if number is None or not (isinstance(who, str) and who and who.isprintable() and at):
         return Ignored("the comment has no id, no time or no person behind it")
     return Commanded(issue, CommandArgument(comment=number, who=who, at=at, lines=lines, edited=action == "edited"))
-
-
-def _lines(body: object) -> list[str]:
-    return find_commands(body) if isinstance(body, str) else []
 
 
 def _pull_request(payload: Mapping[str, Any], action: str, pull: IssueReference) -> Effect:
@@ -235,9 +238,8 @@ def _push(payload: Mapping[str, Any]) -> Effect:
     changed = {
         path
         for commit in (commits if isinstance(commits, list) else [])
-        if isinstance(commit, dict)
         for kind in ("added", "modified", "removed")
-        if isinstance(paths := commit.get(kind), list)
+        if isinstance(commit, dict) and isinstance(paths := commit.get(kind), list)
         for path in paths
         if isinstance(path, str)
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from distriage_serving.bot.deliveries import (
     Access,
+    Assigned,
     Became,
     Check,
     Commanded,
@@ -47,6 +48,8 @@ def follow_delivery(
             store.put_job(check_job(pull, installation_id, argument))
         case Became(issue, state, updated_at, reason):
             store.set_state(issue, state, updated_at, reason)
+        case Assigned(issue, login):
+            store.set_assignee(issue, login)
         case Access(got, lost):
             store.enable_repositories(installation_id, got)
             store.disable_repositories(installation_id, lost)

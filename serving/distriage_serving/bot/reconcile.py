@@ -18,9 +18,20 @@ from distriage.model.taxonomy import Taxonomy
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.repositories import current_config, is_deleted
 from distriage_serving.bot.suggestions.hourly import decisions_on
-from distriage_serving.github.closing import close, reopen
+from distriage_serving.github.closing import assign, close, reopen
 from distriage_serving.github.issue import read_stage
-from distriage_serving.store import SNOOZE, Job, NewJob, Repository, Store, reconcile_job, report_digest, triage_job
+from distriage_serving.store import (
+    ASSIGN,
+    CLOSES,
+    Act,
+    Job,
+    NewJob,
+    Repository,
+    Store,
+    reconcile_job,
+    report_digest,
+    triage_job,
+)
 
 EVERY_S: Final = 6 * 3600.0
 AT_ONCE: Final = 20  # repositories
@@ -106,14 +117,15 @@ def _settle(client: Client, store: Store, issue: IssueReference) -> bool:
 
 
 def bring_in_step(client: Client, store: Store, job: Job) -> Done:
-    """Close an issue on GitHub as a person asked in the queue, or reopen it if that was undone.
+    """Close or assign an issue on GitHub as people asked in the queue, or reopen it if that was undone.
 
     Raises:
         GitHubError: GitHub is out of reach or refuses; the worker notes a final refusal with the acts.
     """
     issue = IssueReference(job.repository, job.issue or 0)
-    acts = [act for act in store.acts(issue) if act.what != SNOOZE]
-    done = []
+    asked = store.acts(issue)
+    done = [_assign(client, store, act) for act in reversed(asked) if act.what == ASSIGN and act.is_pending]
+    acts = [act for act in asked if act.what in CLOSES]
     for act in acts:
         if act.undone_at is not None and act.carried_out:
             reopen(client, issue, was_duplicate=act.duplicate_of is not None)
@@ -127,10 +139,18 @@ def bring_in_step(client: Client, store: Store, job: Job) -> Done:
             known = store.get_issue(issue.repository, issue.number, lock=True)
             store.set_state(issue, "closed", max(updated_at, known.updated_at if known is not None else 0.0))
         done += ["closed", *refused]
-    elif done:  # if somebody else closed it, it stays closed
+    elif "reopened" in done:  # if somebody else closed it, it stays closed
         is_open, updated_at = read_stage(client, issue)
         store.set_state(issue, "open" if is_open else "closed", updated_at)
     return Done(", ".join(done) or "it was taken back before", nothing_to_do=not done)
+
+
+def _assign(client: Client, store: Store, act: Act) -> str:
+    taken_back = act.undone_at is not None
+    there = assign(client, act.reference, act.assignee or "", off=taken_back)
+    why = None if there != taken_back else f"{act.assignee} cannot be assigned there"
+    store.note_act(act, carried_out=there, refused=why)
+    return why or ("unassigned" if taken_back else "assigned")
 
 
 def give_back(store: Store, job: Job, why: str, began_at: float) -> None:

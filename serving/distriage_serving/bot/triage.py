@@ -210,6 +210,7 @@ def _row(issue: ReadIssue) -> Issue:
         state="open" if state.is_open else "closed",
         labels=sorted(state.labels),
         issue_type=state.issue_type,
+        assignee=issue.assignee.lower(),
     )
 
 

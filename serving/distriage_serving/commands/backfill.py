@@ -31,9 +31,7 @@ def backfill(
     repository: Annotated[
         str, typer.Argument(metavar="OWNER/REPO", help="A repository on GitHub; needs GITHUB_TOKEN.")
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done; write nothing to GitHub.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing to GitHub.")] = False,
     since: Annotated[
         str | None, typer.Option(metavar="DATE", help="Only issues filed on this day (UTC) or later, e.g. 2026-01-31.")
     ] = None,

@@ -30,9 +30,10 @@ def backtest(
         Path | None, typer.Option(help="A configuration; default: .github/distriage.yml of the repository.")
     ] = None,
     output: Annotated[Path, typer.Option(help="The page.")] = Path("backtest.html"),
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the newest so many issues.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use the newest N issues.")] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="What was fetched; default: OWNER-REPO.history.jsonl. Delete it to fetch anew.")
+        Path | None,
+        typer.Option(help="Keep fetched issues here; default: OWNER-REPO.history.jsonl. Delete it to fetch anew."),
     ] = None,
     model: ModelOption = None,
 ) -> None:

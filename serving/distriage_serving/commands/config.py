@@ -84,7 +84,8 @@ def init(
     issues: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Past issues that `distriage backtest` fetched: what the model says of them counts."
+            metavar="FILE",
+            help="Past issues that `distriage backtest` fetched; the draft counts the model's labels for them.",
         ),
     ] = None,
     model: ModelOption = None,

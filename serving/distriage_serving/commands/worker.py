@@ -23,7 +23,7 @@ Identifier = Annotated[
     typer.Argument(metavar="ID|all", help="As `distriage inbox dead` shows it; `all`: all that was given up."),
 ]
 inbox_app = typer.Typer(
-    name="inbox", help="The bot's deliveries and jobs: what waits, what failed and why.", no_args_is_help=True
+    name="inbox", help="The bot's deliveries and jobs: waiting, failed, and why.", no_args_is_help=True
 )
 
 
@@ -44,7 +44,7 @@ def worker(
 @inbox_app.command("list")
 def list_(
     state: Annotated[State | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most this many of each.")] = 20,
     database: DatabaseOption = None,
 ) -> None:
     """Deliveries and jobs, the newest first."""
@@ -54,7 +54,7 @@ def list_(
 
 @inbox_app.command()
 def dead(
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many of each.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most this many of each.")] = 100,
     database: DatabaseOption = None,
 ) -> None:
     """List items given up, and why; `distriage inbox replay` retries one, `distriage inbox drop` removes it."""

@@ -1,4 +1,4 @@
-"""Closes and reopens an issue as asked in the queue; doing it twice is the same as once. Network I/O; writes."""
+"""Closes, reopens and assigns issues as asked in the queue; twice is the same as once. Network I/O; writes."""
 
 from __future__ import annotations
 
@@ -86,6 +86,28 @@ def reopen(client: Client, issue: IssueReference, *, was_duplicate: bool) -> Non
     except RefusedError as error:
         raise_if_moved(error)
         raise
+
+
+def assign(client: Client, issue: IssueReference, login: str, *, off: bool) -> bool:
+    """Assign a person to an issue, or take the person off.
+
+    Returns:
+        Whether the person is assigned now: GitHub ignores those who may not be.
+
+    Raises:
+        TransferredError: the issue or its repository has moved.
+        RefusedError: GitHub refuses.
+        GitHubError: GitHub is out of reach.
+    """
+    method = "DELETE" if off else "POST"
+    try:
+        answer = client.write(method, f"{_path(issue)}/assignees", {"assignees": [login]}, repeatable=True)
+    except RefusedError as error:
+        raise_if_moved(error)
+        raise
+    found = answer.get("assignees") if isinstance(answer, dict) else ()
+    logins = (person.get("login") for person in found or () if isinstance(person, dict))
+    return any(str(name).casefold() == login.casefold() for name in logins)
 
 
 def _delete(client: Client, path: str) -> None:

@@ -11,7 +11,7 @@ from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
-from distriage.github.listed import github_id, issue_type
+from distriage.github.listed import first_assignee, github_id, issue_type
 from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.github.timeline import (
@@ -33,6 +33,7 @@ class ReadIssue:
         label_events: Oldest first.
         labels_there: Name -> description of the labels of the repository.
         label_ids: Id -> name of the same.
+        assignee: Login of the first person assigned, or empty.
         github_id: GitHub's own id of the issue; 0 if unknown.
     """
 
@@ -44,6 +45,7 @@ class ReadIssue:
     label_events: tuple[LabelEvent, ...]
     labels_there: Mapping[str, str] = field(default_factory=dict)
     label_ids: Mapping[int, str] = field(default_factory=dict)
+    assignee: str = ""
     github_id: int = 0
 
 
@@ -114,6 +116,7 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         label_events=tuple(timeline.label_events),
         labels_there=there,
         label_ids=ids,
+        assignee=first_assignee(issue),
         github_id=github_id(issue),
     )
 

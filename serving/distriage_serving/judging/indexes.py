@@ -23,6 +23,7 @@ from distriage_serving.logs import log
 from distriage_serving.metrics import Metrics
 from distriage_serving.settings import Settings
 from distriage_serving.store import PastRow, Store
+from distriage_serving.store.past import PAGE_ROWS
 
 ANEW_AT: Final = 10  # an index is rebuilt once one in this many issues has changed
 
@@ -149,9 +150,9 @@ def show_indexes(metrics: Metrics, settings: Settings, past: PastIndexes) -> Non
 
 
 def _rows(store: Store, repository: str, since: int) -> list[PastRow]:
-    rows: list[PastRow] = []
-    while page := store.past_rows(repository, since, rows[-1].number if rows else 0):
-        rows += page
+    rows = page = store.past_rows(repository, since, 0)
+    while len(page) == PAGE_ROWS:
+        rows = rows + (page := store.past_rows(repository, since, page[-1].number))
     return rows
 
 

@@ -5,28 +5,29 @@ from __future__ import annotations
 from typing import Final
 
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from distriage.base.references import IssueReference
-from distriage_serving.queue.closing import undo_last
+from distriage_serving.queue.closing import carry_out, read_act, undo_last
 from distriage_serving.queue.decisions import (
-    MAX_BULK,
     IssueDecision,
     Target,
     accepted,
     dismissed,
+    labelled,
     read_choices,
-    read_target,
 )
+from distriage_serving.queue.duplicates import check_other
 from distriage_serving.queue.history import NOBODY, decided_so_far, meanwhile, standing_of
 from distriage_serving.queue.listing import issue_href, list_href, read_number
 from distriage_serving.queue.login.sessions import Fields, read_form
+from distriage_serving.queue.many.picked import Picked, pick
 from distriage_serving.queue.notices import NOTHING_UNDONE
 from distriage_serving.queue.pages import PageRoute, StaleError, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
@@ -36,33 +37,54 @@ router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=Fal
 
 
 @router.post("/bulk")
-async def decide_many(request: Request) -> Response:
-    """Accept or dismiss all issues that are selected."""
-    return await write(request, _decide_many, request, await read_form(request))
+async def act_on_many(request: Request) -> Response:
+    """Decide on all issues that are selected, or act on them."""
+    fields = await read_form(request)
+    picked = await run_in_threadpool(_pick, request, fields)
+    return await write(request, _act_on_many, request, fields, picked)
 
 
-def _decide_many(request: Request, fields: Fields) -> Response:
+def _pick(request: Request, fields: Fields) -> Picked:
     visit = Visit(request, fields)
-    action = fields.get("action", [""])[0]
-    keys = fields.get("issue", [])
-    if action not in {"accept", "dismiss"} or len(keys) > MAX_BULK:
-        raise ProblemError(
-            400, "bad-request", f"expected action=accept or action=dismiss and at most {MAX_BULK:,} issues"
-        )
-    targets = [read_target(key) for key in dict.fromkeys(keys)]
-    current = [(target, stored) for target in targets if (stored := visit.decisions.current(target)) is not None]
-    reviews = visit.store.reviews_of([(stored.repository, stored.number) for _, stored in current])
+    picked = pick(visit, fields, _query(visit, fields))
+    check_other(request, fields, picked.issues)
+    return picked
 
-    def choices(stored: StoredVerdict) -> dict[str, str | None]:
-        standing = standing_of(reviews.get((stored.repository, stored.number), ()))
-        return accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored, standing)
 
-    decisions = [IssueDecision(stored, target.decided, said) for target, stored in current if (said := choices(stored))]
-    left = len(targets) - len(decisions) + len(visit.decisions.decide(decisions))
+def _act_on_many(request: Request, fields: Fields, picked: Picked) -> Response:
+    visit = Visit(request, fields)
+    if "action" in fields:
+        left = _decide_many(visit, fields, picked)
+    else:
+        left = len(carry_out(visit, read_act(visit, fields), picked.issues))
+    left += picked.count - len(picked.issues)
     query = _query(visit, fields)
-    if left or not targets:  # the top of the list reports the rest
+    if left or picked.last is None:  # the top of the list reports the rest
         return go_to(list_href(query, {"left": left} if left else {}))
-    return go_to(list_href(query, {"at": f"{targets[-1].repository}#{targets[-1].number}"}))
+    return go_to(list_href(query, {"at": picked.last}))
+
+
+def _decide_many(visit: Visit, fields: Fields, picked: Picked) -> int:
+    """Decide on each; return how many were left as they were."""
+    action = fields["action"][0]
+    if action not in {"accept", "dismiss", "label"}:
+        raise ProblemError(400, "bad-request", f"action: {action[:80]!r}; expected accept, dismiss or label")
+    if action == "accept" and picked.is_whole:
+        raise ProblemError(400, "bad-request", "accept: confirms only labels that you have seen; select their rows")
+    axis, _, label = fields.get("label", [""])[0].partition(":")
+    if action == "label" and (axis not in visit.taxonomy.axes or label not in visit.taxonomy.axes[axis].label_ids):
+        raise ProblemError(400, "bad-request", f"label: {axis[:80]!r}; expected one of those that the page offers")
+    reviews = visit.store.reviews_of([(issue.repository, issue.number) for issue in picked.issues])
+    decisions = []
+    for target, stored in picked.current:
+        standing = standing_of(reviews.get((stored.repository, stored.number), ()))
+        if action == "label":
+            said = labelled(stored, visit.taxonomy, standing, axis, label)
+        else:
+            said = accepted(stored, visit.taxonomy, standing) if action == "accept" else dismissed(stored, standing)
+        if said:
+            decisions.append(IssueDecision(stored, target.decided, said))
+    return len(picked.issues) - len(decisions) + len(visit.decisions.decide(decisions))
 
 
 @router.post("/undo")
@@ -75,9 +97,8 @@ def _undo(request: Request, fields: Fields) -> Response:
     visit = Visit(request, fields)
     query = _query(visit, fields)
     at = _read_time(fields.get("at", [""])[0])
-    if (acted := undo_last(visit, at)) is not None:
-        return go_to(issue_href(acted.repository, acted.number, query))
-    issues = {(row.repository, row.number) for row in visit.decisions.undo(at)}
+    acted = {(issue.repository, issue.number) for issue in undo_last(visit, at)}
+    issues = acted or {(row.repository, row.number) for row in visit.decisions.undo(at)}
     if len(issues) == 1:
         return go_to(issue_href(*issues.pop(), query))
     return go_to(list_href(query, {} if issues else NOTHING_UNDONE))
@@ -110,7 +131,7 @@ def _decide_one(request: Request, fields: Fields, repository: str, number: int) 
         raise ProblemError(400, "bad-request", "every axis is left open; choose a label, or dismiss")
     issue, _ = visit.issue(repository, number)
     filters, _ = visit.filters(QueryParams(query))
-    _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
+    _, after = visit.store.neighbours(issue, visit.issue_filter(filters), filters.sort)
     if visit.decisions.decide([IssueDecision(stored, target.decided, choices)]):
         reviews = visit.store.reviews(issue=IssueReference(repository, number), undone=True)
         if decided_so_far(reviews) == target.decided:

@@ -1,10 +1,11 @@
-"""Actions of the forms beside the verdict: close an issue, mark it as a duplicate, snooze it."""
+"""Acts on issues beside the verdict, on one or on many: close, mark as duplicate, snooze, assign."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Final
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
@@ -14,103 +15,155 @@ from starlette.responses import Response
 
 from distriage.base.references import IssueReference
 from distriage_serving.logs import log
-from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S
+from distriage_serving.queue.decisions import UNDO_S, WRITE_BACK_AFTER_S, pieces
 from distriage_serving.queue.duplicates import check_other, read_other
 from distriage_serving.queue.listing import issue_href, list_href, moment
-from distriage_serving.queue.login.sessions import Fields, read_form
+from distriage_serving.queue.login.sessions import ADMIN, Fields, read_form
 from distriage_serving.queue.pages import PageRoute, go_to
 from distriage_serving.queue.visit import Visit
-from distriage_serving.store import SNOOZE, Act, Store, close_job
+from distriage_serving.store import ASSIGN, CLOSES, SNOOZE, Act, Store, close_job
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.threads import write
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
-CLOSES: Final[Mapping[str, str]] = {
+REASONS: Final[Mapping[str, str]] = {
     "duplicate": "as a duplicate",
     "completed": "as completed",
     "not_planned": "as not planned",
 }
+NAMES: Final[Mapping[str, str]] = {  # of an act that is undone
+    "duplicate": "closing {these} as a duplicate of #{act.duplicate_of}",
+    "completed": "closing {these} as completed",
+    "not_planned": "closing {these} as not planned",
+    SNOOZE: "snoozing {these}",
+    ASSIGN: "assigning {these} to {act.assignee}",
+}
 _NO_APP: Final = "the App is not on the repository"
+_CANNOT_CLOSE: Final = "the App is not on this repository, so nobody could close the issue there"
 DAYS: Final[Mapping[str, str]] = {"1": "a day", "7": "a week", "30": "a month"}
+_LOGIN: Final = re.compile(rf"@?((?:{ADMIN}[\w.-]{{1,60}})|[A-Za-z0-9][A-Za-z0-9-]{{0,38}})", re.ASCII)
 
 
 @router.post("/{owner}/{name}/{number:issue}/act")
 async def act_on(request: Request, owner: str, name: str, number: int) -> Response:
-    """Close one issue, mark it as a duplicate or snooze it, and go on to the next."""
-    fields, repository = await read_form(request), f"{owner}/{name}"
-    await run_in_threadpool(check_other, request, fields, repository, number)
-    return await write(request, _act_on, request, fields, repository, number)
+    """Act on one issue, and go on to the next."""
+    fields, issue = await read_form(request), IssueReference(f"{owner}/{name}", number)
+    await run_in_threadpool(check_other, request, fields, [issue])
+    return await write(request, _act_on, request, fields, issue)
 
 
-def _act_on(request: Request, fields: Fields, repository: str, number: int) -> Response:
+def _act_on(request: Request, fields: Fields, reference: IssueReference) -> Response:
     visit = Visit(request, fields)
-    issue, _ = visit.issue(repository, number)
+    issue, _ = visit.issue(reference.repository, reference.number)
     filters, _ = visit.filters(QueryParams(fields.get("query", [""])[0][:2000]))
-    _, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
-    now = visit.store.clock()
-    act = Act(
-        repository=issue.repository, number=number, what=fields.get("what", [""])[0], who=visit.session.who, at=now
-    )
-    if act.what == SNOOZE:
-        days = fields.get("days", [""])[0]
-        if days not in DAYS:
-            raise ProblemError(400, "bad-request", f"days: {days[:80]!r}; expected {', '.join(DAYS)}")
-        act.until = now + int(days) * 86400
-    elif act.what not in CLOSES:
-        raise ProblemError(400, "bad-request", f"what: {act.what[:80]!r}; expected {', '.join([*CLOSES, SNOOZE])}")
-    if act.what == "duplicate":
-        act.duplicate_of = read_other(fields, number)
-    with visit.store.transaction():
-        if act.what in CLOSES:
-            _close(visit.store, act)
-        visit.store.add_act(act)
-    log(logging.INFO, "acted", who=visit.session.who, issue=str(act.reference), what=act.what)
+    _, after = visit.store.neighbours(issue, visit.issue_filter(filters), filters.sort)
+    for why in carry_out(visit, read_act(visit, fields), [issue.reference]).values():
+        raise ProblemError(409, "conflict", why)
     query = filters.query
     return go_to(issue_href(*after, query)) if after else go_to(list_href(query))
 
 
-def _close(store: Store, act: Act) -> None:
+def read_act(visit: Visit, fields: Fields) -> dict[str, Any]:
+    """The act that a form asks for: fields of `Act`.
+
+    Raises:
+        ProblemError: one that no form holds (400).
+    """
+    days = fields.get("days", [""])[0]
+    what = fields.get("what", [SNOOZE if days else ""])[0]
+    act: dict[str, Any] = {"what": what, "who": visit.session.who, "at": visit.store.clock()}
+    if what == SNOOZE:
+        if days not in DAYS:
+            raise ProblemError(400, "bad-request", f"days: {days[:80]!r}; expected {', '.join(DAYS)}")
+        act["until"] = act["at"] + int(days) * 86400
+    elif what == ASSIGN:
+        to = next((text.strip() for text in fields.get("to", ()) if text.strip()), "")
+        match = _LOGIN.fullmatch(to or visit.session.who)
+        if match is None:
+            raise ProblemError(400, "bad-request", f"to: {to[:80]!r}; expected a login, such as octocat")
+        act["assignee"] = match[1].lower()
+    elif what == "duplicate":
+        act["duplicate_of"] = read_other(fields)
+    elif what not in REASONS:
+        raise ProblemError(400, "bad-request", f"what: {what[:80]!r}; expected {', '.join(NAMES)}")
+    return act
+
+
+def carry_out(visit: Visit, act: Mapping[str, Any], issues: Sequence[IssueReference]) -> dict[IssueReference, str]:
+    """Do the same on each issue, all at one moment, so that one undo reverses it.
+
+    Returns:
+        Issues that were left as they were -> why.
+    """
+    left: dict[IssueReference, str] = {}
+    in_order = sorted(issues, key=lambda issue: (issue.repository, issue.number))
+    for piece in pieces(in_order):  # as `Decisions.decide`
+        with visit.store.transaction():
+            for issue in piece:
+                this = Act(repository=issue.repository, number=issue.number, **act)
+                if (why := _hindrance(visit.store, this)) is not None:
+                    left[issue] = why
+                    continue
+                if this.what == ASSIGN and (this.assignee or "").startswith(ADMIN):
+                    this.refused = "only here: GitHub does not know this person"
+                if this.is_pending and not _write_back(visit.store, this):
+                    this.refused = f"only here: {_NO_APP}"
+                visit.store.add_act(this)
+        for issue in piece:
+            if issue not in left:
+                log(logging.INFO, "acted", who=act["who"], issue=str(issue), what=act["what"])
+    return left
+
+
+def _hindrance(store: Store, act: Act) -> str | None:
+    """Why an act cannot be done, if so."""
     issue = store.get_issue(act.repository, act.number, lock=True)  # two people may close it at the same moment
+    if issue is not None and act.what not in CLOSES:
+        return None
     if issue is None or issue.state != "open":
-        state = "gone" if issue is None else issue.state
-        raise ProblemError(409, "conflict", f"the issue is {state} on GitHub already")
-    if any(other.is_pending and other.undone_at is None for other in store.acts(act.reference)):
-        raise ProblemError(409, "conflict", "somebody has closed the issue here already; GitHub has not answered yet")
-    if not _write_back(store, act):
-        raise ProblemError(409, "conflict", "the App is not on this repository, so nobody could close the issue there")
+        return f"the issue is {'gone' if issue is None else issue.state} on GitHub already"
+    if act.duplicate_of == act.number:
+        return "an issue is no duplicate of itself"
+    acts = [other for other in store.acts(act.reference) if other.what in CLOSES]
+    if any(other.is_pending and other.undone_at is None for other in acts):
+        return "somebody has closed the issue here already; GitHub has not answered yet"
+    known = store.get_repository(act.repository)
+    return None if known is not None and known.has_app else _CANNOT_CLOSE
 
 
-def undo_last(visit: Visit, at: float | None) -> IssueReference | None:
-    """Undo the act of a time, or a person's newest act if it is newer than the newest decision; else None.
+def undo_last(visit: Visit, at: float | None) -> list[IssueReference]:
+    """Undo the acts of a time, or a person's newest ones if they are newer than the newest decision.
 
     A change already on GitHub stays there until GitHub has answered; see `became_of`.
     """
-    act = newest_act(visit, at)
-    if act is None:
-        return None
-    with visit.store.transaction():
-        if visit.store.undo_act(act) and act.what in CLOSES and not _write_back(visit.store, act):
-            visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
-    log(logging.INFO, "act_undone", who=visit.session.who, issue=str(act.reference), what=act.what)
-    return act.reference
+    acts = newest_acts(visit, at)
+    for piece in pieces(acts):
+        with visit.store.transaction():
+            for act in piece:
+                on_github = act.what in CLOSES or (act.what == ASSIGN and act.refused is None)
+                if visit.store.undo_act(act) and on_github and not _write_back(visit.store, act):
+                    visit.store.refuse_acts(act.reference, _NO_APP, visit.store.clock())
+        for act in piece:
+            log(logging.INFO, "act_undone", who=visit.session.who, issue=str(act.reference), what=act.what)
+    return [act.reference for act in acts]
 
 
-def newest_act(visit: Visit, at: float | None = None) -> Act | None:
-    """A person's newest act that can be undone, unless a decision is newer; or the act of a time."""
-    act = visit.store.last_act(visit.session.who, visit.store.clock() - UNDO_S, visit.seen, at)
-    if act is None:
-        return None
-    decided = visit.decisions.last(at)
-    return None if decided and decided[0].at > act.at else act
+def newest_acts(visit: Visit, at: float | None = None) -> list[Act]:
+    """A person's newest acts that can be undone, unless a decision is newer; or the acts of a time."""
+    acts = visit.store.last_acts(visit.session.who, visit.store.clock() - UNDO_S, visit.seen, at)
+    decided = visit.decisions.last(at) if acts else []
+    return [] if decided and decided[0].at > acts[0].at else acts
 
 
 def describe(act: Act) -> str:
     """An act for people."""
     if act.what == SNOOZE:
         return "Snoozed" if act.until is None else f"Snoozed until {moment(act.until)}"
+    if act.what == ASSIGN:
+        return f"Assigned to {(act.assignee or '').removeprefix(ADMIN)}"
     of = f" of #{act.duplicate_of}" if act.duplicate_of is not None else ""
     closed = "Closed" if act.carried_out else "Not closed" if act.refused is not None else "To be closed"
-    return f"{closed} {CLOSES.get(act.what, act.what)}{of}"
+    return f"{closed} {REASONS.get(act.what, act.what)}{of}"
 
 
 def became_of(act: Act) -> str:

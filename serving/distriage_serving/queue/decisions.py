@@ -23,7 +23,6 @@ from distriage_serving.web.problem import ProblemError
 
 UNDO_S: Final = 24 * 3600
 WRITE_BACK_AFTER_S: Final = 10  # an undo within this time costs no write on GitHub
-MAX_BULK: Final = 1000
 PIECE: Final = 50
 PAUSE_S: Final = 0.15  # SQLite looks every 0.1 s whether a lock is gone
 T = TypeVar("T")
@@ -129,13 +128,23 @@ def accepted(stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, R
     return {axis: None if label == NONE else label for axis, label in labels.items() if label != OPEN}
 
 
+def labelled(
+    stored: StoredVerdict, taxonomy: Taxonomy, standing: Mapping[str, Review], axis: str, label: str
+) -> dict[str, str | None]:
+    """Choices made by setting one label; none where its axis does not apply."""
+    labels: dict[str, str | None] = {known: said.label for known, said in stored.verdict.axes.items()}
+    labels |= {known: review.label for known, review in standing.items()}
+    applies = axis in stored.verdict.axes and taxonomy.axes[axis].unmet(labels) is None
+    return {axis: label} if applies else {}
+
+
 def dismissed(stored: StoredVerdict, standing: Mapping[str, Review]) -> dict[str, str | None]:
     """Choices made by dismissing: no label fits, on any axis that applies or has an earlier decision."""
     axes = stored.verdict.axes.items()
     return {axis: None for axis, said in axes if said.outcome != "not-applicable" or axis in standing}
 
 
-def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
+def pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Parts of a long write, with pauses in which others find the database unlocked."""
     for start in range(0, len(items), PIECE):
         if start:
@@ -173,7 +182,7 @@ class Decisions:
         now = self._store.clock()
         left: list[IssueDecision] = []
         in_order = sorted(decisions, key=lambda decision: (decision.stored.repository, decision.stored.number))
-        for piece in _pieces(in_order):  # each waits for locks in the same order, so that no two wait for each other
+        for piece in pieces(in_order):  # each waits for locks in the same order, so that no two wait for each other
             with self._store.transaction():
                 rows: list[Review] = []
                 for decision in piece:
@@ -216,7 +225,7 @@ class Decisions:
         for row in self.last(at):
             of_issue.setdefault((row.repository, row.number), []).append(row.id)
         undone: list[Review] = []
-        for piece in _pieces(list(of_issue.values())):
+        for piece in pieces(list(of_issue.values())):
             with self._store.transaction():
                 rows = self._store.undo_reviews(*chain.from_iterable(piece))
                 self._write_back({(row.repository, row.number) for row in rows})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from distriage.base.errors import GitHubError, NotFoundError
@@ -17,31 +19,38 @@ from distriage_serving.web.problem import ProblemError, unavailable
 RETRY_AFTER_S = 30
 
 
-def read_other(fields: Fields, number: int) -> int:
+def read_other(fields: Fields) -> int:
     """The number in a form.
 
     Raises:
-        ProblemError: not a number, or the issue's own (400).
+        ProblemError: not a number (400).
     """
     text = fields.get("of", [""])[0]
     other = read_number(text.strip())
-    if other is None or other == number:
+    if other is None:
         raise ProblemError(400, "bad-request", f"of: {text[:80]!r}; expected the number of the other issue, such as 12")
     return other
 
 
-def check_other(request: Request, fields: Fields, repository: str, number: int) -> None:
-    """Refuse a form that marks an issue as a duplicate of a missing one. It may wait for GitHub: call it in a thread
-    that does not write.
+def check_other(request: Request, fields: Fields, issues: Sequence[IssueReference]) -> None:
+    """Refuse a form that marks issues as duplicates of a missing one. It may wait for GitHub: call it in a thread that
+    does not write.
 
     Raises:
-        ProblemError: unknown issue (400), or GitHub cannot say (503).
+        ProblemError: unknown issue, or issues of several repositories (400), or GitHub cannot say (503).
     """
-    if fields.get("what", [""])[0] != "duplicate":
+    if fields.get("what", [""])[0] != "duplicate" or not issues:
         return
     visit = Visit(request, fields)
-    visit.issue(repository, number)
-    other = read_other(fields, number)
+    other = read_other(fields)
+    if len({issue.repository for issue in issues}) > 1:
+        raise ProblemError(
+            400, "bad-request", "duplicates: expected issues of one repository; choose it in the filters"
+        )
+    repository = issues[0].repository
+    visit.issue(repository, issues[0].number)
+    if issues == [IssueReference(repository, other)]:
+        raise ProblemError(400, "bad-request", f"of: {other}; expected the number of the other issue")
     app = desk(request).app
     known = visit.store.get_repository(repository)
     if app is None or known is None or known.installation_id is None or not known.enabled:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, get_args
 from urllib.parse import quote, urlencode
@@ -20,7 +21,9 @@ from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.store import IssueFilter, IssueStatus, Sort
 from distriage_serving.web.problem import ProblemError
 
-NOT_AXES: Final = frozenset({"repository", "decision", "status", "order", "search"})  # the other filters
+NOT_AXES: Final = frozenset(  # the other filters
+    {"repository", "decision", "assigned", "author", "own", "status", "order", "search"}
+)
 ORDERS: Final[Mapping[Sort, str]] = {"priority": "by need", "newest": "newest first", "oldest": "oldest first"}
 MAX_SEARCH_CHARS: Final = 200
 MAX_WORDS: Final = 8
@@ -29,6 +32,9 @@ OUTCOMES: Final[Mapping[str, str]] = {
     "suggest": "has a label that is perhaps right",
     "abstain": "has an axis left open",
 }
+DIFFER: Final = "differ"
+SUGGESTED: Final = "suggested"
+FAMILY: Final = "family:"  # before a family's name: any of its labels
 LIKELY: Final = 0.5  # from here on a label that is applied is more than the best guess
 ANY: Final = "any"
 SNOOZED: Final = "snoozed"
@@ -86,11 +92,6 @@ class Filters:
         return urlencode(self.chosen)
 
     @property
-    def without_search(self) -> str:
-        """The same without the search."""
-        return urlencode({key: value for key, value in self.chosen.items() if key != "search"})
-
-    @property
     def sort(self) -> Sort:
         """The order of the list."""
         return next(known for known in ORDERS if known == self.chosen.get("order", "priority"))
@@ -100,11 +101,16 @@ class Filters:
         """What is looked for."""
         return read_search(self.chosen.get("search", ""))
 
-    def issue_filter(self, seen: Collection[str] | None, now: float) -> IssueFilter:
+    def without(self, *keys: str) -> str:
+        """The address's query without some filters."""
+        return urlencode({key: value for key, value in self.chosen.items() if key not in keys})
+
+    def issue_filter(self, taxonomy: Taxonomy, seen: Collection[str] | None, who: str, now: float) -> IssueFilter:
         """For the store. A number finds its issue in any state, despite the other filters.
 
         Args:
             seen: Repositories that the person may see; all if None.
+            who: The person.
         """
         repository = self.chosen.get("repository")
         search = self.search
@@ -112,11 +118,17 @@ class Filters:
             named = search.repository
             visible = seen if named is None else [named] if seen is None or named in seen else []
             return IssueFilter(repositories=visible, status=None, state=None, number=search.number)
-        status = self.chosen.get("status", "open")
+        status, decision = self.chosen.get("status", "open"), self.chosen.get("decision")
+        assigned = self.chosen.get("assigned")
         return IssueFilter(
             repositories=seen if repository is None else [repository],
-            labels={key: label for key, label in self.chosen.items() if key not in NOT_AXES},
-            outcome=self.chosen.get("decision"),
+            labels={key: _labels(taxonomy, key, label) for key, label in self.chosen.items() if key not in NOT_AXES},
+            own=self.chosen.get("own"),
+            outcome=decision if decision in OUTCOMES else None,
+            differ=decision == DIFFER,
+            suggested=decision == SUGGESTED,
+            author=self.chosen.get("author"),
+            assignee=None if assigned is None else who if assigned == "me" else "",
             status=next((known for known in STATUSES if known == status), None),
             awake_at=now if status not in {ANY, SNOOZED} else None,
             snoozed_at=now if status == SNOOZED else None,
@@ -126,12 +138,31 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One drop-down list: (value, text) of each option, the first one the default."""
+    """One drop-down list, or a field for a text.
+
+    Attributes:
+        groups: Heading -> (value, text) of each option, the very first one the default; empty: any text.
+    """
 
     key: str
     name: str
-    options: Sequence[tuple[str, str]]
+    groups: Mapping[str, Sequence[tuple[str, str]]]
     chosen: str
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Value -> text."""
+        return dict(chain.from_iterable(self.groups.values()))
+
+    @property
+    def default(self) -> str:
+        """Its value in the beginning."""
+        return next(iter(self.options), "")
+
+    @property
+    def text(self) -> str:
+        """The chosen option."""
+        return self.options.get(self.chosen, self.chosen)
 
 
 def read_filters(
@@ -145,40 +176,52 @@ def read_filters(
     Raises:
         ProblemError: a value that is not in the drop-down list (400).
     """
-    kinds: list[tuple[str, str, list[tuple[str, str]]]] = [
-        ("repository", "Repository", [("", "All"), *repositories.items()])
+    axes = [axis for axis in taxonomy.axes.values() if axis.id not in NOT_AXES]
+    statuses = [("open", "waiting"), *((status, status) for status in STATUSES if status != "open")]
+    decisions = [*OUTCOMES.items(), (DIFFER, "readers differ"), (SUGGESTED, "has a suggestion on GitHub")]
+    kinds: list[tuple[str, str, Mapping[str, Sequence[tuple[str, str]]]]] = [
+        ("repository", "Repository", {"": [("", "All"), *repositories.items()]}),
+        *((axis.id, axis.name, label_groups(axis, ("", "Any"))) for axis in axes),
+        ("decision", "Decision", {"": [("", "Any"), *decisions]}),
+        ("own", "Own label", {}),
+        ("author", "Author", {}),
+        ("assigned", "Assigned", {"": [("", "Anyone"), ("me", "Me"), ("nobody", "Nobody")]}),
+        ("status", "Status", {"": [*statuses, (SNOOZED, "snoozed"), (ANY, "any")]}),
+        ("order", "Order", {"": list(ORDERS.items())}),
     ]
-    kinds += [
-        (axis.id, axis.name, [("", "Any"), *((label, axis.label(label).name) for label in axis.label_ids)])
-        for axis in filter_axes(taxonomy)
-    ]
-    kinds.append(("decision", "Decision", [("", "Any"), *OUTCOMES.items()]))
-    kinds.append(
-        (
-            "status",
-            "Status",
-            [
-                ("open", "waiting"),
-                *((status, status) for status in STATUSES if status != "open"),
-                (SNOOZED, "snoozed"),
-                (ANY, "any"),
-            ],
-        )
-    )
-    kinds.append(("order", "Order", list(ORDERS.items())))
     chosen: dict[str, str] = {}
     if search := query.get("search", "").strip()[:MAX_SEARCH_CHARS]:
         chosen["search"] = search
     fields = []
-    for key, name, options in kinds:
-        default = options[0][0]
-        value = query.get(key, default).casefold() if key == "repository" else query.get(key, default)
-        if value not in {option for option, _ in options}:
+    for key, name, groups in kinds:
+        default = Field(key, name, groups, "").default
+        value = query.get(key, default).strip()[:MAX_SEARCH_CHARS]
+        field = Field(key, name, groups, value.casefold() if key == "repository" else value)
+        if groups and field.chosen not in field.options:
             raise ProblemError(400, "bad-request", f"{key}: {value[:80]!r} is not one of the options")
-        if value != default:
-            chosen[key] = value
-        fields.append(Field(key, name, options, value))
+        if field.chosen != default:
+            chosen[key] = field.chosen
+        fields.append(field)
     return Filters(chosen), fields
+
+
+def label_groups(axis: Axis, *first: tuple[str, str]) -> dict[str, list[tuple[str, str]]]:
+    """An axis's labels as options: family -> (id, name).
+
+    Args:
+        first: Options before them, of a filter: then each family begins with an option for all of it.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {"": list(first)}
+    for label in axis.labels:
+        if label.id in axis.label_ids:
+            of_family = [(f"{FAMILY}{label.family}", f"Any: {label.family}")] if first and label.family else []
+            groups.setdefault(label.family or "", of_family).append((label.id, label.name))
+    return groups
+
+
+def _labels(taxonomy: Taxonomy, axis: str, chosen: str) -> str | Collection[str]:
+    family = chosen.removeprefix(FAMILY)
+    return chosen if family == chosen else taxonomy.axes[axis].families[family]
 
 
 def issue_href(repository: str, number: int, query: str = "") -> str:

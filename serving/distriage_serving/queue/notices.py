@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,6 +10,7 @@ from starlette.datastructures import QueryParams
 
 from distriage_serving.queue import closing
 from distriage_serving.queue.visit import Visit
+from distriage_serving.store import Act
 
 NOTICE_S: Final = 30  # how long a page shows the last act
 NOTHING_UNDONE: Final = {"undone": "nothing"}  # in the address of the page after an undo that found nothing
@@ -49,10 +51,15 @@ def notice(visit: Visit, query: QueryParams) -> Notice | None:
 
 def _done(visit: Visit) -> Notice | None:
     """The act that an undo would reverse."""
-    act = closing.newest_act(visit)
-    if act is None:
+    acts = closing.newest_acts(visit)
+    if not acts:
         return _decided(visit)
-    return Notice(f"{closing.describe(act)}: {visit.spelled(act.repository, act.number)}", act.at)
+    return Notice(f"{closing.describe(acts[0])}: {_these(visit, acts)}", acts[0].at)
+
+
+def _these(visit: Visit, acts: Sequence[Act]) -> str:
+    """Names the one issue of these acts, or counts several."""
+    return f"{len(acts):,} issues" if len(acts) > 1 else visit.spelled(acts[0].repository, acts[0].number)
 
 
 def _decided(visit: Visit) -> Notice | None:
@@ -61,7 +68,7 @@ def _decided(visit: Visit) -> Notice | None:
         return None
     issues = sorted({(row.repository, row.number) for row in rows})
     if len(issues) > 1:
-        return Notice(f"Decided {len(issues)} issues.", rows[0].at)
+        return Notice(f"Decided {len(issues):,} issues.", rows[0].at)
     issue = visit.store.get_issue(*issues[0])
     status = issue.status.capitalize() if issue is not None else "Decided"
     return Notice(f"{status}: {visit.spelled(*issues[0])}", rows[0].at)
@@ -69,11 +76,11 @@ def _decided(visit: Visit) -> Notice | None:
 
 def _undone(visit: Visit) -> Notice | None:
     this = visit.session.who, visit.store.clock() - NOTICE_S, visit.seen
-    rows, act = visit.store.last_undone(*this), visit.store.last_undone_act(*this)
-    at = max((row.undone_at or 0.0 for row in rows), default=0.0)
-    if act is not None and (act.undone_at or 0.0) > at:
-        what = f"{closing.describe(act)}: {visit.spelled(act.repository, act.number)}"
-        return Notice(f"Undone: {what}", act.undone_at or 0.0, undoable=False)
+    rows, acts = visit.store.last_undone(*this), visit.store.last_undone_acts(*this)
+    at, undone_at = (max((row.undone_at or 0.0 for row in found), default=0.0) for found in (rows, acts))
+    if acts and undone_at > at:
+        what = closing.NAMES[acts[0].what].format(act=acts[0], these=_these(visit, acts))
+        return Notice(f"Undone: {what}", undone_at, undoable=False)
     if not rows:
         return None
     issues = sorted({(row.repository, row.number) for row in rows})

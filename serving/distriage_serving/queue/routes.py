@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -28,23 +28,32 @@ from distriage_serving.queue.issue_view import (
     view_plan,
     view_similar,
 )
-from distriage_serving.queue.listing import ORDERS, age, filter_axes, issue_href, list_href, moment, read_filters
+from distriage_serving.queue.listing import (
+    ORDERS,
+    age,
+    filter_axes,
+    issue_href,
+    label_groups,
+    list_href,
+    moment,
+    read_filters,
+)
 from distriage_serving.queue.login import routes as login
 from distriage_serving.queue.login.attempts import Attempts
 from distriage_serving.queue.login.desk import Desk
-from distriage_serving.queue.login.sessions import Sessions
+from distriage_serving.queue.login.sessions import ADMIN, Sessions
+from distriage_serving.queue.many.picked import MAX_BULK
+from distriage_serving.queue.many.views import part_of_list, tabs
 from distriage_serving.queue.pages import STATIC, WITH_PICTURES, PageRoute, go_to, lead, show
 from distriage_serving.queue.past import routes as past_routes
 from distriage_serving.queue.report.view import view_report
-from distriage_serving.queue.rows import make_row
+from distriage_serving.queue.rows import make_row, why_here
 from distriage_serving.queue.visit import Visit
 from distriage_serving.settings import Settings
-from distriage_serving.store import SNOOZE, Issue, IssueFilter, Page, Sort, Store, StoredVerdict, place_of
+from distriage_serving.store import CLOSES, Issue, IssueFilter, Store, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
-PAGE_ISSUES: Final = 50
-MOST_SHOWN: Final = 500  # to find the row that a person comes back to
 
 
 def add_queue(app: FastAPI, settings: Settings, store: Store) -> None:
@@ -74,13 +83,14 @@ def _list_page(visit: Visit, request: Request) -> Response:
     query = request.query_params
     repositories = visit.repositories()
     filters, fields = read_filters(query, visit.taxonomy, repositories)
-    chosen = filters.issue_filter(visit.seen, visit.store.clock())
-    page, place = _part(visit, chosen, filters.sort, query)
+    chosen = visit.issue_filter(filters)
+    page, place = part_of_list(visit, chosen, filters.sort, query)
     if chosen.number is not None and len(page.items) == 1:  # it was named: no list of one
         found, _ = page.items[0]
-        return lead(request, issue_href(found.repository, found.number, filters.without_search))
+        return lead(request, issue_href(found.repository, found.number, filters.without("search")))
     now = visit.store.clock()
     keys = [(issue.repository, issue.number) for issue, _ in page.items]
+    narrowed = filters.chosen.keys() - {"order", "search"}
     reviews, refused = visit.store.reviews_of(keys), visit.store.refused_acts(keys)
     return show(
         "list.html",
@@ -89,15 +99,22 @@ def _list_page(visit: Visit, request: Request) -> Response:
         notice=notices.notice(visit, query),
         warnings=visit.warnings(filters.chosen.get("repository")),
         query=filters.query,
-        heading="To triage" if filters.chosen.get("status", "open") == "open" else "Issues",
+        tabs=(shown := tabs(visit, filters)),
         filters=fields,
+        set=[
+            (field.name, field.text, list_href(filters.without(field.key))) for field in fields if field.key in narrowed
+        ],
         columns=[(axis.id, axis.name) for axis in filter_axes(visit.taxonomy)],
-        filtered=len(filters.chosen.keys() - {"order"}),
         any_issue=bool(page.items or visit.store.count_issues(IssueFilter(visit.seen, status=None, state=None))),
         here_only=not visit.reaches(filters.chosen.get("repository")),
         search=filters.chosen.get("search", ""),
+        without_search=list_href(filters.without("search")),
         order=ORDERS[filters.sort],
-        count=visit.store.count_issues(chosen),
+        count=next((tab.count for tab in shown if tab.is_current), None) or visit.store.count_issues(chosen),
+        now=now,
+        most=MAX_BULK,
+        days=closing.DAYS,
+        labels=[(axis, label_groups(axis)) for axis in visit.taxonomy.axes.values()],
         rows=[
             make_row(
                 issue,
@@ -115,29 +132,6 @@ def _list_page(visit: Visit, request: Request) -> Response:
         more=list_href(filters.query, {"after": page.next}) if page.next else None,
         left=int(left) if (left := query.get("left", "")).isascii() and left.isdigit() and len(left) < 5 else 0,
     )
-
-
-def _part(visit: Visit, chosen: IssueFilter, sort: Sort, query: QueryParams) -> tuple[Page, int | None]:
-    """A part of the list, and the row to return to: that of `at`, or the next one."""
-    left = visit.issue_at(query.get("at", ""))
-    at = None if left is None else place_of(left, sort)
-    after = query.get("after") if at is None else None
-
-    def reached(issue: Issue) -> bool:
-        place = place_of(issue, sort)
-        return at is not None and (at <= place if sort == "oldest" else at >= place)
-
-    items: list[tuple[Issue, StoredVerdict | None]] = []
-    try:
-        while True:
-            page = visit.store.list_issues(chosen, sort, after, PAGE_ISSUES)
-            items += page.items
-            after = page.next
-            place = next((row for row, (issue, _) in enumerate(items) if reached(issue)), None)
-            if at is None or place is not None or after is None or len(items) >= MOST_SHOWN:
-                return Page(items, after), place
-    except InputError as error:
-        raise ProblemError(400, "bad-request", str(error)) from None
 
 
 @router.get("/static/{name}")
@@ -206,10 +200,11 @@ def _issue_page(
     place = (issue.repository, issue.number)
     reviews = visit.store.reviews(issue=IssueReference(*place), undone=True)
     standing = standing_of(reviews)
-    before, after = visit.store.neighbours(issue, filters.issue_filter(visit.seen, visit.store.clock()), filters.sort)
+    chosen = visit.issue_filter(filters)
+    before, after = visit.store.neighbours(issue, chosen, filters.sort)
     verdict = stored.verdict if stored is not None else None
     acts, plan = visit.store.acts(IssueReference(*place)), view_plan(stored)
-    last_refusal = next((act.refused for act in acts if act.what != SNOOZE), None)
+    last_refusal = next((act.refused for act in acts if act.what in CLOSES), None)
     pictures = "pictures" in query
     page = show(
         "issue.html",
@@ -221,6 +216,7 @@ def _issue_page(
         warnings=visit.warnings(issue.repository),
         previous=issue_href(*before, filters.query) if before else None,
         next=issue_href(*after, filters.query) if after else None,
+        place=visit.store.place_in_list(issue, chosen, filters.sort),
         action=issue_href(*place),
         reference=f"{repositories.get(issue.repository, issue.repository)}#{issue.number}",
         issue_url=web_link(issue.url) or issue_href(*place),
@@ -228,7 +224,9 @@ def _issue_page(
         labels=issue.labels,
         issue_type=issue.issue_type,
         waiting=plan.waiting,
-        closing=any(act.is_pending and act.undone_at is None for act in acts),
+        closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
+        assignee=issue.assignee.removeprefix(ADMIN),
+        why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",
         refused=[*filter(None, [last_refusal]), *plan.refused],
         status=issue.status,
         state=issue.state,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from distriage.answer.verdict import AxisVerdict
@@ -11,7 +11,17 @@ from distriage.base.types import Outcome
 from distriage.model.taxonomy import Axis, Taxonomy
 from distriage_serving.queue.history import decided_so_far, standing_of
 from distriage_serving.queue.issue_view import view_plan
-from distriage_serving.queue.listing import age, display_name, filter_axes, first_said, issue_href, moment, percent
+from distriage_serving.queue.listing import (
+    LIKELY,
+    age,
+    display_name,
+    filter_axes,
+    first_said,
+    issue_href,
+    moment,
+    percent,
+)
+from distriage_serving.queue.login.sessions import ADMIN
 from distriage_serving.store import Issue, Review, StoredVerdict
 
 
@@ -41,8 +51,9 @@ class Row:
         key: Names the issue, and the shown verdict and decisions.
         url: On GitHub; empty if unknown.
         axes: By id.
-        differs: Two readers disagree.
         refused: GitHub's last refusal, or empty.
+        why: See `why_here`.
+        own: The names of own labels in its verdict.
     """
 
     key: str
@@ -55,8 +66,10 @@ class Row:
     age: str
     filed: str
     axes: Mapping[str, AxisSummary]
-    differs: bool
     refused: str
+    assignee: str
+    why: str
+    own: Sequence[str]
 
 
 def make_row(
@@ -78,6 +91,7 @@ def make_row(
     """
     verdict = stored.verdict.axes if stored is not None else {}
     standing = standing_of(reviews)
+    shown = [axis.id for axis in shown_axes(verdict, taxonomy, standing)]
     return Row(
         key=f"{issue.repository}#{issue.number}@{stored.id if stored is not None else 0}@{decided_so_far(reviews)}",
         reference=f"{repository}#{issue.number}",
@@ -88,13 +102,41 @@ def make_row(
         status=issue.status,
         age=age(now - issue.created_at),
         filed=moment(issue.created_at),
-        axes={
-            axis.id: _said(axis, verdict[axis.id], taxonomy, standing.get(axis.id))
-            for axis in shown_axes(verdict, taxonomy, standing)
-        },
-        differs=any(axis.readers_differ for axis in verdict.values()),
+        axes={axis: _said(taxonomy.axes[axis], verdict[axis], taxonomy, standing.get(axis)) for axis in shown},
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
+        assignee=issue.assignee.removeprefix(ADMIN),
+        why=why_here(stored, taxonomy, shown=shown),
+        own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
+
+
+def why_here(
+    stored: StoredVerdict | None, taxonomy: Taxonomy, waits_s: float | None = None, shown: Collection[str] = ()
+) -> str:
+    """Why an issue stands where it stands in the list: as `store.priority` computes it, in a few words.
+
+    Args:
+        waits_s: Its age, if that is to be said.
+        shown: Axes whose labels stand beside it.
+    """
+    if stored is None:
+        return "not read yet"
+    verdict = stored.verdict.axes
+    applicable = {
+        axis: said
+        for axis, said in verdict.items()
+        if axis in taxonomy.axes and said.outcome is not Outcome.NOT_APPLICABLE
+    }
+    parts = ["readers differ"] if any(said.readers_differ for said in verdict.values()) else []
+    weighty = [(axis, said.label) for axis, said in applicable.items() if taxonomy.axes[axis].weight(said.label) != 1]
+    parts += [display_name(taxonomy, axis, label).lower() for axis, label in reversed(weighty) if axis not in shown]
+    if applicable:
+        axis, least = min(applicable.items(), key=lambda item: item[1].probability)
+        if least.probability < LIKELY and axis not in shown:
+            parts.append(f"{taxonomy.axes[axis].name.lower()} unsure")
+    if waits_s is not None:
+        parts.append(f"waits {age(waits_s).removesuffix(' ago')}")
+    return ", ".join(parts)
 
 
 def shown_axes(verdict: Mapping[str, AxisVerdict], taxonomy: Taxonomy, standing: Mapping[str, Review]) -> list[Axis]:

@@ -11,7 +11,7 @@ from distriage_serving.queue.listing import Field, Filters, read_filters, read_n
 from distriage_serving.queue.login.routes import session_of
 from distriage_serving.queue.login.sessions import Fields, Session, check_form
 from distriage_serving.queue.pages import StaleError, page_of
-from distriage_serving.store import Issue, Store, StoredVerdict
+from distriage_serving.store import Issue, IssueFilter, Store, StoredVerdict
 from distriage_serving.web.problem import ProblemError
 from distriage_serving.web.rooms import rooms
 
@@ -48,6 +48,10 @@ class Visit:
     def filters(self, query: QueryParams) -> tuple[Filters, list[Field]]:
         """The filters of an address; `ProblemError` (400) for values that no field holds."""
         return read_filters(query, self.taxonomy, self.repositories())
+
+    def issue_filter(self, filters: Filters) -> IssueFilter:
+        """Filters for the store, now and for this person."""
+        return filters.issue_filter(self.taxonomy, self.seen, self.session.who, self.store.clock())
 
     def spelled(self, repository: str, number: int) -> str:
         """An issue's name, as GitHub writes it."""

@@ -7,7 +7,7 @@ database is gone.
 
 from __future__ import annotations
 
-from distriage_serving.store.acts import SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
+from distriage_serving.store.acts import ASSIGN, CLOSES, SNOOZE, Act, Acts, SuggestionRow, SuggestionRows
 from distriage_serving.store.columns import report_digest
 from distriage_serving.store.database import UnavailableError
 from distriage_serving.store.issues import Issues
@@ -53,6 +53,8 @@ from distriage_serving.store.work.leases import MAX_ATTEMPTS, LeaseLostError
 from distriage_serving.store.work.pace import Pace
 
 __all__ = [
+    "ASSIGN",
+    "CLOSES",
     "MAX_ATTEMPTS",
     "SNOOZE",
     "WEEK_S",

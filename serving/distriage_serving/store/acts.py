@@ -1,4 +1,4 @@
-"""Acts on an issue: close, mark as duplicate, snooze, in the queue; suggest a change, on GitHub."""
+"""Acts on an issue: close, mark as duplicate, snooze, assign, in the queue; suggest a change, on GitHub."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Index, UniqueConstraint, exists, func, select, tuple_, update
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from distriage.base.references import IssueReference
 from distriage_serving.store.database import Database, plain_insert, values_of
 from distriage_serving.store.schema import Base, Issue, Name, Number, Repository
 
 SNOOZE: Final = "snooze"
+ASSIGN: Final = "assign"
+CLOSES: Final = ("duplicate", "completed", "not_planned")
 OPEN: Final = ("making", "pending")
 _KEY: Final = ("repository", "number", "action", "axis", "value")
 
@@ -21,14 +23,14 @@ class Act(Base):
     """One act in the queue.
 
     Attributes:
-        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`.
+        what: `duplicate`, `completed` and `not_planned` close the issue, with this reason on GitHub; or `snooze`, or
+            `assign`.
         who: GitHub login, or `admin:NAME`.
         duplicate_of: Number of the original issue.
         until: A snoozed issue is hidden from the list until then.
-        text: A question to the author, Markdown.
-        answer, answered_at: The author's comments since, hostile Markdown, and the time of the last; None at first.
+        assignee: The person who takes it: a login in lower case, or `admin:NAME`, which GitHub does not know.
         carried_out: GitHub shows it.
-        refused: Why GitHub refused the act or its reversal, if it did.
+        refused: Why GitHub refused the act or its reversal, if it did, or is not told of an assignee.
     """
 
     __tablename__ = "acts"
@@ -46,12 +48,10 @@ class Act(Base):
     at: Mapped[float]
     duplicate_of: Mapped[int | None] = mapped_column(default=None)
     until: Mapped[float | None] = mapped_column(default=None)
-    text: Mapped[str | None] = mapped_column(default=None, repr=False)
+    assignee: Mapped[str | None] = mapped_column(default=None)
     undone_at: Mapped[float | None] = mapped_column(init=False, default=None)
     carried_out: Mapped[bool] = mapped_column(init=False, default=False)
     refused: Mapped[str | None] = mapped_column(init=False, default=None)
-    answer: Mapped[str | None] = mapped_column(init=False, default=None, repr=False)
-    answered_at: Mapped[float | None] = mapped_column(init=False, default=None)
 
     @property
     def is_pending(self) -> bool:
@@ -72,6 +72,9 @@ class Acts(Database):
         """Store an act."""
         with self._session(writes=True) as session:
             session.add(act)
+            if act.what == ASSIGN:
+                session.flush()
+                _note_assignee(session, act)
 
     def acts(self, issue: IssueReference) -> list[Act]:
         """All acts on an issue, undone ones too, the newest first."""
@@ -79,34 +82,36 @@ class Acts(Database):
         with self._session(writes=False) as session:
             return list(session.scalars(wanted.where(of_this_issue(Act)).order_by(Act.id.desc())))
 
-    def last_act(
+    def last_acts(
         self, who: str, since: float, repositories: Collection[str] | None = None, at: float | None = None
-    ) -> Act | None:
-        """A person's newest standing act since then.
+    ) -> list[Act]:
+        """A person's newest standing acts since then: those of one moment.
 
         Args:
             repositories: Only in these; in all if None.
-            at: Only an act of this time.
+            at: Only acts of this time.
         """
-        wanted = select(Act).where(Act.who == who, Act.at >= since, Act.undone_at.is_(None))
+        these = [Act.who == who, Act.undone_at.is_(None)]
         if repositories is not None:
-            wanted = wanted.where(Act.repository.in_(list(repositories)))
+            these.append(Act.repository.in_(list(repositories)))
         if at is not None:
-            wanted = wanted.where(Act.at == at)
+            these.append(Act.at == at)
+        newest = select(func.max(Act.at)).where(*these, Act.at >= since).scalar_subquery()
         with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(Act.at.desc(), Act.id.desc()).limit(1))
+            return list(session.scalars(select(Act).where(*these, Act.at == newest).order_by(Act.id)))
 
-    def last_undone_act(self, who: str, since: float, repositories: Collection[str] | None = None) -> Act | None:
-        """The last act that this person undid since then.
+    def last_undone_acts(self, who: str, since: float, repositories: Collection[str] | None = None) -> list[Act]:
+        """The acts of one moment that this person undid last since then.
 
         Args:
             repositories: Only in these; in all if None.
         """
-        wanted = select(Act).where(Act.who == who, Act.undone_at >= since)
+        these = [Act.who == who, Act.undone_at >= since]
         if repositories is not None:
-            wanted = wanted.where(Act.repository.in_(list(repositories)))
+            these.append(Act.repository.in_(list(repositories)))
+        last = select(Act.at).where(*these).order_by(Act.undone_at.desc()).limit(1).scalar_subquery()
         with self._session(writes=False) as session:
-            return session.scalar(wanted.order_by(Act.undone_at.desc(), Act.id.desc()).limit(1))
+            return list(session.scalars(select(Act).where(*these, Act.at == last).order_by(Act.id)))
 
     def undo_act(self, act: Act) -> bool:
         """Undo an act.
@@ -116,12 +121,15 @@ class Acts(Database):
         """
         this = update(Act).where(Act.id == act.id, Act.undone_at.is_(None)).values(undone_at=self.clock())
         with self._session(writes=True) as session:
-            return session.scalar(this.returning(Act.id)) is not None
+            undone = session.scalar(this.returning(Act.id)) is not None
+            if undone and act.what == ASSIGN:
+                _note_assignee(session, act)
+            return undone
 
-    def note_act(self, act: Act, *, carried_out: bool) -> None:
-        """Note whether GitHub shows an act."""
+    def note_act(self, act: Act, *, carried_out: bool, refused: str | None = None) -> None:
+        """Note whether GitHub shows an act, or why it refuses."""
         with self._session(writes=True) as session:
-            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=None))
+            session.execute(update(Act).where(Act.id == act.id).values(carried_out=carried_out, refused=refused))
 
     def refuse_acts(self, issue: IssueReference, why: str, before: float) -> None:
         """Note that GitHub refuses an issue's pending acts and undos from before then."""
@@ -135,7 +143,7 @@ class Acts(Database):
         newest = select(func.max(Act.id)).where(
             Act.repository.in_({repository for repository, _ in issues}),
             tuple_(Act.repository, Act.number).in_(list(issues)),
-            Act.what != SNOOZE,
+            Act.what.in_(CLOSES),
             of_this_issue(Act),
         )
         wanted = select(Act).where(Act.id.in_(newest.group_by(Act.repository, Act.number)), Act.refused.is_not(None))
@@ -251,10 +259,24 @@ def _is_pending() -> ColumnElement[bool]:
 def is_closing() -> ColumnElement[bool]:
     """For WHERE on `issues`: closed in the queue, and not yet on GitHub."""
     this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
-    return exists().where(*this, Act.undone_at.is_(None), _is_pending())
+    return exists().where(*this, Act.what.in_(CLOSES), Act.undone_at.is_(None), _is_pending())
 
 
 def is_snoozed(now: float) -> ColumnElement[bool]:
     """For WHERE on `issues`: the issue is out of the list at this time."""
     this = (Act.repository == Issue.repository, Act.number == Issue.number, Act.at >= Issue.created_at)
     return exists().where(*this, Act.what == SNOOZE, Act.undone_at.is_(None), Act.until > now)
+
+
+def has_suggestion() -> ColumnElement[bool]:
+    """For WHERE on `issues`: a suggestion waits for a person on GitHub."""
+    this = (SuggestionRow.repository == Issue.repository, SuggestionRow.number == Issue.number)
+    return exists().where(*this, SuggestionRow.at >= Issue.created_at, SuggestionRow.state.in_(OPEN))
+
+
+def _note_assignee(session: Session, act: Act) -> None:
+    """Bring `Issue.assignee` in step with the newest standing act."""
+    this = (Act.repository == act.repository, Act.number == act.number, Act.what == ASSIGN, Act.undone_at.is_(None))
+    newest = select(Act.assignee).where(*this, of_this_issue(Act)).order_by(Act.id.desc()).limit(1).scalar_subquery()
+    issue = update(Issue).where(Issue.repository == act.repository, Issue.number == act.number)
+    session.execute(issue.values(assignee=func.coalesce(newest, "")).execution_options(synchronize_session=False))

@@ -48,6 +48,8 @@ class Database:
         self.clock = clock
         self._engine = make_engine()
         self._read_engine = make_engine()
+        both = {True: self._engine, False: self._read_engine}  # by whether a session writes
+        self._engines = {writes: engine.execution_options(**{_WRITES: writes}) for writes, engine in both.items()}
         self._share = Share(self._engine)
         self._current = threading.local()
         self._probed_s = -PROBE_EVERY_S
@@ -156,12 +158,8 @@ class Database:
             yield outer
             outer.flush()
             return
-        engine = self._engine if writes else self._read_engine
         try:
-            with (
-                Session(engine.execution_options(**{_WRITES: writes}), expire_on_commit=False) as session,
-                session.begin(),
-            ):
+            with Session(self._engines[writes], expire_on_commit=False) as session, session.begin():
                 self._current.session = session
                 try:
                     yield session

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, update
 from sqlalchemy.orm import defer
@@ -46,7 +47,8 @@ class Issues(Database):
         with self._session(writes=True) as session:
             session.execute(earlier.execution_options(synchronize_session=False))
             new = plain_insert(session, Issue)
-            changes = {name: new.excluded[name] for name in _FROM_GITHUB}
+            changes: dict[str, ColumnElement[Any]] = {name: new.excluded[name] for name in _FROM_GITHUB}
+            changes["assignee"] = case((new.excluded["assignee"] == "", Issue.assignee), else_=new.excluded["assignee"])
             key = [Issue.repository, Issue.number]
             where = or_(Issue.updated_at <= new.excluded.updated_at, Issue.state == "deleted")
             session.execute(new.on_conflict_do_update(index_elements=key, set_=changes, where=where), values)
@@ -70,6 +72,11 @@ class Issues(Database):
             changed = session.scalar(this.values(state=state, updated_at=newest).returning(Issue.number))
             note_past_state(session, PastState(reference, state, updated_at, reason))
             return changed is not None
+
+    def set_assignee(self, reference: IssueReference, login: str) -> None:
+        """Note who takes an issue on GitHub; empty: nobody."""
+        with self._session(writes=True) as session:
+            session.execute(update(Issue).where(*_is(reference)).values(assignee=login.lower()))
 
     def hold(self, reference: IssueReference, *, held: bool) -> None:
         """Note whether an issue's labels wait until the repository's configuration is repaired."""
@@ -135,13 +142,24 @@ class Issues(Database):
             ]
         return [None if row is None else (row[0], row[1]) for row in rows]
 
+    def place_in_list(self, issue: Issue, filtered: IssueFilter, sort: Sort = "priority") -> tuple[int, int] | None:
+        """An issue's place in a list, from 1, and the list's length; None if it does not belong to it."""
+        listed = select(func.count()).select_from(Issue).where(*filtered.conditions())
+        ahead = in_order(listed, sort, cursor(issue, sort), backwards=True).order_by(None)
+        counts = (ahead, listed, listed.where(*_is(issue.reference)))
+        with self._session(writes=False) as session:
+            before, count, here = session.execute(select(*(each.scalar_subquery() for each in counts))).one()
+        return (before + 1, count) if here else None
+
     def count_issues(self, filtered: IssueFilter | None = None) -> int:
         """How many there are."""
+        return self.count_each([filtered or IssueFilter()])[0]
+
+    def count_each(self, filters: Sequence[IssueFilter]) -> list[int]:
+        """How many there are by each of these filters."""
+        counts = (select(func.count()).select_from(Issue).where(*each.conditions()) for each in filters)
         with self._session(writes=False) as session:
-            return (
-                session.scalar(select(func.count()).select_from(Issue).where(*(filtered or IssueFilter()).conditions()))
-                or 0
-            )
+            return list(session.execute(select(*(count.scalar_subquery() for count in counts))).one())
 
 
 def _is(reference: IssueReference) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

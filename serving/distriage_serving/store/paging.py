@@ -9,12 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, UnaryExpression, exists, tuple_
+from sqlalchemy import ColumnElement, Select, Text, UnaryExpression, exists, func, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
+from distriage.answer.feedback import OWN_AXIS, own_axis
 from distriage.base.errors import InputError
-from distriage_serving.store.acts import is_closing, is_snoozed
+from distriage_serving.store.acts import has_suggestion, is_closing, is_snoozed
 from distriage_serving.store.columns import storable
+from distriage_serving.store.priority import readers_differ
 from distriage_serving.store.schema import Issue, IssueStatus, Lifecycle, StoredVerdict, VerdictAxis
 
 Sort = Literal["priority", "newest", "oldest"]
@@ -28,22 +30,33 @@ class IssueFilter:
 
     Attributes:
         repositories: All if None; none if empty.
-        labels: Axis -> standing label: a person's decision, else that of the latest verdict. Empty: none of them fits,
-            or the axis does not apply.
+        labels: Axis -> standing label, or several of which one stands: a person's decision, else that of the latest
+            verdict. Empty: none of them fits, or the axis does not apply.
+        own: A label of the repository's own that stands here or on GitHub.
         outcome: Of at least one undecided axis of the latest verdict: `apply`, `suggest`, `abstain`, `not-applicable`.
+        differ: Two readers of the report differ.
+        suggested: A suggestion waits on GitHub.
+        author, assignee: Logins, in any case; an empty assignee: nobody.
         state: On GitHub; any if None.
         awake_at: Neither snoozed at this time nor about to be closed.
+        unchanged_since: Neither filed nor changed after this time.
         words: Each occurs in the title or the body; ignores the case of ASCII letters.
     """
 
     repositories: Collection[str] | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str | Collection[str]] = field(default_factory=dict)
+    own: str | None = None
     outcome: str | None = None
+    differ: bool = False
+    suggested: bool = False
+    author: str | None = None
+    assignee: str | None = None
     status: IssueStatus | None = "open"
     state: Lifecycle | None = "open"
     awake_at: float | None = None
     snoozed_at: float | None = None
     number: int | None = None
+    unchanged_since: float | None = None
     words: Sequence[str] = ()
 
     def conditions(self) -> list[ColumnElement[bool]]:
@@ -57,12 +70,26 @@ class IssueFilter:
         if self.state is not None:
             wanted.append(Issue.state == self.state)
         said = VerdictAxis.verdict_id == Issue.verdict_id
-        wanted += [
-            exists().where(said, VerdictAxis.axis == axis, VerdictAxis.standing == label)
-            for axis, label in self.labels.items()
-        ]
+        for axis, label in self.labels.items():
+            of_axis = [label] if isinstance(label, str) else list(label)
+            wanted.append(exists().where(said, VerdictAxis.axis == axis, VerdictAxis.standing.in_(of_axis)))
+        if self.own is not None:
+            of_label = VerdictAxis.axis == own_axis(self.own), VerdictAxis.standing == self.own
+            there = type_coerce(Issue.labels, Text).icontains(json.dumps(self.own), autoescape=True)
+            wanted.append(exists().where(said, *of_label) | there)
         if self.outcome is not None:
-            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, ~VerdictAxis.decided))
+            undecided = ~VerdictAxis.decided, ~VerdictAxis.axis.startswith(OWN_AXIS)
+            wanted.append(exists().where(said, VerdictAxis.outcome == self.outcome, *undecided))
+        if self.differ:
+            wanted.append(readers_differ(Issue.priority))
+        if self.suggested:
+            wanted.append(has_suggestion())
+        if self.author is not None:
+            wanted.append(func.lower(Issue.author) == self.author.lower())
+        if self.assignee is not None:
+            wanted.append(Issue.assignee == self.assignee.lower())
+        if self.unchanged_since is not None:
+            wanted += [Issue.created_at <= self.unchanged_since, Issue.updated_at <= self.unchanged_since]
         if self.awake_at is not None:
             wanted += [~is_snoozed(self.awake_at), ~is_closing()]
         if self.snoozed_at is not None:

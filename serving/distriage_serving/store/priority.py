@@ -16,6 +16,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import InstrumentedAttribute
+
 from distriage.answer.verdict import AxisVerdict, Verdict
 from distriage.base.types import Outcome
 from distriage.model.taxonomy import Taxonomy
@@ -40,6 +43,11 @@ def priority(verdict: Verdict, created_at: float, taxonomy: Taxonomy) -> float:
 def unread_priority(created_at: float) -> float:
     """That of an issue that is not classified yet."""
     return _score(1.0, 1.0, created_at)
+
+
+def readers_differ(priority: InstrumentedAttribute[float]) -> ColumnElement[bool]:
+    """Whether two readers differ, for WHERE: impact and age alone give no positive number."""
+    return priority > 0
 
 
 def _score(impact: float, uncertainty: float, created_at: float) -> float:

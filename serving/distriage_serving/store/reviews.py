@@ -8,7 +8,7 @@ from typing import Final, cast
 from sqlalchemy import ColumnElement, Table, bindparam, case, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from distriage.answer.feedback import own_label
+from distriage.answer.feedback import OWN_AXIS, own_label
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
 from distriage_serving.store.acts import of_this_issue
@@ -229,7 +229,7 @@ def _axes_that_matter(session: Session, keys: Collection[Key]) -> dict[Key, froz
     said = (
         select(Issue.repository, Issue.number, VerdictAxis.axis, VerdictAxis.labelled)
         .join(VerdictAxis, VerdictAxis.verdict_id == Issue.verdict_id)
-        .where(*_among(Issue, keys), VerdictAxis.outcome != "not-applicable")
+        .where(*_among(Issue, keys), VerdictAxis.outcome != "not-applicable", ~VerdictAxis.axis.startswith(OWN_AXIS))
     )
     found: dict[Key, dict[str, bool]] = {}
     for repository, number, axis, labelled in session.execute(said):

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import func, select, update
 
+from distriage.answer.feedback import own_axis
 from distriage.base.references import IssueReference
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.store.database import Database
@@ -91,6 +92,18 @@ class Verdicts(Database):
                         requires_label=requires_label,
                     )
                 )
+            for own in stored.verdict.own or ():
+                label = own.label if own.applied else ""
+                row = VerdictAxis(
+                    verdict_id=stored.id,
+                    axis=own_axis(own.label),
+                    label=label,
+                    probability=own.probability,
+                    outcome="apply" if own.applied else "abstain",
+                    labelled=False,
+                    standing=label,
+                )
+                session.add(row)
             session.execute(
                 update(Issue)
                 .where(*this)

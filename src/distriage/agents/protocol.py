@@ -1,7 +1,7 @@
 """The Model Context Protocol as far as a server of tools needs it: JSON-RPC, a message a line.
 
-The official SDK takes 1.1 s to import, four times as long as the model takes to load; its clients drive this server in
-tests/library/test_agents.py.
+The official SDK takes a second to import, twice the time from start to the first answer; its client drives this server
+in tests/library/test_agents.py.
 """
 
 from __future__ import annotations

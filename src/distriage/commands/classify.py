@@ -39,7 +39,7 @@ def classify(
     ] = Mode.BALANCED,
     explain: Annotated[bool, typer.Option("--explain", help="Mark the lines that carried each verdict.")] = False,
     similar: Annotated[
-        bool, typer.Option("--similar", help="Name the known issues that are most similar, with what fixed them.")
+        bool, typer.Option("--similar", help="Name the most similar known issues, and their fixes.")
     ] = False,
     own: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Also say your own labels, which `distriage learn` learned.")
@@ -66,15 +66,15 @@ def classify(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Ask an OpenAI-compatible endpoint of yours about what is in doubt; see docs/second-reader.md.",
+            help="Ask your OpenAI-compatible endpoint about axes in doubt; see docs/second-reader.md.",
         ),
     ] = None,
     reader_model: Annotated[str, typer.Option(metavar="NAME", help="The model's name at that endpoint.")] = "",
     reader_calibration: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+        Path | None, typer.Option(metavar="FILE", help="Written by `distriage second-reader calibrate` for that model.")
     ] = None,
     show_request: Annotated[
-        bool, typer.Option("--show-request", help="Print what a second reader would be sent, and send nothing.")
+        bool, typer.Option("--show-request", help="Print the request to a second reader; send nothing.")
     ] = False,
 ) -> None:
     """Say what issue reports are about: kind, distributed or not, stage, symptom, root cause, fix; or "not sure"."""

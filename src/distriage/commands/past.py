@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 past_app = typer.Typer(
     name="past",
-    help="Have we had this issue before? An index of a repository's own issues, and what is near a new one.",
+    help="Have we had this issue before? Index a repository's own issues, and find those near a new one.",
     no_args_is_help=True,
 )
 ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's folder or the name of a shipped model.")]
@@ -27,7 +27,7 @@ ModelOption = Annotated[str | None, typer.Option("--model", help="A bundle's fol
 def index_(
     issues: Annotated[
         str,
-        typer.Argument(metavar="ISSUES.jsonl", help="GitHub's issues, one a line, or what `backtest --cache` keeps."),
+        typer.Argument(metavar="ISSUES.jsonl", help="GitHub's issues, one a line, or the file of `backtest --cache`."),
     ],
     output: Annotated[Path, typer.Option("--output", metavar="INDEX", help="The file to write (.npz).")],
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; default: one a core.")] = None,
@@ -57,7 +57,7 @@ def index_(
 
 @past_app.command("find")
 def find_(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="What `past index` wrote.")],
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Index written by `past index`.")],
     report: Annotated[str, typer.Argument(metavar="REPORT", help="Markdown, text or JSON; `-` is standard input.")],
     title: Annotated[str | None, typer.Option(help="The title, where REPORT holds only the body.")] = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 5,

@@ -25,17 +25,17 @@ second_reader_app = typer.Typer(
 )
 
 Reports = Annotated[str, typer.Argument(metavar="REPORTS", help="Reports, one a line (.jsonl, .jsonl.gz) or .parquet.")]
-Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="What the batch service gave back (.jsonl).")]
+Answers = Annotated[Path, typer.Argument(metavar="ANSWERS", help="Answers of the batch service (.jsonl).")]
 ReaderModel = Annotated[str, typer.Option("--reader-model", metavar="NAME", help="The second reader's model name.")]
 ModeOption = Annotated[
-    Mode, typer.Option("--mode", help="What is in doubt depends on it; the same wherever the answers are used.")
+    Mode, typer.Option("--mode", help="Decides which axes are in doubt; use the same one with the answers.")
 ]
 ModelOption = Annotated[
     str | None, typer.Option("--model", help="The first reader: a bundle's folder or the name of a shipped model.")
 ]
 Axes = Annotated[str, typer.Option("--axes", help="The axes to ask about, separated by commas.")]
 CalibrationOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+    Path | None, typer.Option(metavar="FILE", help="Written by `distriage second-reader calibrate` for that model.")
 ]
 Times = Annotated[
     int,

@@ -35,7 +35,6 @@ class ListedIssue:
     updated_at: float = 0.0
     reason: str = ""
     github_id: int = 0
-    comments: int = 0
 
     @classmethod
     def of(cls, item: Mapping[str, Any]) -> ListedIssue | None:
@@ -57,7 +56,6 @@ class ListedIssue:
             updated_at=epoch_s(item.get("updated_at")),
             reason=str(item.get("state_reason") or ""),
             github_id=github_id(item),
-            comments=comments(item),
         )
 
 
@@ -68,15 +66,17 @@ def issue_type(issue: object) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def first_assignee(issue: Mapping[str, Any]) -> str:
+    """Login of the first person assigned to an issue as GitHub gives it, or empty."""
+    given = issue.get("assignees")
+    first = given[0] if isinstance(given, list) and given else None
+    login = first.get("login") if isinstance(first, dict) else None
+    return login if isinstance(login, str) else ""
+
+
 def github_id(issue: Mapping[str, Any]) -> int:
     """GitHub's own id of an issue, which is not its number; 0 if unknown."""
     given = issue.get("id")
-    return given if isinstance(given, int) and not isinstance(given, bool) else 0
-
-
-def comments(issue: Mapping[str, Any]) -> int:
-    """How many comments an issue has; 0 if unknown."""
-    given = issue.get("comments")
     return given if isinstance(given, int) and not isinstance(given, bool) else 0
 
 

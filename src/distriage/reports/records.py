@@ -210,7 +210,7 @@ def _check_columns(path: str, schema: Any, columns: Collection[str]) -> None:
 
 def _parse(content: bytes, place: str) -> object:
     if len(content) > MAX_RECORD_BYTES:
-        raise InputError(f"{place}: more than {MAX_RECORD_BYTES:,} bytes; at most so many are read")
+        raise InputError(f"{place}: longer than the {MAX_RECORD_BYTES:,} bytes that are read")
     try:
         return json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

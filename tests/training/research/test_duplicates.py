@@ -16,7 +16,10 @@ TITLES = ("NCCL timeout", "loss is nan", "checkpoint lost", "timeout of NCCL", "
 @pytest.fixture
 def texts(tmp_path: Path) -> str:
     file = tmp_path / "issues.jsonl"
-    rows = [{"id": f"O/r#{n}", "title": title, "body": f"{title} on rank {n}"} for n, title in enumerate(TITLES, 1)]
+    rows = [
+        {"id": f"O/r#{n}", "title": title, "body": f"{title} on rank {n}", "created": "2024-05-01"}
+        for n, title in enumerate(TITLES, 1)
+    ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(file)
 
@@ -36,7 +39,10 @@ def test_every_method_finds_the_other_issue_of_a_pair(
     result = measure_duplicates(keyword_classifier, [texts], pairs, judged)
     assert (result.pairs, result.candidates, result.asked) == (1, 5, 5)
     assert len(result.recall) == 4 and {earlier for earlier, _ in result.recall.values()} == {(1.0, 1.0, 1.0)}
-    assert "1.000 / 1.000 / 1.000" in duplicates_table(result)
+    table = duplicates_table(result)
+    assert "1.000 / 1.000 / 1.000" in table
+    assert result.groups.keys() == {"o/r", "2024"}
+    assert "| 2024 | 1 | 1.00, 0.21 to 1.00 |" in table
 
 
 def test_tables_that_do_not_fit_are_named(keyword_classifier: Classifier, texts: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from distriage.base.errors import CorpusError
 from distriage.model.taxonomy import default_taxonomy
 from distriage_research.published.beside import published, published_section
+from distriage_research.published.folded import UNMAPPED, folded, folds
 from distriage_research.published.tosem import COLUMNS, FIXES, STAGES, SYMPTOMS, WORKBOOK, TosemFault, read_tosem
 from distriage_training.study.faults import Origin, Source
 from distriage_training.study.page import write_study
@@ -175,6 +176,21 @@ def test_texts_are_fetched_where_there_is_a_token(
     assert [json.loads(line) for line in texts] == [{"id": "a/b#1", "title": "It hangs", "body": "after a while"}]
 
 
+@pytest.mark.parametrize("study", folds().values(), ids=folds())
+def test_each_cause_is_folded_once_or_said_to_have_no_counterpart(study: Mapping[str, Any]) -> None:
+    placed = [cause for causes in study["categories"].values() for cause in causes] + list(study["unmapped"])
+    assert sorted(placed) == sorted(TAXONOMY.axes["cause"].label_ids)
+    assert all(study["unmapped"].values())
+
+
+def test_folded_causes_are_counted() -> None:
+    found = {
+        share.name: share.hits for share in folded(["incorrect-logic", "sharding-defect", "api-misuse"], "catolino")
+    }
+    assert len(found) == 9 + 1  # their root causes, and ours without one
+    assert {name: hits for name, hits in found.items() if hits} == {"program anomaly": 2, UNMAPPED: 1}
+
+
 def test_a_study_stands_beside_the_published_ones(tmp_path: Path, research: Command) -> None:
     rows = [
         annotation(f"a/b#{n}", stage="communication-setup" if n % 4 else "training-evaluation", distributed=n % 5 > 0)
@@ -186,6 +202,8 @@ def test_a_study_stands_beside_the_published_ones(tmp_path: Path, research: Comm
     assert found["Communication setup: concerns distributed use"]["this study"].startswith("80.0 % (")
     assert found["Stage: communication setup"]["Liu et al. 2023"].startswith("20.9 % (")
     assert found["Stage: inference and serving"]["Ma et al. 2025"] == "10.1 %"
+    shares = {row["category"]: row["share"] for row in table(tmp_path / "out", "folded-catolino")}
+    assert float(shares["configuration"]) + float(shares["network"]) + float(shares["program anomaly"]) > 0.5
     assert "arXiv 2512.20345" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 

@@ -40,7 +40,7 @@ Split = Literal["train", "validation", "test"]
 
 @corpus_app.command("import-reviews")
 def import_reviews(
-    file: Annotated[Path, typer.Argument(metavar="REVIEWS", help="What `distriage reviews export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="REVIEWS", help="Written by `distriage reviews export`.")],
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,
     withheld: WithheldOption = None,
@@ -65,7 +65,7 @@ def import_answers(
     reports: Reports,
     answers: Answers,
     reader_calibration: Annotated[
-        Path, typer.Option(metavar="FILE", help="What `distriage second-reader calibrate` wrote for that model.")
+        Path, typer.Option(metavar="FILE", help="Written by `distriage second-reader calibrate` for that model.")
     ],
     reader_model: ReaderModel = "",
     mode: ModeOption = Mode.BALANCED,
@@ -119,7 +119,7 @@ def hydrate(
     corpus: CorpusOption = CORPUS,
     texts: TextsOption = TEXTS,
     split: Annotated[Split | None, typer.Option(help="Only this split of the corpus.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Fetch at most N texts.")] = None,
 ) -> None:
     """Fetch the texts of annotated issues from GitHub. Can be interrupted and called again.
 

@@ -41,18 +41,17 @@ def learn(
     least: Annotated[int, typer.Option(min=5, help="Issues that a label needs to be learned.")] = 20,
     include: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LABEL", help="Learn this one too, though it says what became of an issue or fell out of use."
-        ),
+        typer.Option(metavar="LABEL", help="Learn this label too, though it names an outcome or fell out of use."),
     ] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="LABEL", help="Do not learn this one.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the newest so many issues.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Use the newest N issues.")] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="What was fetched; default: OWNER-REPO.history.jsonl. Delete it to fetch anew.")
+        Path | None,
+        typer.Option(help="Keep fetched issues here; default: OWNER-REPO.history.jsonl. Delete it to fetch anew."),
     ] = None,
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What people said of own labels, from `distriage reviews export`."),
+        typer.Option(metavar="FILE", help="People's reviews of own labels, from `distriage reviews export`."),
     ] = None,
     previous: Annotated[
         Path | None,

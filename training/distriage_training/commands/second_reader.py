@@ -37,7 +37,7 @@ def calibrate(
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the calibration.")],
     reader_model: ReaderModel = "",
     by: Annotated[
-        str, typer.Option(metavar="FIELD", help="A field of the reports: what is promised holds for each value.")
+        str, typer.Option(metavar="FIELD", help="A field of the reports: keep the promise for each of its values.")
     ] = "",
     mode: ModeOption = Mode.BALANCED,
     model: ModelOption = None,

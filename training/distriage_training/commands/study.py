@@ -35,6 +35,9 @@ Validation = Annotated[
     ),
 ]
 Split = Annotated[str | None, typer.Option(help="Only this split of the corpus.")]
+FromOrigin = Annotated[str | None, typer.Option("--origin", help="Only texts of this origin: raw or restated.")]
+Confidence = Annotated[str | None, typer.Option(help="Only records whose annotators were this sure: high or low.")]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Write each figure as PDF, too.")]
 Limit = Annotated[int, typer.Option(min=1, help="Use the newest N issues of OWNER/REPO.")]
 
 
@@ -68,21 +71,30 @@ def report(
     model: Model = None,
     validation: Validation = None,
     split: Split = None,
+    origin: FromOrigin = None,
+    confidence: Confidence = None,
     limit: Limit = 1000,
+    pdf: Pdf = False,
 ) -> None:
     """Study a tracker as a whole: what fails, what goes together, months, releases, frameworks."""
     with training("study"):
         from distriage_training.study.run import make_study
 
-        options = study_options(model, validation, split, limit)
+        options = study_options(model, validation, kept(split, origin, confidence), limit, pdf)
         with results_in(output) as folder:
             found, page = make_study(source, folder, options, Console(stderr=True, highlight=False))
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")
 
 
-def study_options(model: str | None, validation: Path | None, split: str | None, limit: int) -> Options:
+def kept(split: str | None, origin: str | None, confidence: str | None) -> dict[str, str]:
+    """Field -> value of the records of the corpus that a study keeps."""
+    named = {"split": split, "origin": origin, "confidence": confidence}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def study_options(model: str | None, validation: Path | None, keep: dict[str, str], limit: int, pdf: bool) -> Options:
     """The options of a study from the command line."""
     from distriage_training.config import load_config
     from distriage_training.study.run import Options
 
-    return Options(model, load_config(validation) if validation is not None else None, split, limit, TEXTS)
+    return Options(model, load_config(validation) if validation is not None else None, keep, limit, TEXTS, pdf=pdf)

@@ -170,6 +170,12 @@ def load_trained(run: Path, config: Config, taxonomy: Taxonomy, *, sparse: bool 
     return model.eval()
 
 
+def take_heads(model: TriageModel, run: Path) -> None:
+    """Start from the pooling and heads of a finished run with the same labels."""
+    own = {name: value for name, value in load_file(run / WEIGHTS).items() if name.startswith(("pool.", "heads."))}
+    model.load_state_dict(own, strict=False)
+
+
 def _labels(taxonomy: Taxonomy) -> dict[str, list[str]]:
     return {axis.id: list(axis.label_ids) for axis in taxonomy.axes.values()}
 

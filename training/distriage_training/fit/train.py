@@ -46,6 +46,7 @@ from distriage_training.fit.run import (
     load_run_info,
     load_trained,
     note_beginning,
+    take_heads,
 )
 from distriage_training.fit.sparse import fit_sparse_head
 from distriage_training.fit.trainer import (
@@ -85,6 +86,8 @@ def train(config: Config, output: Path, *, resume: bool = False, console: Consol
     set_seed(config.seed)
     tokenizer = load_tokenizer(config.encoder)
     model = build_model(config, taxonomy)  # before the data: a wrong setting shows at once
+    if before is not None and dict(before.labels) == {axis.id: axis.label_ids for axis in taxonomy.axes.values()}:
+        take_heads(model, Path(config.encoder.source).parent)
     splits = load_splits(config, taxonomy, console)
     if begun:
         check_beginning(output, config, splits.trained_sha256())

@@ -37,6 +37,7 @@ from distriage_training.measure.predict import NONE_GIVEN, Given, given_labels, 
 from distriage_training.measure.report import report
 
 THREE = 3  # a differential diagnosis names as many causes
+AMONG = (THREE, 5)
 Labels = NDArray[np.integer]
 
 
@@ -140,6 +141,11 @@ def score(
         brier=scoring.brier(truth, probabilities),
         coverage={
             f"{target:.2f}": scoring.coverage_at_precision(truth, probabilities, target) for target in (0.8, 0.9, 0.95)
+        },
+        among={
+            str(count): float(scoring.among_likeliest(truth, probabilities, count).mean())
+            for count in AMONG
+            if count < probabilities.shape[1]
         },
         majority=scores_of(truth, commonest),
         tfidf_lr=None if by_words is None else scores_of(truth, by_words),

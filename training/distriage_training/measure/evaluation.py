@@ -41,6 +41,8 @@ class AxisResult(CountedScores):
 
     Attributes:
         coverage: Precision (`"0.90"`) -> largest share of reports for which the top label is right that often.
+        among: Number of likeliest labels (`"3"`) -> share of reports whose right one is among them, where the axis has
+            more; empty in older evaluations.
         majority, tfidf_lr: The baselines, trained on the same records; None if not fitted.
     """
 
@@ -50,6 +52,7 @@ class AxisResult(CountedScores):
     ece: float
     brier: float
     coverage: Mapping[str, float]
+    among: Mapping[str, float] = {}
     majority: Scores
     tfidf_lr: Scores | None = None
 

@@ -39,7 +39,14 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
 
 def _scores(evaluation: Evaluation) -> str:
     headings = ["accuracy / macro-F1", "n", "majority", "TF-IDF + LR", "this model", "95 % interval"]
-    headings += ["ECE", "Brier", "coverage at 80 / 90 / 95 %", "reader as filed", "two readers"]
+    headings += [
+        "ECE",
+        "Brier",
+        "coverage at 80 / 90 / 95 %",
+        "among 3 / 5 likeliest",
+        "reader as filed",
+        "two readers",
+    ]
     readers = [evaluation.agreement.get(name, {}) for name in ("as_filed", "whole_thread")]
     return markdown(
         headings,
@@ -54,6 +61,7 @@ def _scores(evaluation: Evaluation) -> str:
                 f"{row.ece:.3f}",
                 f"{row.brier:.3f}",
                 " / ".join(f"{value:.0%}" for value in row.coverage.values()),
+                " / ".join(f"{value:.3f}" for value in row.among.values()),
                 *(reader.get(axis, "") for reader in readers),
             ]
             for axis, row in evaluation.axes.items()

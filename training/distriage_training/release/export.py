@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
@@ -20,6 +19,7 @@ from distriage.model.shipped import MANIFEST
 from distriage.model.taxonomy import Taxonomy, default_taxonomy_text
 from distriage.recipe.features import HASH_BUCKETS
 from distriage.recipe.text import RECIPE_VERSION, prepare
+from distriage_training.checkout import commit_of
 from distriage_training.config import Config
 from distriage_training.corpus.foreign import missing_foreign
 from distriage_training.corpus.load import Splits, known_issues, load_splits, validation_in_domain
@@ -201,23 +201,8 @@ def _manifest(
         provenance=bundles.Provenance(
             **info.model_dump(include={one.name for one in fields(bundles.Provenance)}),
             created=datetime.now(UTC).strftime("%Y-%m-%d"),
-            commit=_commit(),
+            commit=commit_of(Path(__file__).parent),
             seed=config.seed,
             versions={name: version(name) for name in packages},
         ),
     )
-
-
-def _commit() -> str:
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return done.stdout.strip()

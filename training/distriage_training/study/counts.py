@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,21 +67,21 @@ class Pair:
     """Two labels on one report.
 
     Attributes:
-        count: Reports with both.
+        share: Reports with both, of those with the first.
         expected: Reports with both, if the axes had nothing to do with each other.
         residual: Adjusted residual: beyond 3.29, p < 0.001 (Haberman, 1973).
     """
 
     one: str
     other: str
-    count: int
+    share: Share
     expected: float
     residual: float
 
     @property
     def lift(self) -> float:
         """How many times as frequent as expected."""
-        return self.count / self.expected
+        return self.share.hits / self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +122,26 @@ class Association:
         return math.sqrt(corrected / least) if least > 0 else math.nan
 
     @property
+    def residuals(self) -> NDArray[np.float64]:
+        """Adjusted residuals (Haberman, 1973), [rows, columns]; 0 where an axis has a single label."""
+        rows, columns = self.counts.sum(1) / self.n, self.counts.sum(0) / self.n
+        spread = np.sqrt(self.expected * np.outer(1 - rows, 1 - columns))
+        return np.divide(self.counts - self.expected, spread, out=np.zeros_like(spread), where=spread > 0)
+
+    @property
     def pairs(self) -> list[Pair]:
         """Pairs of at least `MIN_PAIR` reports that are more frequent than chance explains, highest lift first."""
-        n = self.n
-        rows, columns = self.counts.sum(1) / n, self.counts.sum(0) / n
-        found = []
-        for (i, j), count in np.ndenumerate(self.counts):
-            expected = float(self.expected[i, j])
-            spread = math.sqrt(expected * (1 - rows[i]) * (1 - columns[j]))
-            residual = (count - expected) / spread if spread else 0.0
-            if count >= MIN_PAIR and residual >= MIN_RESIDUAL:
-                found.append(Pair(self.rows[i], self.columns[j], int(count), expected, residual))
+        expected, residuals, totals = self.expected, self.residuals, self.counts.sum(1)
+        found = [
+            Pair(
+                self.rows[i],
+                self.columns[j],
+                Share(int(self.counts[i, j]), int(totals[i])),
+                float(expected[i, j]),
+                float(residuals[i, j]),
+            )
+            for i, j in zip(*np.nonzero((self.counts >= MIN_PAIR) & (residuals >= MIN_RESIDUAL)), strict=True)
+        ]
         return sorted(found, key=lambda pair: -pair.lift)
 
 
@@ -192,23 +201,33 @@ def trend(faults: Iterable[Fault], axis: str, width: int) -> dict[str, Counter[s
     """
     found: dict[str, Counter[str]] = {}
     for fault in faults:
-        if axis in fault.labels and _MONTH.match(fault.created):
-            found.setdefault(fault.created[:width], Counter())[fault.labels[axis]] += 1
+        if axis in fault.labels and (period := period_of(fault, width)):
+            found.setdefault(period, Counter())[fault.labels[axis]] += 1
     return {period: found.get(period, Counter()) for period in _periods(sorted(found))}
 
 
-def by_release(faults: Iterable[Fault], axis: str, least: int) -> dict[tuple[str, str], Counter[str]]:
-    """(Framework, release series) -> label -> reports: frameworks by name, releases in their order. Releases with fewer
-    than `least` judged reports are left out, and frameworks with a single release left.
+def by_series(
+    faults: Iterable[Fault], axis: str, least: int, series_of: Callable[[Fault], str]
+) -> dict[tuple[str, str], Counter[str]]:
+    """(Source, release or period) -> label -> reports: sources by name, their series in order. A series with fewer than
+    `least` judged reports is left out, and a source with a single one left.
+
+    Args:
+        series_of: The series of a report, numbers with dots or dashes; empty if it belongs to none.
     """
     found: dict[tuple[str, str], Counter[str]] = {}
     for fault in faults:
-        if axis in fault.labels and fault.release:
-            found.setdefault((fault.framework, fault.release), Counter())[fault.labels[axis]] += 1
+        if axis in fault.labels and (series := series_of(fault)):
+            found.setdefault((fault.source, series), Counter())[fault.labels[axis]] += 1
     kept = {key: counts for key, counts in found.items() if counts.total() >= least}
-    releases = Counter(framework for framework, _ in kept)
-    ordered = sorted(kept, key=lambda key: (key[0], tuple(map(int, key[1].split(".")))))
-    return {key: kept[key] for key in ordered if releases[key[0]] > 1}
+    each = Counter(source for source, _ in kept)
+    ordered = sorted(kept, key=lambda key: (key[0], [int(number) for number in re.findall(r"\d+", key[1])]))
+    return {key: kept[key] for key in ordered if each[key[0]] > 1}
+
+
+def period_of(fault: Fault, width: int) -> str:
+    """The month (`width` 7) or year (4) of filing; empty if its date does not begin with year and month."""
+    return fault.created[:width] if _MONTH.match(fault.created) else ""
 
 
 def _periods(found: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from distriage_training.corpus.records import BUG_AXES
 
@@ -30,6 +31,7 @@ class Fault:
         labels: Axis -> label id, if judged.
         release: Series of the stated release of the framework, such as `0.14`; empty if not stated, None if its text is
             missing here.
+        origin, confidence: Those of the corpus' record, else empty.
     """
 
     id: str
@@ -37,6 +39,13 @@ class Fault:
     created: str
     labels: Mapping[str, str]
     release: str | None = None
+    origin: str = ""
+    confidence: str = ""
+
+    @property
+    def source(self) -> str:
+        """Its framework, or its repository where the corpus counts it among the others."""
+        return self.id.partition("#")[0] if self.framework == "other" else self.framework
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,7 @@ class Source:
         faults: All reports, of every kind.
         description: How they were chosen, one sentence.
         model: The bundle that predicted the labels; empty if none did.
+        files: They were read from.
     """
 
     name: str
@@ -54,6 +64,7 @@ class Source:
     faults: Sequence[Fault]
     description: str
     model: str = ""
+    files: Sequence[Path] = ()
 
     @property
     def bugs(self) -> list[Fault]:

@@ -1,92 +1,156 @@
-"""Figures as inline SVG. Pure: numbers in, markup out; all text is escaped.
+"""Figures as SVG. Pure: numbers and a width in, markup out; all text is escaped.
 
-Colours come from the page's style sheet (`--c1` to `--c8`, after Okabe and Ito, 2008), so that light and dark need no
-second picture. Bars are as wide as the page: their SVG has no viewBox, positions are percentages. Wide figures keep
-their size and scroll.
+A width is in user units. Text of 12 is 7.5 points high across the page of a paper, 6.5 in its column.
+Colours come from a style sheet (`--c1` to `--c8`, after Okabe and Ito, 2008), so that light, dark and print need no
+picture each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from distriage.base.svg import Frame
-from distriage_training.study.counts import OTHER, Flow
+from distriage.base.svg import Frame, polyline
+from distriage_training.study.counts import OTHER, Flow, Share
 
-_ROW = 34
-_LINE = 17
+PAGE, COLUMN = 806, 440
+INCHES = {PAGE: 7.0, COLUMN: 3.3}
+Picture = Callable[[int], Markup]  # drawn at a width
+_ROW, _LINE, _LETTER = 20, 18, 7.2
+_NUMBERS = 26  # units, for a cell to show its number
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "10 4", "4 2 1 2", "3 6")
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar with an interval; all values are shares of 1."""
+    """A bar with an interval; all values are shares of 1. `of` says of how many, where there is room."""
 
     label: str
     value: float
     low: float
     high: float
-    note: str = ""
+    of: str = ""
     colour: int = 1
 
 
-def bars(rows: Sequence[Bar], title: str) -> Markup:
+def bars(rows: Sequence[Bar], title: str, width: int) -> Markup:
     """Horizontal bars with 95 % intervals, one scale for all."""
     top = _nice(max((row.high for row in rows), default=1.0))
+    shown = [f"{100 * row.value:.1f} % {row.of if width > COLUMN else ''}".strip() for row in rows]
+    height = _ROW * max(1, len(rows)) + 24
+    frame = Frame(width, height, _room((row.label for row in rows), width * 6 // 10), _room(shown, width // 3), 2, 22)
     parts = []
-    for i, row in enumerate(rows):
-        y = i * _ROW
-        value, low, high = (100 * number / top for number in (row.value, row.low, row.high))
+    for i, (row, text) in enumerate(zip(rows, shown, strict=True)):
+        left, value, low, high = (frame.x(number / top) for number in (0, row.value, row.low, row.high))
         parts.append(
             Markup(
-                '<g><text class="label" x="0" y="{text}">{label}</text>'
-                '<text class="value" x="100%" y="{text}" text-anchor="end">{shown}</text>'
-                '<rect class="track" x="0" y="{bar}" width="100%" height="9" rx="2"/>'
-                '<rect class="c{colour}" x="0" y="{bar}" width="{value:.3f}%" height="9" rx="2"/>'
-                '<line class="whisker" x1="{low:.3f}%" x2="{high:.3f}%" y1="{middle}" y2="{middle}"/>'
-                '<line class="whisker" x1="{low:.3f}%" x2="{low:.3f}%" y1="{bar}" y2="{end}"/>'
-                '<line class="whisker" x1="{high:.3f}%" x2="{high:.3f}%" y1="{bar}" y2="{end}"/></g>'
+                '<text class="label" x="{before:.1f}" y="{text_y}" text-anchor="end">{label}</text>'
+                '<text class="value" x="{width}" y="{text_y}" text-anchor="end">{shown}</text>'
+                '<rect class="track" x="{left:.1f}" y="{y}" width="{whole:.1f}" height="12"/>'
+                '<rect class="c{colour}" x="{left:.1f}" y="{y}" width="{long:.1f}" height="12"/>'
+                '<path class="whisker" d="M{low:.1f},{middle} H{high:.1f} M{low:.1f},{y} v12 M{high:.1f},{y} v12"/>'
             ).format(
+                before=left - 6,
+                text_y=i * _ROW + 15,
                 label=row.label,
-                shown=row.note or f"{100 * row.value:.1f} %",
-                text=y + 13,
-                bar=y + 18,
-                middle=y + 22.5,
-                end=y + 27,
+                width=width,
+                shown=text,
+                left=left,
+                y=i * _ROW + 5,
+                whole=frame.x(1) - left,
                 colour=row.colour,
-                value=value,
+                long=value - left,
                 low=low,
                 high=high,
+                middle=i * _ROW + 11,
             )
         )
-    height = max(1, len(rows)) * _ROW + 18
-    scale = Markup('<text class="tick" x="0" y="{y}">0</text>').format(y=height - 4)
-    scale += Markup('<text class="tick" x="100%" y="{y}" text-anchor="end">{top:.0f} %</text>').format(
-        y=height - 4, top=100 * top
-    )
+    parts += [frame.below(0, "0"), frame.below(1, f"{100 * top:.0f} %")]
+    return frame.svg(title, parts, "bars")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A coloured table.
+
+    Attributes:
+        columns: Their names.
+        rows: Name, how many, and the cells: text, strength from 0 to 1, and a sentence on it.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, str, Sequence[tuple[str, float, str]]]]
+
+
+def heat(grid: Grid, title: str, width: int) -> Markup:
+    """A table of cells that are the stronger coloured the larger their share of the row."""
+    names = [f"{name} {of}" if width > COLUMN else name for name, of, _ in grid.rows]
+    left, top = _room(names, width * 6 // 10), _room(grid.columns, 260)
+    frame = Frame(width, top + _ROW * len(grid.rows) + 30, left, 2, top, 30)
+    side = (width - left - 2) / max(1, len(grid.columns))
+    parts = [
+        Markup('<text class="label" transform="translate({x:.1f},{y}) rotate(-90)">{name}</text>').format(
+            x=left + (i + 0.5) * side + 4, y=top - 6, name=name
+        )
+        for i, name in enumerate(grid.columns)
+    ]
+    for number, (name, (_, _, cells)) in enumerate(zip(names, grid.rows, strict=True)):
+        y = top + number * _ROW
+        parts.append(
+            Markup('<text class="label" x="{x}" y="{y}" text-anchor="end">{name}</text>').format(
+                x=left - 6, y=y + 14, name=name
+            )
+        )
+        for i, (text, strength, said) in enumerate(cells):
+            x = left + i * side
+            parts.append(_cell(x, y, side - 1, strength, said))
+            if text and side >= _NUMBERS:
+                parts.append(
+                    Markup('<text class="number" x="{x:.1f}" y="{y}" text-anchor="middle">{text}</text>').format(
+                        x=x + side / 2, y=y + 14, text=text
+                    )
+                )
+    return frame.svg(title, [*parts, *_scale(frame)], "heat")
+
+
+def _cell(x: float, y: float, side: float, strength: float, said: str) -> Markup:
     return Markup(
-        '<svg class="bars" role="img" aria-label="{title}" width="100%" height="{height}">{parts}</svg>'
-    ).format(title=title, height=height, parts=Markup("").join([*parts, scale]))
+        '<rect class="c1" fill-opacity="{opacity:.3f}" x="{x:.1f}" y="{y}" width="{side:.1f}" height="19">'
+        "<title>{said}</title></rect>"
+    ).format(opacity=0.05 + 0.6 * strength, x=x, y=y, side=side, said=said)
 
 
-def sankey(found: Flow, names: Mapping[str, str], headings: Sequence[str], title: str) -> Markup:
+def _scale(frame: Frame) -> Iterator[Markup]:
+    """Under a grid: the colours of five shares of a row."""
+    for i in range(5):
+        x = frame.left + i * 40
+        yield _cell(x, frame.height - 21, 39, i / 4, f"{25 * i} % of the row")
+        yield Markup('<text class="tick" x="{x}" y="{y}" text-anchor="middle">{text} %</text>').format(
+            x=x + 20, y=frame.height - 7, text=25 * i
+        )
+    yield Markup('<text class="tick" x="{x}" y="{y}" text-anchor="end">of the row</text>').format(
+        x=frame.left - 6, y=frame.height - 7
+    )
+
+
+def sankey(found: Flow, names: Mapping[str, str], headings: Sequence[str], title: str, width: int) -> Markup:
     """Reports as ribbons from column to column.
 
     Args:
         names: Label -> displayed name.
         headings: One per column.
     """
-    frame = Frame(1080, 620, 0, 0, 0, 0)
-    layout = _Layout(found, frame.width, frame.height)
-    return _wide(frame.svg(title, [*layout.ribbons(names), *layout.nodes(names, headings)], "wide"), title)
+    layout = _Layout(found, width, 560)
+    frame = Frame(width, 560, 0, 0, 0, 0)
+    return frame.svg(title, [*layout.ribbons(names), *layout.nodes(names, headings)], "flow")
 
 
 class _Layout:
-    """Where the columns and labels of a flow are drawn."""
+    """Where the columns and labels of a flow are drawn; names are to the right of their column."""
 
-    NODE, GAP, TOP, MARGIN = 14, 7, 34.0, 100
+    NODE, GAP, TOP, LEFT, RIGHT = 12, 7, 34.0, 30, 270
 
     def __init__(self, found: Flow, width: int, height: int) -> None:
         self.found = found
@@ -94,8 +158,8 @@ class _Layout:
         total = sum(self.columns[0].values()) or 1
         most = max(len(column) for column in self.columns)
         self.scale = (height - 40 - self.GAP * (most - 1)) / total
-        step = (width - 2 * self.MARGIN - self.NODE) / max(1, len(self.columns) - 1)
-        self.xs = [self.MARGIN + i * step for i in range(len(self.columns))]
+        step = (width - self.LEFT - self.RIGHT - self.NODE) / max(1, len(self.columns) - 1)
+        self.xs = [self.LEFT + i * step for i in range(len(self.columns))]
         self.ys: list[dict[str, float]] = []
         for column in self.columns:
             y, places = self.TOP, {}
@@ -135,65 +199,62 @@ class _Layout:
         return i, order[i][one], order[i + 1][other]
 
     def nodes(self, names: Mapping[str, str], headings: Sequence[str]) -> Iterator[Markup]:
-        """Headings, and a block with its name a label; the last column's names are to its left."""
+        """Headings, and a block with its name a label."""
         for column, places, x, heading in zip(self.columns, self.ys, self.xs, headings, strict=True):
-            last = x == self.xs[-1]
             yield Markup('<text class="heading" x="{x:.1f}" y="18" text-anchor="middle">{text}</text>').format(
                 x=x + self.NODE / 2, text=heading
             )
             for label, count in column.items():
                 tall = max(1.0, count * self.scale)
-                yield Markup(
-                    '<rect class="node" x="{x:.1f}" y="{y:.1f}" width="{node}" height="{tall:.1f}"/>'
-                    '<text class="flow" x="{tx:.1f}" y="{ty:.1f}" text-anchor="{anchor}">{text} {count:,}</text>'
-                ).format(
-                    x=x,
-                    y=places[label],
-                    node=self.NODE,
-                    tall=tall,
-                    tx=x - 5 if last else x + self.NODE + 5,
-                    ty=places[label] + tall / 2 + 4,
-                    anchor="end" if last else "start",
+                text = Markup('x="{x:.1f}" y="{y:.1f}">{text} {count:,}</text>').format(
+                    x=x + self.NODE + 5,
+                    y=places[label] + tall / 2 + 4,
                     text=names.get(label, label),
                     count=count,
                 )
+                yield Markup(
+                    '<rect class="node" x="{x:.1f}" y="{y:.1f}" width="{node}" height="{tall:.1f}"/>'
+                    '<text class="halo" {text}<text class="label" {text}'
+                ).format(x=x, y=places[label], node=self.NODE, tall=tall, text=text)
 
 
-def lines(series: Mapping[str, Sequence[float | None]], periods: Sequence[str], title: str) -> Markup:
-    """Shares over time, a line a label with its own dash; a point is missing where too few reports were filed."""
-    peak = _nice(max((value for values in series.values() for value in values if value is not None), default=1.0))
-    frame = Frame(960, 340, left=44, right=270, top=14, bottom=30, peak=peak)
-    parts = [*frame.grid(4, lambda value: f"{100 * value:g} %"), *frame.names_below(periods, 8)]
-    ends: list[tuple[float, int, str]] = []
-    for number, (name, values) in enumerate(series.items()):
-        parts += [_stroke(number, Markup('points="{}"').format(run), "polyline") for run in frame.runs(values)]
-        if known := [value for value in values if value is not None]:
-            ends.append((frame.y(known[-1]), number, name))
-    names = _names_at_the_end(sorted(ends), frame.width - frame.right, frame.height - frame.bottom)
-    return _wide(frame.svg(title, [*parts, *names], "wide"), title)
+def lines(series: Mapping[str, Sequence[Share | None]], periods: Sequence[str], title: str, width: int) -> Markup:
+    """Shares over time with 95 % intervals, a line a label with its own dash; a point is missing where too few reports
+    were filed.
+    """
+    known = [share for shares in series.values() for share in shares if share is not None]
+    columns = 2 if width > COLUMN else 1
+    below = 30 + _LINE * -(-len(series) // columns)
+    peak = _nice(max((share.interval[1] for share in known), default=1.0))
+    frame = Frame(width, 240 + below, left=44, right=16, top=14, bottom=below, peak=peak)
+    parts = [
+        *frame.grid(4, lambda value: f"{100 * value:g} %"),
+        frame.below(0, periods[0]),
+        frame.below(1, periods[-1]),
+        frame.below(0.5, f"n = {min(share.n for share in known):,} to {max(share.n for share in known):,}"),
+    ]
+    for number, (name, shares) in enumerate(series.items()):
+        low, high = (frame.runs([share.interval[end] if share else None for share in shares]) for end in (0, 1))
+        parts += [
+            Markup('<polygon class="band c{}" points="{} {}"/>').format(
+                number % 8 + 1, one, " ".join(reversed(other.split()))
+            )
+            for one, other in zip(low, high, strict=True)
+        ]
+        dash = Markup('<g stroke-dasharray="{}">{}</g>')
+        stroke = f"line c{number % 8 + 1}"
+        x = 44 + number % columns * (width - 44) // columns
+        y = 240 + 38 + _LINE * (number // columns)
+        drawn = [polyline(stroke, run) for run in frame.runs([share.value if share else None for share in shares])]
+        sample = polyline(stroke, f"{x},{y} {x + 28},{y}")
+        parts.append(dash.format(_DASHES[number % 8], Markup("").join([*drawn, sample])))
+        parts.append(Markup('<text class="label" x="{}" y="{}">{}</text>').format(x + 34, y + 4, name))
+    return frame.svg(title, parts, "lines")
 
 
-def _names_at_the_end(ends: Sequence[tuple[float, int, str]], left: int, bottom: int) -> Iterator[Markup]:
-    """A sample of each line beside its last point; where two would overlap, the upper one moves up."""
-    highest = float(bottom + _LINE)
-    for wanted, number, name in reversed(ends):
-        place = highest = min(wanted, highest - _LINE)
-        sample = Markup('x1="{x1}" x2="{x2}" y1="{y:.1f}" y2="{y:.1f}"').format(x1=left + 8, x2=left + 34, y=place)
-        yield _stroke(number, sample, "line")
-        yield Markup('<text class="label" x="{x}" y="{y:.1f}">{name}</text>').format(
-            x=left + 40, y=place + 4, name=name
-        )
-
-
-def _stroke(number: int, shape: Markup, element: str) -> Markup:
-    return Markup('<{element} class="line c{colour}" {shape} stroke-dasharray="{dash}"/>').format(
-        element=element, colour=number % 8 + 1, shape=shape, dash=_DASHES[number % 8]
-    )
-
-
-def _wide(picture: Markup, title: str) -> Markup:
-    scroll = Markup('<div class="scroll" tabindex="0" role="group" aria-label="{}">{}</div>')
-    return scroll.format(title, picture)
+def _room(texts: Iterable[str], most: int) -> int:
+    """Units that the longest text takes, about."""
+    return min(most, int(_LETTER * max(map(len, texts), default=0)) + 12)
 
 
 def _nice(value: float) -> float:

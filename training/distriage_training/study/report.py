@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,19 @@ from distriage_training.study.counts import (
     frequencies,
 )
 from distriage_training.study.faults import Fault, Source
-from distriage_training.study.figures import Bar, bars, sankey
-from distriage_training.study.groups import AS_COUNTED, COLOURED, cells, frameworks, judged_axes, releases, trends
-from distriage_training.study.sections import Figure, Grid, Section, Table
+from distriage_training.study.figures import PAGE, Bar, Grid, bars, heat, sankey
+from distriage_training.study.groups import (
+    AS_COUNTED,
+    SHOWN,
+    cells,
+    frameworks,
+    judged_axes,
+    origins,
+    percent,
+    releases,
+    trends,
+)
+from distriage_training.study.sections import Figure, Section, Table
 
 FLOW_LABELS = 9
 MakeSection = Callable[[Sequence[Fault], Taxonomy, Confusions], Section]  # of failures; the errors of their model
@@ -44,6 +55,7 @@ def study(
         Section("flow", "From symptom to fix"),
         Section("trends", "Over time and releases"),
         Section("frameworks", "Frameworks side by side"),
+        Section("origins", "By origin and confidence of the labels"),
     ]
     for section, figures in zip(
         sections,
@@ -54,6 +66,7 @@ def study(
             _flow(bugs, taxonomy, confusions),
             [*trends(bugs, taxonomy, confusions), *releases(bugs, taxonomy, confusions)],
             frameworks(bugs, taxonomy, confusions),
+            origins(bugs, taxonomy, confusions),
         ),
         strict=True,
     ):
@@ -76,7 +89,7 @@ def _frequencies(faults: Sequence[Fault], taxonomy: Taxonomy, confusions: Confus
             f"{axis.name}: as {'counted' if axis.id in confusions else 'labelled'}",
             f"{shares[0].n:,} reports. Lines: Wilson's 95 % interval.",
             Table(f"frequency-{axis.id}", ("label", "reports", "of", "share", "low", "high"), table),
-            bars([_bar(row, axis) for row in shares], axis.name),
+            partial(bars, [_bar(row, axis) for row in shares], axis.name),
         )
         if axis.id in confusions:
             yield _corrected(axis, shares, confusions[axis.id])
@@ -93,7 +106,7 @@ def _corrected(axis: Axis, shares: Sequence[Share], confusion: NDArray[np.intege
         f"Adjusted classify-and-count (Forman, 2008) with the errors on {int(confusion.sum()):,} validation reports; "
         "bootstrap over both. Labels that may be below 0.5 % are in the table only.",
         Table(f"corrected-{axis.id}", ("label", "counted", "share", "low", "high"), table),
-        bars(drawn, f"{axis.name}, corrected"),
+        partial(bars, drawn, f"{axis.name}, corrected"),
     )
 
 
@@ -111,8 +124,9 @@ def _distributed(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusio
             f"Share of failures that concern distributed use, by {axis}",
             f"Over all, {whole.value:.1%} of {whole.n:,} failures.{said}{_uncorrected(confusions)}",
             Table(f"distributed-by-{axis}", (axis, "distributed", "of", "share", "low", "high"), rows),
-            bars(
-                [_bar(row, taxonomy.axes[axis], f"{row.value:.0%} of {row.n:,}", 2) for row in ordered],
+            partial(
+                bars,
+                [_bar(row, taxonomy.axes[axis], f"of {row.n:,}", 2) for row in ordered],
                 f"Concerns distributed use, by {axis}",
             ),
         )
@@ -125,17 +139,28 @@ def _associations(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusi
         if found is None or min(found.counts.shape) < 2:
             continue
         rows = [
-            [pair.one, pair.other, pair.count, f"{pair.expected:.1f}", f"{pair.lift:.2f}", f"{pair.residual:.1f}"]
+            [
+                *(pair.one, pair.other, pair.share.hits, pair.share.n, *cells(pair.share.value, pair.share.interval)),
+                *(f"{pair.expected:.1f}", f"{pair.lift:.2f}", f"{pair.residual:.1f}"),
+            ]
             for pair in found.pairs
         ]
+        headings = (one, other, "reports", "of", "share", "low", "high", "expected", "lift", "residual")
         yield Figure(
             f"{one.capitalize()} × {other}",
             f"Cramér's V = {found.cramers_v:.2f} (0: unrelated, 1: one follows from the other; Bergsma's correction), "
-            f"n = {found.n:,}. Colour: share of the row. The table has the pairs that chance does not explain "
-            "(adjusted residual of 3.29 or more, 10 reports or more); lift: how many times as frequent as expected."
-            f"{_uncorrected(confusions)}",
-            Table(f"{one}-{other}", (one, other, "reports", "expected", "lift", "residual"), rows),
-            grid=_grid(found, names),
+            f"n = {found.n:,}. Colour: share of the row.{_cut(found)} The table has the pairs that chance does not "
+            f"explain (adjusted residual of 3.29 or more, 10 reports or more; of {found.counts.size:,} cells, chance "
+            f"alone brings about {found.counts.size * 0.0005:.1f}); lift: how many times as frequent as expected. "
+            f"contingency-{one}-{other} has all counts.{_uncorrected(confusions)}",
+            Table(f"{one}-{other}", headings, rows),
+            partial(heat, _grid(found, names), f"{one.capitalize()} and {other}"),
+            Table(
+                f"contingency-{one}-{other}",
+                (f"{one} \\ {other}", *found.columns, "total"),
+                [[name, *map(int, row), int(row.sum())] for name, row in zip(found.rows, found.counts, strict=True)]
+                + [["total", *map(int, found.counts.sum(0)), found.n]],
+            ),
         )
 
 
@@ -143,16 +168,36 @@ def _uncorrected(confusions: Confusions) -> str:
     return AS_COUNTED if confusions else ""
 
 
+def _cut(found: Association) -> str:
+    """Which labels have no row or column of their own."""
+    kept = [
+        f"the {SHOWN} commonest of {len(names)} {axis}s"
+        for axis, names in ((found.one, found.rows), (found.other, found.columns))
+        if len(names) > SHOWN
+    ]
+    return f" Shown by name: {' and '.join(kept)}; the others are added up." if kept else ""
+
+
 def _grid(found: Association, names: Mapping[str, str]) -> Grid:
-    counts = found.counts[:COLOURED, :COLOURED]
-    totals = found.counts.sum(1)[:COLOURED]
-    return Grid(
-        [names.get(name, name) for name in found.columns[:COLOURED]],
-        [
-            (names.get(found.rows[i], found.rows[i]), [(int(c), float(c) / max(1, totals[i])) for c in row])
-            for i, row in enumerate(counts)
-        ],
-    )
+    """The cross table; where an axis has many labels, its last row or column adds up the rare ones."""
+    counts, axes = found.counts, []
+    for number, labels in enumerate((found.rows, found.columns)):
+        shown = [names.get(name, name) for name in labels[:SHOWN]]
+        if (rest := len(labels) - SHOWN) > 0:
+            kept, others = np.split(counts, [SHOWN], axis=number)
+            counts = np.concatenate([kept, others.sum(number, keepdims=True)], axis=number)
+            shown.append(f"{rest} others")
+        axes.append(shown)
+    rows = []
+    for name, row in zip(axes[0], counts, strict=True):
+        total = max(1, int(row.sum()))
+        shares = [Share(int(count), total) for count in row]
+        cells_ = [
+            (f"{share.hits:,}" if share.hits else "", share.value, percent(share.value, share.interval))
+            for share in shares
+        ]
+        rows.append((name, f"({total:,})", cells_))
+    return Grid(axes[1], rows)
 
 
 def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> Iterator[Figure]:
@@ -167,11 +212,12 @@ def _flow(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Confusions) -> 
         f"{judged:,} reports judged on all three; the {FLOW_LABELS} commonest labels of each, the rest as “{OTHER}”."
         f"{_uncorrected(confusions)}",
         Table("flow", ("from axis", "from", "to axis", "to", "reports"), rows),
-        sankey(found, _names(taxonomy), [axis.capitalize() for axis in axes], "Flow from symptom to cause to fix"),
+        partial(
+            sankey, found, _names(taxonomy), [axis.capitalize() for axis in axes], "Flow from symptom to cause to fix"
+        ),
+        widths=(PAGE,),  # three columns of names need the whole page
     )
 
 
-def _bar(share: Share, axis: Axis, note: str = "", colour: int = 1) -> Bar:
-    low, high = share.interval
-    shown = note or f"{100 * share.value:.1f} % ({share.hits:,})"
-    return Bar(axis.label(share.name).name, share.value, low, high, shown, colour)
+def _bar(share: Share, axis: Axis, of: str = "", colour: int = 1) -> Bar:
+    return Bar(axis.label(share.name).name, share.value, *share.interval, of or f"({share.hits:,})", colour)

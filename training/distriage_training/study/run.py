@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ from distriage_training.corpus.load import load_splits
 from distriage_training.corpus.records import BUG_AXES, label_numbers
 from distriage_training.measure.predict import predict
 from distriage_training.study.faults import Source
-from distriage_training.study.page import write_study
+from distriage_training.study.page import load_pdf_writer, write_study
+from distriage_training.study.provenance import provenance_of
 from distriage_training.study.report import MakeSection, study
 from distriage_training.study.sources import (
     classify_reports,
@@ -38,17 +39,20 @@ class Options:
     Attributes:
         model: The bundle that classifies and whose errors are corrected; the default model if None.
         config: Names the validation reports for the correction; no correction if None.
-        split: Of the corpus; all if None.
+        keep: Field of a record of the corpus -> the value that those to study have.
         limit: How many of a repository's newest issues.
         texts: The local store of raw texts, for the releases stated in corpus reports.
+        more: Make further sections.
+        pdf: Write the figures as PDF, too.
     """
 
     model: str | None = None
     config: Config | None = None
-    split: str | None = None
+    keep: Mapping[str, str] = field(default_factory=dict)
     limit: int = 1000
     texts: Path | None = None
     more: Sequence[MakeSection] = ()
+    pdf: bool = False
 
 
 Read = Callable[[str, Options, Console], tuple[Source, Classifier | None]]
@@ -62,12 +66,12 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
         GitHubError: the repository cannot be read.
     """
     kind, taxonomy = kind_of(source), default_taxonomy()
-    if options.split is not None and kind != "corpus":
-        raise CorpusError(f"{source}: --split goes with the corpus, found {kind}")
+    if options.keep and kind != "corpus":
+        raise CorpusError(f"{source}: --{next(iter(options.keep))} goes with the corpus, found {kind}")
     if options.config is not None and kind in {"corpus", "reviews"}:
         raise CorpusError(f"{source}: --validation goes with labels that a model chose, found {kind}")
     if kind == "corpus":
-        return _note_missing(read_corpus(Path(source), taxonomy, options.split, options.texts), console), None
+        return _note_missing(read_corpus(Path(source), taxonomy, options.keep, options.texts), console), None
     if kind == "reviews":
         return read_reviews(Path(source), taxonomy), None
     if kind == "verdicts":
@@ -100,8 +104,11 @@ def make_study(
 
     Raises:
         CorpusError: unusable source, a source without failures, or options that do not fit it.
+        MissingExtraError: PDF is wanted, and the library for it is missing.
         GitHubError: the repository cannot be read.
     """
+    if options.pdf:
+        load_pdf_writer()
     found, classifier = read(source, options, console)
     taxonomy = classifier.bundle.taxonomy if classifier is not None else default_taxonomy()
     if not found.bugs:
@@ -109,7 +116,12 @@ def make_study(
     confusions = None
     if classifier is not None and options.config is not None:
         confusions = errors_on_validation(classifier, options.config, console)
-    return found, write_study(found, study(found, taxonomy, confusions, options.more), output)
+    chosen = dict(options.keep)
+    if options.config is not None:
+        chosen["validation"] = options.config.name
+    made = provenance_of(found, source, chosen, taxonomy, classifier)
+    sections = study(found, taxonomy, confusions, options.more)
+    return found, write_study(found, sections, output, made, pdf=options.pdf)
 
 
 def _note_missing(source: Source, console: Console) -> Source:

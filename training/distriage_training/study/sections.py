@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from markupsafe import Markup
+from distriage_training.study.figures import COLUMN, PAGE, Picture
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the study; `name` is that of its CSV file."""
+    """A table of the study; `name` is that of its files."""
 
     name: str
     headings: Sequence[str]
@@ -18,26 +18,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """Cells of a coloured cross table: count and strength, 0 to 1."""
-
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[tuple[int, float]]]]
-
-
-@dataclass(frozen=True, slots=True)
 class Figure:
     """A figure (perhaps absent) with its table and notes.
 
     Attributes:
-        grid: A cross table shown in colour: row and column names, and cells of (count, strength 0 to 1).
+        whole: A table of all counts, too large for the page.
+        widths: In which the picture is written.
     """
 
     title: str
     note: str
     table: Table
-    picture: Markup = Markup("")  # noqa: RUF009 - a string, it cannot change
-    grid: Grid | None = None
+    picture: Picture | None = None
+    whole: Table | None = None
+    widths: Sequence[int] = (PAGE, COLUMN)
 
 
 @dataclass(frozen=True, slots=True)

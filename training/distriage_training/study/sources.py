@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 from rich.console import Console
@@ -27,7 +27,7 @@ from distriage.model.taxonomy import Taxonomy
 from distriage.recipe.text import prepare
 from distriage_training.corpus.additions.reviews import labels_of, read_review_records
 from distriage_training.corpus.jsonl import read_jsonl
-from distriage_training.corpus.records import PARTIAL, valid_annotations
+from distriage_training.corpus.records import PARTIAL, Annotation, valid_annotations
 from distriage_training.corpus.texts import own_texts, read_texts
 from distriage_training.study.faults import Fault, Origin, Source, framework_of, release_of
 
@@ -66,20 +66,24 @@ _KEYS: Mapping[str, Kind] = {
 }
 
 
-def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts: Path | None = None) -> Source:
+def read_corpus(path: Path, taxonomy: Taxonomy, keep: Mapping[str, str], texts: Path | None = None) -> Source:
     """The annotated corpus; generated reports, reviews and a second reader's labels are left out.
 
     Args:
         path: Its folder, or the annotations themselves.
-        split: All if None.
+        keep: Field -> the value that a record must have: split, origin, confidence.
         texts: The local store of raw texts; releases are read from it and from the texts beside the annotations.
 
     Raises:
-        CorpusError: the annotations are not valid.
+        CorpusError: the annotations are not valid, or no record may have such a value.
     """
+    for name, value in keep.items():
+        if value not in (known := get_args(Annotation.model_fields[name].annotation)):
+            raise CorpusError(f"--{name}: {value!r}; expected {', '.join(known)}")
     file = path / "annotations.jsonl" if path.is_dir() else path
     annotations = valid_annotations(file, taxonomy)
-    written = read_texts([*own_texts(file.parent), *([texts] if texts is not None else [])])
+    stores = [*own_texts(file.parent), *([texts] if texts is not None else [])]
+    written = read_texts(stores)
     faults = [
         Fault(
             annotation.id,
@@ -89,9 +93,12 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
             release_of(annotation.framework, find_versions(*written[annotation.id], annotation.id))
             if annotation.id in written
             else None,
+            annotation.origin,
+            annotation.confidence,
         )
         for annotation in annotations
-        if annotation.origin not in {"generated", *PARTIAL} and split in {None, annotation.split}
+        if annotation.origin not in {"generated", *PARTIAL}
+        and all(getattr(annotation, name) == value for name, value in keep.items())
     ]
     description = (
         "Threads that language models annotated with the guide. Raw ones were chosen by words of distributed "
@@ -99,7 +106,8 @@ def read_corpus(path: Path, taxonomy: Taxonomy, split: str | None = None, texts:
         "restated ones were sought label by label, rare labels on purpose: frequencies describe this corpus, no "
         "tracker."
     )
-    return Source("the annotated corpus", Origin.ANNOTATED, faults, description)
+    files = [store for store in (file, *stores) if store.is_file()]
+    return Source("the annotated corpus", Origin.ANNOTATED, faults, description, files=files)
 
 
 def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
@@ -125,7 +133,7 @@ def read_reviews(path: Path, taxonomy: Taxonomy) -> Source:
         "Issues that maintainers reviewed with the model's answer in view. They chose which issues to review, and "
         "agreement with the model is overstated."
     )
-    return Source(path.name, Origin.REVIEWED, faults, description)
+    return Source(path.name, Origin.REVIEWED, faults, description, files=[path])
 
 
 def read_verdicts(path: Path) -> Source:
@@ -147,7 +155,7 @@ def read_verdicts(path: Path) -> Source:
         release = release_of(framework, verdict.environment)
         faults.append(Fault(verdict.id, framework, "", _of_bugs(labels), release))
         model = verdict.model
-    return _predicted(path.name, faults, model)
+    return _predicted(path.name, faults, model, [path])
 
 
 def classify_reports(path: Path, classifier: Classifier, console: Console) -> Source:
@@ -161,7 +169,7 @@ def classify_reports(path: Path, classifier: Classifier, console: Console) -> So
         if not isinstance(row.get("title"), str):
             raise CorpusError(f"{path}:{number}: title: expected a string")
         rows.append({**row, "id": str(row.get("id") or f"{path.name}:{number}")})
-    return _predicted(path.name, _classify(rows, classifier, console), classifier.bundle.manifest.name)
+    return _predicted(path.name, _classify(rows, classifier, console), classifier.bundle.manifest.name, [path])
 
 
 def classify_repository(repository: str, classifier: Classifier, console: Console, limit: int) -> Source:
@@ -216,9 +224,9 @@ def _of_bugs(labels: dict[str, str]) -> dict[str, str]:
     return {axis: label for axis, label in labels.items() if axis in {"kind", "distributed"}}
 
 
-def _predicted(name: str, faults: list[Fault], model: str) -> Source:
+def _predicted(name: str, faults: list[Fault], model: str, files: Sequence[Path] = ()) -> Source:
     description = (
         f"The likeliest labels by {model}, sure or not: a model's errors move reports from one label to another. "
         "Where validation reports are at hand, shares are corrected for that."
     )
-    return Source(name, Origin.PREDICTED, faults, description, model)
+    return Source(name, Origin.PREDICTED, faults, description, model, files)

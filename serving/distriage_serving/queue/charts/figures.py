@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from distriage.base.svg import Frame, polyline
 from distriage_serving.store import WEEK_S, AxisCount, Review, week_of
 
 BASELINE_WEEKS: Final = 8
+FEW: Final = 5  # issues judged: a share of fewer is folded away
+MOST_CONFUSED: Final = 10
 MIN_ISSUES: Final = 10  # of a week, before its labels are compared
 OUTCOMES: Final = ("apply", "suggest", "abstain")
 
@@ -29,15 +32,27 @@ class LabelPrecision:
 
 def precision(reviews: Iterable[Review], axis: str) -> list[LabelPrecision]:
     """By predicted label, the most judged first; the latest standing review of an issue's axis counts."""
+    judged: dict[str, list[bool]] = {}
+    for item in _latest(reviews, axis):
+        judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
+    found = [LabelPrecision(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
+    return sorted(found, key=lambda item: (-item.right.n, item.label))
+
+
+def confusions(reviews: Iterable[Review], axis: str) -> list[tuple[str, str, int]]:
+    """The model's label, a person's other one, and on how many issues; the commonest first."""
+    pairs = Counter((item.predicted_label or "", item.label or "") for item in _latest(reviews, axis))
+    wrong = [(said, right, count) for (said, right), count in pairs.items() if right not in {"", said}]
+    return sorted(wrong, key=lambda item: (-item[2], item[:2]))
+
+
+def _latest(reviews: Iterable[Review], axis: str) -> Iterable[Review]:
+    """The latest standing review of each issue's axis on which the model had an answer."""
     latest: dict[tuple[str, int], Review] = {}
     for item in reviews:
         if item.axis == axis and item.undone_at is None and item.predicted_label is not None:
             latest[(item.repository, item.number)] = item
-    judged: dict[str, list[bool]] = {}
-    for item in latest.values():
-        judged.setdefault(item.predicted_label or "", []).append(item.label == item.predicted_label)
-    found = [LabelPrecision(label, Share(sum(rights), len(rights))) for label, rights in judged.items()]
-    return sorted(found, key=lambda item: (-item.right.n, item.label))
+    return latest.values()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
     covered = {
         item.axis: item for item in charts.coverage(item for item in counts if item.week_at >= shown_since - WEEK_S)
     }
+    reviews = visit.store.reviews(shown_since, seen)
+    found = [(display_name(visit.taxonomy, axis, item.label), item) for item in charts.precision(reviews, axis)]
     return show(
         "charts.html",
         visit.session,
@@ -57,8 +59,12 @@ def _chart_page(visit: Visit, query: QueryParams) -> Response:
         baseline_weeks=charts.BASELINE_WEEKS,
         min_issues=charts.MIN_ISSUES,
         precision=[
-            (display_name(visit.taxonomy, axis, item.label), item)
-            for item in charts.precision(visit.store.reviews(shown_since, seen), axis)
+            (f"{charts.FEW} issues or more", [item for item in found if item[1].right.n >= charts.FEW]),
+            ("Fewer", [item for item in found if item[1].right.n < charts.FEW]),
+        ],
+        confusions=[
+            (display_name(visit.taxonomy, axis, said), display_name(visit.taxonomy, axis, right), count)
+            for said, right, count in charts.confusions(reviews, axis)[: charts.MOST_CONFUSED]
         ],
         coverage=[(axes[axis_id].name, covered[axis_id]) for axis_id in axes if axis_id in covered],
         by_week=by_week,

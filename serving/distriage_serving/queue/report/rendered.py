@@ -35,6 +35,7 @@ _ATTRIBUTE: Final = re.compile(r' (src|alt)="([^"]*)"')
 _TAGS: Final = nh3.ALLOWED_TAGS - {"area", "bdo", "map", "mark"}  # a mark is ours, and bdo turns text round
 _FRONT_MATTER: Final = re.compile(r"[ \t]{0,20}[\w-][^`~]{0,500}")  # one line of it; none ends a block of code
 MAX_FRONT_MATTER: Final = 30  # lines
+_TASK: Final = re.compile(r"\[([ xX])\] ")
 _SCHEMES: Final = {"http", "https", "mailto"}
 _REL: Final = "noreferrer noopener external nofollow"
 MAX_NESTING: Final = 20
@@ -87,6 +88,12 @@ _MARKDOWN.inline.ruler.at("linkify", _linkify)
 _MARKDOWN.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
 
 
+def _tick(token: Token) -> None:
+    """Show the box of a task list's item."""
+    if token.type == "text" and (box := _TASK.match(token.content)) is not None:
+        token.content = f"{'☐' if box[1] == ' ' else '☑'} {token.content[box.end() :]}"
+
+
 def fenced(text: str) -> str:
     """A template's YAML at the beginning as code, line for line: Markdown takes it for a rule and a heading."""
     begin, *lines = text.split("\n", MAX_FRONT_MATTER + 2)
@@ -114,7 +121,9 @@ def render(body: str, marked: Mapping[int, Sequence[str]], *, pictures: bool = F
     axes = [" ".join(ids) for ids in marked.values()]
     places = {line: place for place, line in enumerate(marked)}
     key = secrets.token_hex(16)  # a marker that the reporter could know could be written into the report
-    for token in tokens:
+    for before, token in zip([None, None, *tokens], tokens, strict=False):
+        if before is not None and before.type == "list_item_open" and token.children:
+            _tick(token.children[0])
         _mark(token, places, key)
         _spell_out(token)
     html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})

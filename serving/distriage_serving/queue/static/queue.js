@@ -27,26 +27,35 @@
     next.scrollIntoView({ block: "nearest" });
   }
 
+  // Those whose rows are ticked, or all that match the filters.
+  const isWhole = () => one("[data-whole]")?.checked;
+  const count = () => (isWhole() ? Number(one("[data-whole]").value) : selected().length);
+
   function showSelection() {
-    const count = selected().length;
-    all("[data-selected]").forEach((output) => { output.value = `${count} selected`; });
-    all(".bulk").forEach((bar) => { bar.hidden = count === 0; });
-    all("[data-all]").forEach((box) => { box.checked = count > 0 && count === rows().length; });
+    all("[data-selected]").forEach((output) => { output.value = `${count().toLocaleString("en")} selected`; });
+    all(".bulk").forEach((bar) => { bar.hidden = !selected().length; });
+    all("[data-all]").forEach((box) => { box.checked = selected().length > 0 && selected().length === rows().length; });
+    all(".whole").forEach((label) => { label.hidden = rows().length >= Number(one("input", label).value); });
+    all("[data-seen]").forEach((button) => { button.disabled = isWhole(); });
   }
 
-  function decideRows(action) {
+  function selectCurrent() {
     const row = current();
     if (!selected().length && row) one("input", row).checked = true;
-    if (selected().length) one(`#bulk button[value=${action}]`).click();
+    showSelection();
+    return selected().length;
   }
+  const decideRows = (action) => selectCurrent() && one(`#bulk button[value=${action}]`).click();
 
   // Many at once are decided only after a question.
   const ASK_FROM = 6;
+  const named = (element) => element.firstChild.textContent.trim();
   document.addEventListener("submit", (event) => {
-    const count = selected().length;
-    if (event.defaultPrevented || event.target.id !== "bulk" || count < ASK_FROM) return;
-    const what = event.submitter?.value === "dismiss" ? "Dismiss" : "Accept";
-    if (confirm(`${what} ${count} issues?`)) return;
+    if (event.defaultPrevented || event.target.id !== "bulk" || count() < ASK_FROM) return;
+    const menu = event.submitter.closest("[data-menu]");
+    const how = menu ? ` (${one("select", menu)?.selectedOptions[0].text ?? named(event.submitter)})` : "";
+    const what = named(menu ? one("summary", menu) : event.submitter);
+    if (confirm(`${what} ${count().toLocaleString("en")} issues${how}?`)) return;
     event.preventDefault();
     leaving = false;
   });
@@ -114,7 +123,7 @@
     all("mark[data-carries]").forEach((mark) => mark.classList.toggle("on", mark.dataset.carries.split(" ").includes(looked?.dataset.axis)));
   }
   document.addEventListener("pointerover", (event) => { // what is cut off is shown whole
-    const cell = event.target.closest?.(".title, .said div");
+    const cell = event.target.closest?.(".title, .what .meta, .said div");
     if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent.trim();
   });
   for (const kind of ["pointerover", "focusin", "focusout", "toggle", "htmx:afterSettle"]) document.addEventListener(kind, markLines, true);
@@ -127,7 +136,16 @@
 
   // A menu's buttons are chosen by their number, once its key has led to it.
   function openMenu(key) {
-    one(`[data-menu="${key}"] button:enabled`)?.focus();
+    const menu = one(`[data-menu="${key}"]`);
+    if (!menu || (one("#bulk") && !selectCurrent())) return;
+    menu.open = true;
+    one("button:enabled, input:enabled:not([type=hidden]), select", menu)?.focus();
+  }
+
+  const opened = () => all(".menu[open], .fold[open]");
+  function openFilters() {
+    one(".fold").open = true;
+    one(".panel select").focus();
   }
 
   function choose(number) {
@@ -150,11 +168,12 @@
   const openThere = (where) => { const link = where && one("[data-github]", where); if (link) open(link.href, "_blank", "noopener,noreferrer"); };
   const onList = { j: () => step(1), k: () => step(-1), x: () => { const row = current(); if (row) one("input", row).click(); },
     a: () => decideRows("accept"), d: () => decideRows("dismiss"), e: () => current() && one("[data-open]", current()).click(),
-    o: () => openThere(current()), "/": () => one("[data-search]").select() };
+    o: () => openThere(current()), "/": () => one("[data-search]").select(), f: openFilters };
   const onIssue = { j: () => follow("[data-next]"), k: () => follow("[data-previous]"), a: () => follow("[data-accept]"), d: () => follow("[data-dismiss]"),
-    e: correct, s: () => openMenu("s"), c: () => openMenu("c"), p: () => one("[data-duplicate]:enabled")?.focus(), o: () => openThere(document),
+    e: correct, o: () => openThere(document),
     Escape: () => { const menu = document.activeElement.closest("[data-menu]"); if (menu) document.activeElement.blur(); else follow("[data-list]"); } };
-  const onBoth = { u: () => one("#undo").requestSubmit(), "?": showHelp };
+  const menus = Object.fromEntries([..."lscpm"].map((key) => [key, () => openMenu(key)]));
+  const onBoth = { ...menus, u: () => one("#undo").requestSubmit(), "?": showHelp };
   const keys = { ...onBoth, ...(one("[data-list]") ? onIssue : one("[data-search]") ? onList : {}) };
   const keysAct = () => localStorage.getItem("distriage-keys") !== "off";
 
@@ -165,7 +184,12 @@
 
   document.addEventListener("keydown", (event) => {
     const writes = event.target.closest("select, textarea, input:not([type=radio], [type=checkbox])");
+    if (event.key === "Escape" && opened().length) return opened().forEach((menu) => { menu.open = false; one("summary", menu).focus(); });
     if (writes && event.key === "Escape") event.target.blur();
+    if (event.key === "Enter" && event.target.matches(".menu input")) { // the form's own button is another
+      event.preventDefault();
+      all("button", event.target.closest(".menu")).at(-1).click();
+    }
     if (help()?.open !== false || writes || leaving || (event.repeat && !"jk".includes(event.key)) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!keysAct() && event.key !== "?" && event.key !== "Escape") return;
     const act = /^[1-9]$/.test(event.key) ? () => choose(Number(event.key)) : Object.hasOwn(keys, event.key) && keys[event.key];
@@ -175,6 +199,7 @@
   });
 
   document.addEventListener("click", (event) => {
+    opened().filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
     if (event.target.closest("[data-help]")) showHelp();
     if (event.target.closest("[data-edit]")) correct();
     const axis = event.target.closest("[data-axis] input[type=radio]")?.closest("[data-axis]");

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Double, Index, cast, delete, func, select
+from sqlalchemy import Double, Index, bindparam, cast, delete, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from distriage.github.limits import Unstated, stated_end
@@ -18,6 +18,7 @@ from distriage_serving.store.schema import Base, Number, SharedValue
 
 LIMITS: Final = ((60.0, 80), (3600.0, 500))  # seconds, writes of one installation in any such span
 COUNTED_S: Final = LIMITS[-1][0]
+_VALUE: Final = select(SharedValue.value).where(SharedValue.name == bindparam("name"))  # asked before each request
 
 
 class Write(Base):
@@ -40,9 +41,8 @@ class SharedLimits:
 
     def ends_at(self) -> float:
         """When the limit that holds now ends, Unix time in seconds; 0: none does."""
-        wanted = select(SharedValue.value).where(SharedValue.name == self._name)
         with self.store._session(writes=False) as session:
-            until = float(session.scalar(wanted) or 0.0)
+            until = float(session.scalar(_VALUE, {"name": self._name}) or 0.0)
         return until if until > self.store.clock() else 0.0
 
     def reached(self, stated: float | None) -> float:
@@ -50,7 +50,7 @@ class SharedLimits:
         now = self.store.clock()
         with self.store._session(writes=True) as session:
             if stated is None:
-                last = session.scalar(select(SharedValue.value).where(SharedValue.name == self._unstated))
+                last = session.scalar(_VALUE, {"name": self._unstated})
                 unstated = Unstated.after(Unstated(*map(float, last.split())) if last else None, now)
                 until = unstated.until
                 share(session, self._unstated, f"{until!r} {unstated.wait_s!r}")

@@ -17,13 +17,14 @@ from distriage_research.commands.experiments import (
     leave_out,
     own_labels,
     peers,
+    recover,
     sources,
 )
 from distriage_research.commands.published import import_tosem, report
 from distriage_research.commands.verdicts import explain, readers, similar
 
 _COMMANDS = (
-    *(peers, curve, leave_out, sources, domain, errors, duplicates, own_labels),
+    *(peers, curve, leave_out, sources, domain, errors, duplicates, own_labels, recover),
     *(explain, similar, readers, report, import_tosem, bench),
 )
 

@@ -188,3 +188,19 @@ def errors(config: ConfigArgument, model: ModelOption = None) -> None:
         settings = load_config(config)
         result = analyse(Classifier(named_model(model, settings.name)), settings, Console(stderr=True, highlight=False))
     typer.echo(mistakes_table(result))
+
+
+def recover(
+    config: ConfigArgument,
+    output: Annotated[Path, typer.Option("--output", help="A new folder for the run.")],
+    model: ModelOption = None,
+) -> None:
+    """Make the finished run of a bundle again from its int8 graph, to go on from it when its weights are lost."""
+    with needed():
+        from distriage.model.bundle import Bundle
+        from distriage_research.experiments.recover import recover
+        from distriage_training.config import load_config
+
+        settings = load_config(config)
+        recover(Bundle(Path(named_model(model, settings.name))), settings, output)
+    typer.echo(f"written: {output}", err=True)

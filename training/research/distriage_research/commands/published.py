@@ -12,12 +12,16 @@ from rich.console import Console
 from distriage.base.disk import writing
 from distriage_research.needs import needed
 from distriage_training.commands.study import (
+    Confidence,
+    FromOrigin,
     Limit,
     Model,
     Output,
+    Pdf,
     SourceArgument,
     Split,
     Validation,
+    kept,
     results_in,
     study_options,
 )
@@ -29,7 +33,10 @@ def report(
     model: Model = None,
     validation: Validation = None,
     split: Split = None,
+    origin: FromOrigin = None,
+    confidence: Confidence = None,
     limit: Limit = 1000,
+    pdf: Pdf = False,
 ) -> None:
     """`distriage study report` with a section on Ma et al. and Liu et al.; also reads what `import-tosem` wrote."""
     with needed():
@@ -37,7 +44,8 @@ def report(
         from distriage_research.published.hydrate_tosem import read_source
         from distriage_training.study.run import make_study
 
-        options = replace(study_options(model, validation, split, limit), more=(published_section,))
+        chosen = study_options(model, validation, kept(split, origin, confidence), limit, pdf)
+        options = replace(chosen, more=(published_section,))
         with results_in(output) as folder:
             found, page = make_study(source, folder, options, Console(stderr=True, highlight=False), read_source)
     typer.echo(f"{len(found.faults):,} reports, {len(found.bugs):,} failures: {page}")

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from bm25s import BM25
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from distriage.base.errors import CorpusError
-from distriage.base.intervals import wilson
+from distriage.base.intervals import Share
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.past.build import Fingerprint, fingerprints
@@ -30,6 +31,7 @@ from distriage_training.corpus.tables import read_csv
 from distriage_training.measure.tables import markdown
 
 AT = (1, 5, 10)
+IN_GROUPS = 5  # the place up to which the other issue counts as found, by repository and year
 K1, B = 1.2, 0.75  # of BM25 (Robertson and Zaragoza, 2009)
 Scores = NDArray[np.float64]
 Pair = tuple[str, str]
@@ -62,6 +64,8 @@ class DuplicatesResult:
     Attributes:
         recall: Method -> (among earlier issues, among all), each the share of pairs whose other issue is among the
             nearest `AT`.
+        groups: Repository, and year of the later issue -> method -> pairs found among the `IN_GROUPS` nearest of the
+            earlier issues.
         judged, right: Issues called a likely duplicate that were judged, and those of them that are.
         spoken, asked: Issues called a likely duplicate, and all reports.
     """
@@ -69,6 +73,7 @@ class DuplicatesResult:
     pairs: int
     candidates: int
     recall: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    groups: Mapping[str, Mapping[str, Share]]
     judged: int
     right: int
     spoken: int
@@ -98,21 +103,30 @@ def measure_duplicates(
         "words and vectors of the model": _untimed,
         "with the time between (`past find`)": _model,
     }
-    recall = {}
+    recall, groups = {}, defaultdict[str, dict[str, Share]](dict)
     for name, method in methods.items():
         ranks: tuple[list[int], list[int]] = ([], [])
+        found = defaultdict[str, list[bool]](list)
         for repository in repositories:
             scores = method(repository)
             for (one, other), row in zip(repository.pairs, scores, strict=True):
-                ranks[0].append(rank(row, max(one, other), min(one, other), earlier=True))
-                ranks[1].append(rank(row, max(one, other), min(one, other), earlier=False))
-        earlier, every = (tuple(float(np.mean(np.array(found) <= at)) for at in AT) for found in ranks)
+                later, sooner = max(one, other), min(one, other)
+                ranks[0].append(rank(row, later, sooner, earlier=True))
+                ranks[1].append(rank(row, later, sooner, earlier=False))
+                issue = repository.issues[later][0]
+                year = f"{datetime.fromtimestamp(issue.filed_at, UTC):%Y}" if issue.filed_at else "no date"
+                for group in (issue.place, year):
+                    found[group].append(ranks[0][-1] <= IN_GROUPS)
+        earlier, every = (tuple(float(np.mean(np.array(of) <= at)) for at in AT) for of in ranks)
         recall[name] = (earlier, every)
+        for group, hits in found.items():
+            groups[group][name] = Share(sum(hits), len(hits))
     counts = _spoken(repositories, judged) if judged is not None else (0, 0, 0, 0)
     return DuplicatesResult(
         sum(len(repository.pairs) for repository in repositories),
         sum(len(repository.issues) for repository in repositories),
         recall,
+        groups,
         *counts,
     )
 
@@ -171,18 +185,10 @@ def _tfidf(repository: Repository) -> Scores:
 
 
 def _bm25(repository: Repository) -> Scores:
-    counts: csr_matrix = CountVectorizer(tokenizer=words, token_pattern=None, lowercase=False).fit_transform(
-        _texts(repository)
-    )
-    number = counts.shape[0]
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    idf = np.log(1 + (number - frequency + 0.5) / (frequency + 0.5))
-    length = np.asarray(counts.sum(1)).ravel()
-    rows = np.repeat(np.arange(number), np.diff(counts.indptr))
-    weights = counts.astype(np.float64)
-    weights.data = weights.data * (K1 + 1) / (weights.data + K1 * (1 - B + B * length[rows] / length.mean()))
-    asked = (counts[_asked(repository)] > 0).astype(np.float64).multiply(idf).tocsr()
-    return np.asarray((asked @ weights.T).todense(), np.float64)
+    tokens = [words(text) for text in _texts(repository)]
+    retriever = BM25(method="lucene", k1=K1, b=B)
+    retriever.index(tokens, show_progress=False)
+    return np.array([retriever.get_scores(sorted(set(tokens[row]))) for row in _asked(repository)], np.float64)
 
 
 def _plain(repository: Repository) -> Scores:
@@ -232,12 +238,26 @@ def duplicates_table(result: DuplicatesResult) -> str:
         for name, found in result.recall.items()
     ]
     table = title + markdown(["method", "among earlier issues", "among all"], rows)
+    table += (
+        f"\n\nAmong the nearest {IN_GROUPS} of the earlier issues, with 95 % intervals, by repository and by year\n\n"
+    )
+    table += markdown(
+        ["", "pairs", *result.recall],
+        [
+            [group, next(iter(found.values())).n, *(_share(found[name]) for name in result.recall)]
+            for group, found in sorted(result.groups.items())
+        ],
+    )
     if not result.asked:
         return table
-    low, high = wilson(result.right, result.judged) if result.judged else (0.0, 1.0)
     said = (
         f"\n\nLikely duplicates that would be named: {result.spoken} of {result.asked:,} reports "
         f"({result.spoken / result.asked:.2%}); {result.judged} of them were judged, {result.right} the same"
     )
-    share = f" ({result.right / result.judged:.2f}, {low:.2f} to {high:.2f})" if result.judged else ""
+    share = f" ({_share(Share(result.right, result.judged))})" if result.judged else ""
     return f"{table}{said}{share}."
+
+
+def _share(share: Share) -> str:
+    low, high = share.interval
+    return f"{share.hits / share.n:.2f}, {low:.2f} to {high:.2f}"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distriage.model.taxonomy import Axis, Taxonomy
+from distriage_research.published.folded import folded_figures
 from distriage_training.study.correction import Confusions, corrected_shares
 from distriage_training.study.counts import Share, distributed_share, frequencies
 from distriage_training.study.faults import TRUE, Fault
@@ -51,12 +52,12 @@ def published_section(bugs: Sequence[Fault], taxonomy: Taxonomy, confusions: Con
     studies = [f"{one['name']}, {one['title']}: {one['sampling']} {one['notes']}" for one in published().values()]
     figure = Figure(
         "The same figures from three studies",
-        f"In brackets the 95 % interval. {corrected}{_DISTRIBUTED} Ma et al. give some figures only. Shares of fixes "
-        "of Liu et al. are of the 498 faults whose fix has a counterpart here. "
+        f"In brackets the 95 % interval. {corrected}{_DISTRIBUTED} Ma et al. give some figures only, and no intervals. "
+        "Shares of fixes of Liu et al. are of the 498 faults whose fix has a counterpart here. "
         f"{' '.join(studies)} {_SAMPLES}",
         Table("published", ("", "this study", "Ma et al. 2025", "Liu et al. 2023"), rows),
     )
-    section.figures.append(figure)
+    section.figures.extend([figure, *folded_figures(bugs)])
     return section
 
 

@@ -95,6 +95,6 @@ def read_source(source: str, options: Options, console: Console) -> tuple[Source
     path = Path(source)
     if not path.is_file() or "original" not in next((row for _, row in read_jsonl(path)), {}):
         return run.read_source(source, options, console)
-    if options.split is not None or options.config is not None:
+    if options.keep or options.config is not None:
         raise CorpusError(f"{source}: --split goes with the corpus, --validation with labels that a model chose")
     return read_records(path), None
