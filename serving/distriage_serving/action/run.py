@@ -36,11 +36,13 @@ from distriage_serving.github.fields import read_fields
 from distriage_serving.github.files import FoundConfig, find_config, is_there
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.releases import kept_releases
 from distriage_serving.github.suggestions import OFF, as_suggested, list_suggestions
 from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import Change, ChangeKind
 
@@ -156,6 +158,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):
         state = replace(state, known_fields=read_fields(client, reference.repository))

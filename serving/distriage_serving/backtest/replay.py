@@ -12,8 +12,10 @@ from distriage.base.references import thread_key
 from distriage.base.types import IssueReport, Mode, Outcome
 from distriage.classifier import Classifier
 from distriage.github.listed import ListedIssue
+from distriage.github.releases import Release
 from distriage.model.bundle import thread_digest
 from distriage.reading.report import ReadReport, read
+from distriage.signs.find import signs_of
 from distriage_serving.backtest.mapping import Meaning, truth_of
 from distriage_serving.backtest.measure import Claim, Replayed
 
@@ -43,12 +45,14 @@ def replay(
     issues: Sequence[ListedIssue],
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
+    releases: Sequence[Release],
     progress: Callable[[int], None],
 ) -> Replay:
     """Classify.
 
     Args:
         never: The (axis, label) pairs that the repository's configuration never sets.
+        releases: Those of the repository, if a sign depends on them.
         progress: Called with the number of issues that are through.
     """
     bundle = classifier.bundle
@@ -65,9 +69,9 @@ def replay(
         except InputError:
             unreadable += 1
             continue
-        items.append(
-            Replayed(issue, _said(classifier, report, never), truth_of(issue.labels, meaning, issue.issue_type))
-        )
+        truth = truth_of(issue.labels, meaning, issue.issue_type)
+        signs = frozenset(sign.name for sign in signs_of(report, releases, issue.created_at))
+        items.append(Replayed(issue, _said(classifier, report, never), truth, signs))
         progress(len(items))
     return Replay(
         tuple(items),

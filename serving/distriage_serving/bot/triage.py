@@ -25,11 +25,13 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
+from distriage_serving.github.releases import kept_releases
 from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import (
     Backfilled,
@@ -107,6 +109,8 @@ def triage(
         verdict = verdict.model_copy(update={"duplicates": same})
         ids = judge.past.github_ids(reference.repository, same or (), model)
         issue = replace(issue, state=replace(issue.state, github_ids=ids))
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, report, names, releases, issue.created_at)
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))
