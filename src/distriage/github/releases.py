@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
+from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
 from distriage.github.client import PAGE_ITEMS, Client
 
@@ -32,8 +32,5 @@ def _published(listed: list[Any]) -> Iterator[Release]:
     for one in listed:
         if not isinstance(one, dict) or one.get("draft") is True or not isinstance(tag := one.get("tag_name"), str):
             continue
-        try:
-            at = datetime.fromisoformat(str(one.get("published_at"))).timestamp()
-        except ValueError:
-            continue
-        yield Release(tag=tag, published_at=at, prerelease=one.get("prerelease") is True)
+        if at := epoch_s(one.get("published_at")):
+            yield Release(tag=tag, published_at=at, prerelease=one.get("prerelease") is True)

@@ -56,9 +56,11 @@ def update_table(
         GitHubError: GitHub is out of reach or refuses; nothing is written.
     """
     known = dict(read_table(file).repositories) if file.exists() or not repositories else {}
-    names = [name.lower() for name in repositories] or list(known)
-    due = [name for name in names if name not in known or known[name].fetched_at <= now() - KEPT_S]
-    read = {name: _Of(fetched_at=now(), releases=read_releases(client, name)) for name in due}
+    names = {name.lower(): name for name in repositories or known}
+    due = {
+        name: given for name, given in names.items() if name not in known or known[name].fetched_at <= now() - KEPT_S
+    }
+    read = {name: _Of(fetched_at=now(), releases=read_releases(client, given)) for name, given in due.items()}
     with replaced(file) as (new,):
         new.write_text(Table(repositories={**known, **read}).model_dump_json(indent=1) + "\n", encoding="utf-8")
     return {name: len(one.releases) for name, one in read.items()}
