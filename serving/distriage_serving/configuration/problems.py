@@ -41,7 +41,7 @@ _TABLES: Final[Mapping[str, str]] = {
     "families": "expected true, false or a table with labels and prefix",
     "labels": "expected a name, true, false or a table",
     "needs-triage": "expected a name, true, false or a table",
-    "signs": "expected a table of signs, each with a name, true, false or a table",
+    "signs": "expected a name, true, false or a table",
     "ignore": "expected a table with authors, labels or titles",
 }
 
