@@ -12,7 +12,7 @@ from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport
 from distriage.github.releases import Release
 from distriage.own.answer import OwnLabel
-from distriage.signs.gate import gate_of
+from distriage.signs.find import gate_of
 from distriage.signs.kinds import Sign, in_order, kinds
 from distriage_serving.configuration.names import Names
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from distriage.base.times import epoch_s
 from distriage.base.validation import Strict
-from distriage.github.client import PAGE_ITEMS, Client
+
+if TYPE_CHECKING:
+    from distriage.github.client import Client
+
+MOST: Final = 100  # of one page, GitHub's limit
 
 
 class Release(Strict):
@@ -19,12 +23,12 @@ class Release(Strict):
 
 
 def read_releases(client: Client, repository: str) -> list[Release]:
-    """The newest releases, at most `PAGE_ITEMS`, by one request.
+    """The newest releases, at most `MOST`, by one request.
 
     Raises:
         GitHubError: GitHub is out of reach or refuses.
     """
-    listed = client.get(f"/repos/{repository}/releases", {"per_page": str(PAGE_ITEMS)}, remember=True).value
+    listed = client.get(f"/repos/{repository}/releases", {"per_page": str(MOST)}, remember=True).value
     return list(_published(listed if isinstance(listed, list) else []))
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from packaging.version import InvalidVersion, Version
 
-from distriage.base.types import IssueReport
-from distriage.facts.projects import projects
 from distriage.github.releases import Release
 from distriage.signs.kinds import Sign
 
@@ -25,39 +23,6 @@ _TAG = re.compile(
 )
 _LONGEST_TAG = 100
 _RELEASE = re.compile(r"v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-.]?post\d{1,3})?(?:\+[\w.]{1,40})?")
-# `0.8.5.dev12+g1b2c3d`, `2.6.0a0+git1b2c3d`, `1.3.0b20180911`.
-_NOT_RELEASED = re.compile(r"[-.+_]?dev\d{0,8}|a\d{0,3}\+|\+g(?:it)?[0-9a-f]{5,40}\b|b20\d{6}\b")
-_BRANCH = re.compile(r"(?<![\w/-])(?:master|main|trunk|nightly)(?![\w/-])|\.dev\d", re.I)
-
-
-def unreleased(version: str, line: int | None, text: str) -> Sign | None:
-    """The sign of a development build, a nightly one, or a commit of the main branch; a bare commit may be a release.
-
-    Args:
-        text: The line that states it.
-    """
-    is_commit = version.startswith("commit ")
-    if not (_BRANCH.search(text) if is_commit else _NOT_RELEASED.search(version)):
-        return None
-    return Sign(name="unreleased", says=f"States {version}, which is not a release.", line=line)
-
-
-def gate_of(
-    report: IssueReport,
-    environment: Mapping[str, str | int],
-    line: int | None,
-    releases: Sequence[Release],
-    at: float = math.inf,
-) -> Sign | None:
-    """The gate's sign of a report in the tracker of a product whose version it states; see `gate`.
-
-    Args:
-        environment: As in a verdict.
-    """
-    version, product = environment.get("framework_version"), projects().tracker_of(report.id).product
-    if not releases or not isinstance(version, str) or product is None or environment.get("framework") != product:
-        return None
-    return gate(version, line, f"{report.title}\n{report.body}", releases, at)
 
 
 def gate(version: str, line: int | None, text: str, releases: Sequence[Release], at: float = math.inf) -> Sign | None:

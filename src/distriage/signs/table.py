@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from distriage.base.disk import replaced
 from distriage.base.errors import InputError
 from distriage.base.validation import Strict, read_model
-from distriage.github.client import Client
 from distriage.github.releases import Release, read_releases
+
+if TYPE_CHECKING:
+    from distriage.github.client import Client
 
 KEPT_S = 24 * 3600.0  # a repository is asked once a day
 
