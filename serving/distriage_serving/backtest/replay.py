@@ -45,15 +45,15 @@ def replay(
     issues: Sequence[ListedIssue],
     meaning: Meaning,
     never: frozenset[tuple[str, str]],
-    releases: Sequence[Release],
     progress: Callable[[int], None],
+    releases: Sequence[Release] = (),
 ) -> Replay:
     """Classify.
 
     Args:
         never: The (axis, label) pairs that the repository's configuration never sets.
-        releases: Those of the repository, if a sign depends on them.
         progress: Called with the number of issues that are through.
+        releases: Those of the repository, if a sign depends on them.
     """
     bundle = classifier.bundle
     known = bundle.trained_on or frozenset()

@@ -70,8 +70,8 @@ def backtest(
             history.issues,
             meaning,
             never_set(config, options.extra, taxonomy),
-            kept_releases(client, repository) if needs_releases(names) else (),
             lambda count: progress.update(reading, completed=count),
+            kept_releases(client, repository) if needs_releases(names) else (),
         )
     result = Backtest(
         repository,
