@@ -11,12 +11,12 @@ from distriage.base.times import epoch_s
 from distriage.base.types import IssueReport
 from distriage.classifier import Classifier
 from distriage.github.client import Client
-from distriage.github.releases import Release, read_releases
+from distriage.github.releases import KEPT_S, Release, read_releases
 from distriage.reading.report import read
 from distriage.signs.find import signs_of
 from distriage.signs.gate import gate
 from distriage.signs.kinds import kinds
-from distriage.signs.table import KEPT_S, update_table
+from distriage.signs.table import update_table
 
 from support.command_line import Command, assert_one_line
 from support.github import GitHub

@@ -10,12 +10,11 @@ import pytest
 
 from distriage.answer.verdict import Verdict
 from distriage.base.types import IssueReport
+from distriage.github import releases as releases_of_day
 from distriage.github.client import Client
-from distriage.github.releases import Release
+from distriage.github.releases import Release, kept_releases
 from distriage.signs.kinds import Sign, kinds
 from distriage_serving.configuration.names import resolve
-from distriage_serving.github import releases as releases_of_day
-from distriage_serving.github.releases import kept_releases
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import with_signs
 from distriage_serving.planning.types import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from distriage_serving.github import releases as releases_of_day
+from distriage.github import releases as releases_of_day
 
 from support.bot import HANG, ISSUE, Bot, bot, make, store
 from support.bot import github as with_issue

@@ -13,6 +13,7 @@ from distriage.base.disk import writing
 from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage.github.history import read_history
+from distriage.github.releases import kept_releases
 from distriage.model.taxonomy import Taxonomy
 from distriage_serving.backtest.mapping import make_mapping, named, never_set
 from distriage_serving.backtest.measure import measure, measure_sign
@@ -24,7 +25,6 @@ from distriage_serving.configuration.model import CONFIG_PATH, RepositoryConfig
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.files import find_config
 from distriage_serving.github.labels import read_labels
-from distriage_serving.github.releases import kept_releases
 from distriage_serving.planning.signs import needs_releases
 
 

@@ -13,6 +13,7 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.label_names import LabelNames
@@ -26,7 +27,6 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.fields import read_fields
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import ReadIssue, read_issue, under_new_names
-from distriage_serving.github.releases import kept_releases
 from distriage_serving.github.suggestions import OFF
 from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from distriage.base.disk import replaced
 from distriage.base.errors import InputError
 from distriage.base.validation import Strict, read_model
-from distriage.github.releases import Release, read_releases
+from distriage.github.releases import KEPT_S, Release, read_releases
 
 if TYPE_CHECKING:
     from distriage.github.client import Client
-
-KEPT_S = 24 * 3600.0  # a repository is asked once a day
 
 
 class _Of(Strict):
