@@ -21,12 +21,12 @@ from distriage_serving.bot.sweep import sweep
 from distriage_serving.configuration.file import parse_config
 from distriage_serving.configuration.names import resolve
 from distriage_serving.github.app_auth import App
-from distriage_serving.github.asking import marker_of, post, take_back
 from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import read_issue
-from distriage_serving.github.thread import read_thread
+from distriage_serving.github.thread.asking import marker_of, post, take_back
+from distriage_serving.github.thread.reading import read_thread
 from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan

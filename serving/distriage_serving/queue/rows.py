@@ -118,8 +118,9 @@ def make_row(
 
 def _waits(issue: Issue, now: float) -> str:
     """How long the author waits since an answer of theirs; of others the age says it."""
-    waits = issue.created_at < issue.waits_since < NOBODY_WAITS
-    return f"author waits {age(now - issue.waits_since).removesuffix(' ago')}" if waits else ""
+    if not issue.created_at < issue.waits_since < NOBODY_WAITS:
+        return ""
+    return f"author waits {age(now - issue.waits_since).removesuffix(' ago')}"
 
 
 def why_here(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from distriage.base.references import IssueReference
-from distriage_serving.github.thread import Thread
+from distriage_serving.github.thread.reading import Thread
 
 KEEP_S: Final = 60.0
 MAX_KEPT: Final = 200

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from distriage.base.errors import GitHubError
 from distriage.base.references import web_link
 from distriage_serving.github.app_auth import A_PERSON_WAITS
-from distriage_serving.github.thread import Thread, read_thread
+from distriage_serving.github.thread.reading import Thread, read_thread
 from distriage_serving.github.timeline import MAINTAINERS
 from distriage_serving.queue.listing import age, issue_href, moment
 from distriage_serving.queue.login.desk import desk
