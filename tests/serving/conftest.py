@@ -5,17 +5,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.databases import new_sqlite
+from support.databases import new_sqlite, write_sql_once
 from support.extras import module_or_skip
 from support.github import GitHub
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Dialect, Engine
-
     from distriage_serving.store import Store
 
 NEEDED = ("fastapi", "sqlalchemy", "alembic", "jinja2", "jwt", "prometheus_client", "uvicorn")
@@ -50,23 +48,6 @@ def sqlite_store() -> Iterator[Store]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _sql_is_written_once() -> Iterator[None]:
-    """What one engine of SQLAlchemy made of a statement serves all others of this process.
-
-    Each test has a new store, thus two engines that have not seen a statement yet; to put it into SQL takes some
-    milliseconds.
-    """
-    from distriage_serving.store import database
-
-    made = database.create_engine
-    dialects: dict[str, Dialect] = {}
-    compiled: dict[Any, Any] = {}
-
-    def create_engine(address: URL, **options: Any) -> Engine:
-        engine = made(address, **options)
-        engine.dialect = dialects.setdefault(address.drivername, engine.dialect)
-        engine.update_execution_options(compiled_cache=compiled)
-        return engine
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "create_engine", create_engine)
+        write_sql_once(patch)
         yield
