@@ -16,6 +16,8 @@ from support.github import GitHub
 if TYPE_CHECKING:
     from distriage_serving.store import Store
 
+    from support.github_description import Prism
+
 NEEDED = ("fastapi", "sqlalchemy", "alembic", "jinja2", "jwt", "prometheus_client", "uvicorn")
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
@@ -23,6 +25,15 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Skip a file whose extra is not installed."""
     return module_or_skip(module_path, parent, "serve", *NEEDED)
+
+
+@pytest.fixture(scope="session")
+def prism_and_double(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prism, GitHub]]:
+    """As `before_prism` says; Prism takes seconds to start."""
+    from support.described_github import before_prism
+
+    with before_prism(node_modules, tmp_path_factory.mktemp("prism")) as both:
+        yield both
 
 
 @pytest.fixture

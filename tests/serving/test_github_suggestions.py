@@ -35,7 +35,6 @@ from support.described_github import (
     deliver,
     double,
     prism,
-    prism_at,
     repository,
     sent,
 )
