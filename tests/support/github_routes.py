@@ -116,6 +116,11 @@ def _file(github: GitHub, request: Request, repository: str, path: str) -> Fault
     return faults.status(404) if text is None else _tagged(request, Fault(200, text, {"Content-Type": RAW}))
 
 
+@route("GET /repos/{repository}/releases")
+def _releases(github: GitHub, request: Request, repository: str) -> Fault:
+    return _tagged(request, page(github, request, github.releases.get(repository, [])))
+
+
 @route("GET /repos/{repository}/labels")
 def _labels(github: GitHub, request: Request, repository: str) -> Fault:
     return _tagged(request, page(github, request, list(github.repository_labels.get(repository, {}).values())))

@@ -23,6 +23,7 @@ from distriage.base.texts import decoded
 from distriage.base.types import Mode
 from distriage.classifier import Classifier
 from distriage.github.client import Client
+from distriage.github.releases import kept_releases
 from distriage.own.labels import OwnLabels
 from distriage.past.answer import github_ids, likely_duplicates
 from distriage.past.index import PastIndex, load_index
@@ -41,6 +42,7 @@ from distriage_serving.judging.judge import Look, look, required
 from distriage_serving.logs import without_message
 from distriage_serving.planning.markdown import code
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.summary import summary_of
 from distriage_serving.planning.types import Change, ChangeKind
 
@@ -156,6 +158,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         issue = replace(issue, state=replace(issue.state, github_ids=github_ids(past, same)))
     names = resolve(config, taxonomy, issue.labels_there)
     issue = under_new_names(issue, names.renamed)
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, issue.report, names, releases, issue.created_at)
     state = replace(issue.state, shared_account=True)  # with all workflows, or with whose token it is
     if any(axis.field is not None for axis in names.labelled()):
         state = replace(state, known_fields=read_fields(client, reference.repository))
