@@ -237,7 +237,7 @@ def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: P
 
 @pytest.mark.parametrize("undo", [False, True])
 def test_sigkill_at_any_step_asks_and_closes_once(
-    github: GitHub, keyword_classifier: Classifier, empty_store: Path, undo: bool
+    github: GitHub, keyword_classifier: Classifier, mother: Mother, empty_store: Path, undo: bool
 ) -> None:
     """Asked, snoozed, then closed as completed; or the question is taken back after the worker died."""
     issue = IssueReference("owner/repo", 1)
@@ -258,7 +258,7 @@ def test_sigkill_at_any_step_asks_and_closes_once(
                 store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
             store.put_job(ask_job(issue, INSTALLATION))
             store.put_job(close_job(issue, INSTALLATION))
-            exit_code = work_and_die(step, store, github, keyword_classifier)
+            exit_code = mother.work(str(store._engine.url), github.url, step)
             survived = exit_code == 0
             assert survived or exit_code == -signal.SIGKILL
             later = store.clock() + 10
