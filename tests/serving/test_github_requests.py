@@ -59,6 +59,7 @@ from support.described_github import (
     prism,
     repository,
     sent,
+    worked_on,
 )
 from support.execution import TYPED
 from support.faults import Fault, Trouble

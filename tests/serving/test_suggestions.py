@@ -16,12 +16,16 @@ from distriage.classifier import Classifier
 from distriage.github.client import Client
 from distriage_serving.backfill.run import Backfill, BackfillOptions
 from distriage_serving.judging.judge import LocalJudge
+from distriage_serving.queue.charts.figures import precision
 from distriage_serving.queue.decisions import Decisions, IssueDecision
 from distriage_serving.queue.history import NOBODY
 from distriage_serving.queue.login.sessions import Session
 from distriage_serving.store import Store, reconcile_job, sweep_job
+from distriage_serving.store.review_records import review_records
 
+from support import faults
 from support.bot import HANG, ISSUE, LEAK, OOM, Bot, Make, bot, github, make, store
+from support.faults import Trouble
 from support.github import PERSON, GitHub
 
 PERHAPS = "It ends with a timeout after ten minutes of training."  # the toy model hears: perhaps a hang
@@ -194,6 +198,45 @@ def test_a_decision_in_the_queue_approves_or_dismisses_on_github(
     assert bot.reviews() == [("queue", label, "mia", "hang")]
     bot.issue("edited")
     assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
+@pytest.mark.parametrize(
+    ("troubles", "state"),
+    [
+        ([Trouble("POST .*/approve$", faults.status(422))], "pending"),
+        ([Trouble("POST .*/approve$", faults.integration())], "pending"),
+        ([Trouble("POST .*/approve$", faults.server_error(502), after=True)], "approved"),
+    ],
+)
+def test_an_approval_counts_once_github_has_made_it(
+    suggesting: GitHub, bot: Bot, troubles: list[Trouble], state: str
+) -> None:
+    bot.issue("opened")
+    suggesting.troubles += troubles
+    bot.say("/triage wrong symptom=hang")
+    done = [HANG] if state == "approved" else []
+    assert suggested(bot) == [(HANG, state)] and bot.stored().labels == suggesting.labels(ISSUE) == done
+    suggesting.troubles.clear()
+    bot.issue("edited")
+    assert suggested(bot) == [(HANG, "approved")] and suggesting.labels(ISSUE) == [HANG]
+    assert len(suggesting.suggestions[ISSUE]) == 1 and len(bot.reviews()) == 1
+
+
+def test_a_dismissal_is_exported_and_counts_in_the_charts(suggesting: GitHub, bot: Bot) -> None:
+    bot.issue("opened")
+    suggesting.decide(ISSUE, suggesting.pending(ISSUE)[0]["id"], PERSON, approve=False)
+    bot.issue("edited")
+    (record,) = review_records(bot.store)
+    assert (record.id, record.axis, record.label, record.predicted_label, record.how, record.who) == (
+        "owner/repo#1",
+        "symptom",
+        None,
+        "hang",
+        "dismiss",
+        "maintainer",
+    )
+    (judged,) = precision(bot.store.reviews(), "symptom")
+    assert (judged.label, judged.right.hits, judged.right.n) == ("hang", 0, 1)
 
 
 # ---------------------------------------------------------------- the comparison
