@@ -60,6 +60,7 @@ from support.described_github import (
     prism_at,
     repository,
     sent,
+    worked_on,
 )
 from support.execution import TYPED
 from support.faults import Fault, Trouble

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -143,33 +142,38 @@ Deliver = Callable[[str, dict[str, Any]], None]
 
 
 @pytest.fixture
-def deliver(prism: Prism, keyword_classifier: Classifier) -> Iterator[Deliver]:
+def worked_on(tmp_path: Path) -> Iterator[Store]:
+    """The worker's store."""
+    with Store.open(new_sqlite(tmp_path / "store.db")) as store:
+        yield store
+
+
+@pytest.fixture
+def deliver(prism: Prism, keyword_classifier: Classifier, worked_on: Store) -> Deliver:
     """Hands a delivery to a worker, which works until nothing is due; the debounced too."""
-    with tempfile.TemporaryDirectory() as folder, Store.open(new_sqlite(Path(folder, "store.db"))) as store:
-        worker = Worker(
-            store,
-            App(APP_ID, app_key(), prism.url),
-            LocalJudge(keyword_classifier),
-            threading.Event(),
-            Timing(debounce_s=0),
+    store = worked_on
+    worker = Worker(
+        store,
+        App(APP_ID, app_key(), prism.url),
+        LocalJudge(keyword_classifier),
+        threading.Event(),
+        Timing(debounce_s=0),
+    )
+
+    def handed(event: str, payload: dict[str, Any]) -> None:
+        kept = Delivery(
+            id=f"delivery-{next(NUMBERS)}",
+            event=event,
+            payload=json.dumps(payload),
+            received_at=store.clock(),
+            action=payload["action"],
+            repository=repository_of(payload),
+            issue=number_of(payload),
+            installation_id=installation_of(payload),
         )
+        store.add_delivery(kept)
+        while worker.step():
+            pass
+        assert {job.state for job in store.list_work(Job)} == {"done"}, [job.last_error for job in store.list_work(Job)]
 
-        def handed(event: str, payload: dict[str, Any]) -> None:
-            kept = Delivery(
-                id=f"delivery-{next(NUMBERS)}",
-                event=event,
-                payload=json.dumps(payload),
-                received_at=store.clock(),
-                action=payload["action"],
-                repository=repository_of(payload),
-                issue=number_of(payload),
-                installation_id=installation_of(payload),
-            )
-            store.add_delivery(kept)
-            while worker.step():
-                pass
-            assert {job.state for job in store.list_work(Job)} == {"done"}, [
-                job.last_error for job in store.list_work(Job)
-            ]
-
-        yield handed
+    return handed
