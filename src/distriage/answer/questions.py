@@ -210,9 +210,7 @@ def _concerns(fact: str, facts: EnvironmentFacts, likely: Mapping[str, Label], s
     return {
         "torch": situation.library is not None
         and not situation.serving
-        and not (
-            image or beside or not seen.isdisjoint({"pair", "store-barrier"})
-        )  # a server runs with one release only
+        and not (image or not seen.isdisjoint({"pair", "store-barrier"}))  # a server runs with one release only
         and ("install" not in means or not situation.torch or "pytorch" in subjects),
         "cuda": "cuda" in subjects and not (image or checked) and facts.rocm is None,
         "nccl": together and ("nccl" in subjects or waits) and seen.isdisjoint({"store-barrier", "gloo-fails"}),
