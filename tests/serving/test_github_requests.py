@@ -57,7 +57,6 @@ from support.described_github import (
     fill,
     good_status,
     prism,
-    prism_at,
     repository,
     sent,
     worked_on,

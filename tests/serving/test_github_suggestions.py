@@ -36,7 +36,6 @@ from support.described_github import (
     deliver,
     double,
     prism,
-    prism_at,
     repository,
     sent,
     worked_on,
