@@ -219,7 +219,8 @@ def _absent(github: GitHub, request: Request, reference: str) -> Fault | None:
         return faults.status(410)
     if reference in github.moved:
         repository, _, number = github.moved[reference].partition("#")
-        place = {"Location": f"{github.url}/repos/{repository}/issues/{number}"}
+        rest = "/".join(request.path.split("/")[6:])  # such as `timeline`
+        place = {"Location": f"{github.url}/repos/{repository}/issues/{number}/{rest}".rstrip("/")}
         return faults.message("Moved Permanently", 301, place)
     if reference not in github.issues or (reference in github.private and request.token is None):
         return faults.status(404)
