@@ -131,8 +131,9 @@ def test_releases_that_github_refuses_are_not_asked_for_again_that_day(github: G
 def test_the_action_sets_labels_of_signs_and_says_them(double: GitHub, runner: Path, act: Act) -> None:
     with_releases(double)
     double.open("owner/repo#1", "It hangs", BODY)
-    double.files["owner/repo/.github/distriage.yml"] = SIGNS
+    double.files["owner/repo/.github/distriage.yml"] = f"{SIGNS}owners: {{regression: [carol]}}\n"
     assert act() == 0
+    assert "**Owners**: `carol` (`regression`)" in summary(runner)
     assert json.loads(outputs(runner)["labels-added"])[1:] == ["kind/regression", "affects-latest"]
     assert "- `regression`: `Worked in 1.2.3, fails in 1.3.0.`" in summary(runner)
     assert asked(double) == 1
