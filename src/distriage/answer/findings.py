@@ -120,7 +120,7 @@ class Findings:
             # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
-            signs=signs_of(self.read, self.releases),
+            signs=signs_of(self.read, self.releases, is_failure=_applies(decisions)),
         )
 
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
