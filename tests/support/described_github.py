@@ -36,6 +36,7 @@ READ_CONFIG = {"GET /repos/{owner}/{repo}/contents/.github/{path}"}  # and lists
 READ_FORM = {"GET /repos/{owner}/{repo}/contents/.github/ISSUE_TEMPLATE/{path}"}
 WRITE = {"POST /repos/{owner}/{repo}/labels", f"POST {ISSUE}/labels", f"POST {ISSUE}/comments"}
 EDIT = {"PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}"}
+TAKE_BACK = {"DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}"}
 LIST_COMMENTS = {f"GET {ISSUE}/comments"}
 LIST_ISSUES = {"GET /repos/{owner}/{repo}/issues"}
 SET_TYPE = {f"PATCH {ISSUE}"}
@@ -58,6 +59,7 @@ OPERATIONS = sorted(
     | READ_FORM
     | WRITE
     | EDIT
+    | TAKE_BACK
     | LIST_COMMENTS
     | LIST_ISSUES
     | SET_TYPE

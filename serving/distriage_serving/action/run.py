@@ -164,7 +164,8 @@ def _run(inputs: Inputs, warnings: list[str]) -> None:
         state = replace(state, known_fields=read_fields(client, reference.repository))
     plan = make_plan(verdict, state, names)
     if plan.fields and issue.as_told:
-        plan = make_plan(verdict, replace(state, fields=read_values(client, reference)), names)
+        state = replace(state, fields=read_values(client, reference))
+        plan = make_plan(verdict, state, names)
     done = Execution()
     if plan.suggestions and plan.writes:  # nothing is remembered from run to run
         listed = list_suggestions(client, reference)

@@ -8,8 +8,8 @@ from distriage.base.references import IssueReference
 from distriage.github.client import Client
 from distriage_serving.bot.asking.thread import News
 from distriage_serving.bot.follow_up import Done
-from distriage_serving.github.asking import marker_of, post, take_back
 from distriage_serving.github.issue import ReadIssue
+from distriage_serving.github.thread.asking import marker_of, post, take_back
 from distriage_serving.planning.marker import Marker
 from distriage_serving.store import ASK, NOBODY_WAITS, Job, Store, report_digest, triage_job
 
