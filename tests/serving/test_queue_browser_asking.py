@@ -130,3 +130,17 @@ def test_an_act_costs_few_keys(site: Queue, open_page: OpenPage, where: str) -> 
         for key in keys:
             page.keyboard.press(key)
         until(lambda: outcome in (site.status(place), *acts(site, place)))  # noqa: B023
+
+
+def test_without_the_app_the_question_is_copied(site: Queue, open_page: OpenPage) -> None:
+    site.add(60, "It fails", BODY, repository="owner/other")
+    site.store.save_repository("owner/other", enabled=False)
+    page = open_page("/queue/owner/other/60")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(page.get_by_text("the thread is only on GitHub")).to_be_visible()
+    page.keyboard.press("q")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("Could you add this?")
+    assert site.store.acts(IssueReference("owner/other", 60)) == []
+    site.store.save_repository("owner/other", enabled=True)

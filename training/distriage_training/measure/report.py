@@ -33,6 +33,9 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         yield "Against reviews of maintainers, which are in no other table: accuracy / macro-F1 (n)\n"
         yield markdown(list(evaluation.feedback), [[f"{row} ({row.n})" for row in evaluation.feedback.values()]])
     yield from _groups(evaluation)
+    if evaluation.advice:
+        yield "Facts, questions and checks, with 95 % intervals and the number of items\n"
+        yield evaluation.advice
     if evaluation.group_macro_f1_mean:
         yield _published(evaluation)
 
