@@ -10,13 +10,16 @@ import httpx
 import pytest
 
 from distriage.answer.verdict import Verdict
+from distriage.base.errors import InputError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github import releases as releases_of_day
 from distriage.github.client import Client
 from distriage.github.releases import Release, kept_releases
 from distriage.signs.kinds import Sign, kinds
+from distriage.signs.table import update_table
 from distriage_serving.configuration.names import resolve
+from distriage_serving.judging.process import load_classifier
 from distriage_serving.planning.plan import make_plan
 from distriage_serving.planning.signs import with_signs
 from distriage_serving.planning.types import Plan
@@ -179,3 +182,15 @@ def test_the_queue_shows_signs_and_takes_reviews_of_their_labels(site: Queue, ad
     assert site.standing(81)["own:kind/regression"] is None
     site.store.undo_reviews(*(row.id for row in site.store.reviews(issue=IssueReference("owner/repo", 81))))
     assert "own:kind/regression" not in site.standing(81)
+
+
+def test_the_server_holds_versions_against_a_table(github: GitHub, keyword_bundle: Path, tmp_path: Path) -> None:
+    with_releases(github)
+    table = tmp_path / "releases.json"
+    update_table(table, ["owner/repo"], Client(github.token, github.url))
+    classifier = load_classifier(str(keyword_bundle), 1, None, "INFO", table)
+    (sign,) = classifier.classify(IssueReport("It hangs", "repo 1.2.3 hangs", "owner/repo#1")).signs or ()
+    assert (sign.name, sign.says) == ("old-version", "States 1.2.3; 1.4.0 was out.")
+    table.write_text("{}")
+    with pytest.raises(InputError, match=r"releases\.json: repositories: missing"):
+        load_classifier(str(keyword_bundle), 1, None, "INFO", table)
