@@ -20,7 +20,7 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
         annotated = evaluation.records + evaluation.without_text
         yield (
             f"**Not comparable with the model card**: {evaluation.without_text} of {annotated} annotated reports of "
-            f"split {evaluation.split} have no text here. `distriage corpus hydrate` fetches them; "
+            f"split {evaluation.split} have no text here. `python training/research corpus hydrate` fetches them; "
             "training/corpus/README.md has the figures to expect without them.\n"
         )
     yield _scores(evaluation)
