@@ -130,7 +130,7 @@ def _as_seen(classifier: Classifier, records: Sequence[Record], counts: csr_matr
     inputs = [prepare(record.title, record.body) for record in records]
     logits = classifier.logits(inputs)
     shape = [
-        shape_features(counts[row].indices, len(item.filed), {axis: values[row] for axis, values in logits.items()})
+        shape_features(counts[row].indices, item, {axis: values[row] for axis, values in logits.items()})
         for row, item in enumerate(inputs)
     ]
     return Reports(counts[: len(records)], np.array(shape))
