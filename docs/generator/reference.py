@@ -249,7 +249,7 @@ A `Prediction` holds what the model says, a `Verdict` what Distriage says about 
             "distriage.facts.environment": "EnvironmentFacts, find_facts",
             "distriage.answer.questions": "missing_facts",
             "distriage.answer.playbooks": "Playbook, playbook_of, checks_for",
-            "distriage.facts.known_bad": "Combination, known_bad",
+            "distriage.facts.compatibility.known_bad": "Combination, known_bad",
             "distriage.model.taxonomy": "Taxonomy, Axis, Label, default_taxonomy, load_taxonomy",
             "distriage.answer.explain": "explain",
             "distriage.answer.similar": "Similar",

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from distriage.base.types import IssueReport, Mode
 from distriage.classifier import Classifier
+from distriage.facts.compatibility.known_bad import Combination, combinations, known_bad
 from distriage.facts.environment import EnvironmentFacts, find_facts
-from distriage.facts.known_bad import Combination, combinations, known_bad
 from distriage.facts.projects import projects
 
 EVERY_SUBJECT = " ".join(word for item in combinations() for word in item.mentions[:1])

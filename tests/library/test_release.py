@@ -46,7 +46,7 @@ def test_the_wheel_built_from_the_source_holds_model_taxonomy_and_playbooks(dist
     assert {
         "distriage/model/taxonomy.toml",
         "distriage/facts/frameworks.toml",
-        "distriage/facts/known_bad.toml",
+        "distriage/facts/compatibility/known_bad.toml",
         "distriage/segments/prefixes.toml",
         "distriage/answer/playbooks/symptom.toml",
         f"distriage/models/{model}/model.onnx",

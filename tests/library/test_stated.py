@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from distriage.base.types import IssueReport
+from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.environment import find_facts
-from distriage.facts.known_bad import known_bad
 
 
 def test_a_wide_listing_is_read() -> None:

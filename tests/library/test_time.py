@@ -147,6 +147,10 @@ WORDS = [
         "gaudi 8",
         "how installed",
         "vulnerability ",
+        "works in ",
+        "downgrade to ",
+        "after upgrading from ",
+        "0.8.4 ",
     ),
     *(
         "cannot",

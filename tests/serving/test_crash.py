@@ -22,7 +22,7 @@ from distriage.classifier import Classifier
 from distriage_serving.bot.worker import Timing, Worker
 from distriage_serving.github.app_auth import App
 from distriage_serving.judging.judge import LocalJudge
-from distriage_serving.store import CommandArgument, Delivery, Job, Store, command_job
+from distriage_serving.store import Act, CommandArgument, Delivery, Job, Store, ask_job, close_job, command_job
 
 from support import crash, crash_worker
 from support.app_key import APP_ID, app_key, app_key_pem
@@ -227,3 +227,45 @@ def test_sigkill_at_any_step_keeps_a_decision_once(
 
 def test_many_deliveries_many_kills_with_suggestions(store_url: str, tmp_path: Path) -> None:
     check(crash.crash(store_url, tmp_path, number=60, kills=3, suggestions=True))
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_sigkill_at_any_step_asks_and_closes_once(
+    github: GitHub, keyword_classifier: Classifier, empty_store: Path, undo: bool
+) -> None:
+    """Asked, snoozed, then closed as completed; or the question is taken back after the worker died."""
+    issue = IssueReference("owner/repo", 1)
+    step, survived = 0, False
+    while not survived:
+        step += 1
+        github.open(ISSUE, "It hangs", "hangs hangs hangs")
+        for known in (github.timelines, github.repository_labels, github.tokens):
+            known.clear()
+        with a_store(empty_store) as store:
+            worker = a_worker(store, github, keyword_classifier)
+            deliver(store, github, "opened", "issues")
+            while worker.step():
+                pass
+            now = store.clock()
+            made = (("ask", {"text": "Which version?"}), ("snooze", {"until": now + 86400}), ("completed", {}))
+            for what, more in made:
+                store.add_act(Act(repository="owner/repo", number=1, what=what, who="mia", at=now, **more))
+            store.put_job(ask_job(issue, INSTALLATION))
+            store.put_job(close_job(issue, INSTALLATION))
+            exit_code = work_and_die(step, store, github, keyword_classifier)
+            survived = exit_code == 0
+            assert survived or exit_code == -signal.SIGKILL
+            later = store.clock() + 10
+            store.clock = lambda: later  # noqa: B023
+            if undo:
+                store.undo_act(store.acts(issue)[-1])
+                store.put_job(ask_job(issue, INSTALLATION))
+            while worker.step():
+                pass
+            asked = [text for text in github.comments(ISSUE) if "distriage:ask" in text]
+            assert len(asked) == (0 if undo else 1), step
+            closed = [event for event in github.timelines[ISSUE] if event["event"] == "closed"]
+            assert github.issues[ISSUE]["state"] == "closed" and len(closed) == 1, step
+            assert [act.carried_out for act in store.acts(issue)] == [True, False, not undo], step
+            assert [act.refused for act in store.acts(issue)] == [None] * 3, step
+    assert step > 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,13 +15,17 @@ from distriage.github.listed import first_assignee, github_id, issue_type
 from distriage_serving.github.fields import field_values
 from distriage_serving.github.labels import label_names, read_labels
 from distriage_serving.github.timeline import (
+    MAINTAINERS,
+    Comment,
     LabelEvent,
     Timeline,
     login_of,
     read_timeline,
     set_by_us,
 )
+from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.types import IssueState
+from distriage_serving.store import NOBODY_WAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class ReadIssue:
         label_ids: Id -> name of the same.
         assignee: Login of the first person assigned, or empty.
         github_id: GitHub's own id of the issue; 0 if unknown.
+        comments: Oldest first.
+        waits_since: When the author began to wait for a maintainer; `NOBODY_WAITS` if nobody does.
     """
 
     report: IssueReport
@@ -47,6 +53,8 @@ class ReadIssue:
     label_ids: Mapping[int, str] = field(default_factory=dict)
     assignee: str = ""
     github_id: int = 0
+    comments: tuple[Comment, ...] = ()
+    waits_since: float = 0.0
 
 
 def under_new_names(issue: ReadIssue, renamed: Mapping[str, str]) -> ReadIssue:
@@ -118,7 +126,23 @@ def read_issue(client: Client, reference: IssueReference, *, sender_is_bot: bool
         label_ids=ids,
         assignee=first_assignee(issue),
         github_id=github_id(issue),
+        comments=tuple(timeline.comments),
+        waits_since=_waits_since(issue, state, timeline.comments),
     )
+
+
+def _waits_since(issue: Mapping[str, Any], state: IssueState, comments: Iterable[Comment]) -> float:
+    if state.author_is_bot or issue.get("author_association") in MAINTAINERS:
+        return NOBODY_WAITS
+    since = epoch_s(issue.get("created_at"))
+    for comment in comments:
+        marker = Marker.read(comment.body) if comment.by == "us" else None
+        is_maintainer = comment.by == "person" and comment.association in MAINTAINERS
+        if comment.by == "person" and comment.who == state.author:
+            since = comment.at if since == NOBODY_WAITS else since
+        elif is_maintainer or (marker is not None and marker.kind == "ask"):
+            since = NOBODY_WAITS
+    return since
 
 
 def read_stage(client: Client, reference: IssueReference) -> tuple[bool, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
@@ -12,6 +12,8 @@ from distriage.base.times import epoch_s
 from distriage.github.client import Client
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import OwnComment
+
+MAINTAINERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})  # GitHub's words for who may triage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,25 @@ class LabelEvent:
     at: float
     id: int = 0
     approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on an issue.
+
+    Attributes:
+        by: We, another bot, or a person.
+        who: Login; `ghost` of a deleted account.
+        association: GitHub's word for what the account is to the repository, such as `OWNER`.
+        at: Unix time in seconds.
+        body: Markdown, hostile.
+    """
+
+    by: Literal["us", "bot", "person"]
+    who: str
+    association: str
+    at: float
+    body: str
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -103,6 +124,7 @@ class Timeline:
         converted: It is a discussion now.
         type_touched: Somebody else set or took off the issue type.
         closed_by_us: We closed it last, and nobody has reopened it.
+        comments: All comments.
     """
 
     def __init__(self, login: str | None, kind: Kind = "v1") -> None:
@@ -114,6 +136,7 @@ class Timeline:
         self.converted = False
         self.type_touched = False
         self.closed_by_us = False
+        self.comments: list[Comment] = []
 
     def read(self, event: Mapping[str, Any]) -> None:
         """Read the next event."""
@@ -148,7 +171,10 @@ class Timeline:
             self._read_comment(event, actor)
 
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
-        body, is_us = str(event.get("body") or ""), self._is_us(actor)
+        body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
+        by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
+        association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
+        self.comments.append(Comment(by, login_of(actor) or "ghost", association, at, body))
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))

@@ -23,7 +23,7 @@ from distriage.answer.verdict import (
 )
 from distriage.base.texts import folded
 from distriage.base.types import Decision, Mode, Outcome, Prediction, as_mode
-from distriage.facts.known_bad import known_bad
+from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.facts.versions import Comparison

@@ -18,6 +18,7 @@ from distriage.facts.gpus import gpu_model, gpu_places
 from distriage.facts.nodes import count_nodes, speaks_of_several_nodes
 from distriage.facts.packages import torch_versions, versions_of_packages
 from distriage.facts.projects import PYTORCH, Tracker, projects
+from distriage.facts.regressions import worked_before
 from distriage.facts.scanning import Passage, Source, any_of, first_at, passage, places
 from distriage.facts.spoken import names_cpu_only
 from distriage.facts.systems import system_of
@@ -157,13 +158,22 @@ def facts_of(segments: Segments, identifier: str = "") -> EnvironmentFacts:
             **{fact: source for fact, (_, source) in found.items()},
             **{name: next(iter(named.in_use.values())) for name, named in others.items()},
         },
-        comparisons=tuple(filter(None, (named.compared(fact) for fact, named in versions.items()))),
+        comparisons=_comparisons(own, projects().tracker_of(identifier), versions),
     )
     return (
         facts
         if not absent
         else replace(facts, absent=frozenset(fact for fact in absent if getattr(facts, fact) is None))
     )
+
+
+def _comparisons(own: Passage, tracker: Tracker, versions: Mapping[str, Versions]) -> tuple[Comparison, ...]:
+    """Works/fails pairs, in the product's own tracker with numbers that no name stands beside."""
+    found = {fact: pair for fact, named in versions.items() if (pair := named.compared(fact)) is not None}
+    if tracker.product and "framework_version" not in found:
+        plain = worked_before(own, tracker.spellings, tracker.product, versions["framework_version"].in_use)
+        found |= {plain.fact: plain} if plain is not None else {}
+    return tuple(found.values())
 
 
 def find_versions(title: str, body: str, identifier: str = "") -> dict[str, str]:

@@ -32,10 +32,12 @@ _OTHER_VERSION = re.compile(
     r"|[,;]\s(?=v?\d[\d.]{2,12}\s(?:hangs?|fails?|crash|does|gives|breaks?|works|is)))"
     rf"v?{VERSION}(?![\w%]|\s?(?:times|[GMTK]i?B|seconds|minutes|hours)\b)"
 )
+_AND = re.compile(r"(?:\s?[,/&]\s?|\sand\s)v?")
+_ONLY = re.compile(r"[^\n.;]{0,6}\b(?:but\sonly|only\s(?:if|with|when|after|without))\b", re.I)
 # What is said of a version that works. "Works around", "works only": not quite.
 _WORKS_BEHIND = re.compile(
     r"[`'\"*)]{0,3},?\s(?:it\s|everything\s|all\s)?(?:works?|worked|(?:is|was|runs|ran)\s(?:fine|ok)|helps|(?:solv|fix|resolv)e[sd])\b"
-    r"(?!\s(?:but|only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)"
+    r"(?!\s(?:but|(?:\w{1,12}\s)?only|until|except|around))|\s?(?:就|则)?(?:没问题|没有问题|正常)"
     r"|[`'\"*)]{0,3},?\s(?:ok(?:ay)?|good|fine|it\swas)\b(?!\s(?:until|but))|[`'\"*)]{0,3}\sinstead\b[^\n.;]{0,80}\bwork(?:s|ed)\b",
     re.I,
 )
@@ -149,12 +151,16 @@ def versions_at(
     text = passage.text
     found: list[tuple[str, int, bool]] = []
     own: list[str] = []
+    after_working = 0
     for match in matches_at(pattern, text, begins):
         if not (version := _written(match)) or not _is_in_use(match) or (labelled and not _LABEL.search(match[0])):
             continue
         if left := match.groupdict().get("left"):
             found.append((left, match.start("left"), True))
-        works = _works(text, match.start(), match.end())
+        works = _works(text, match.start(), match.end()) or bool(
+            after_working and _AND.fullmatch(text, after_working, match.start())  # "it works with TF 1.15 and TF 2.1"
+        )
+        after_working = match.end() if works else 0
         found.append((version, match.start(), works))
         if _is_labelled(text, match):
             own.append(version)
@@ -163,7 +169,8 @@ def versions_at(
             continue
         # "0.8.4 is slower than 0.8.2, since 0.7.0": of one that fails, the other is but a comparison.
         if (works or not other["bound"]) and (written := _written(other)):
-            found.append((written, other.start("v"), _works(text, other.start("v"), other.end())))
+            same = works and _AND.fullmatch(text, match.end(), other.start("v"))
+            found.append((written, other.start("v"), bool(same) or _works(text, other.start("v"), other.end())))
     works_there = {version for version, _, works in found if works}
     if len(found) > 1:
         works_there.update(match["v"] for match in _DOWNGRADED.finditer(text))
@@ -196,6 +203,8 @@ def _is_in_use(match: re.Match[str]) -> bool:
 def _works(text: str, start: int, end: int) -> bool:
     """Whether a version, with its name from `start` to `end`, is said to work or to be the one before an upgrade."""
     before = _WORKS_BEFORE.search(text, max(0, start - _WORKS_BEFORE_CHARS), start)
+    if before and _ONLY.match(text, end):
+        return False
     return bool(before or _WORKS_BEHIND.match(text, end) or _is_left(text, start, end))
 
 

@@ -20,12 +20,12 @@ from distriage_research.commands.experiments import (
     recover,
     sources,
 )
-from distriage_research.commands.published import import_tosem, report
+from distriage_research.commands.published import import_tosem, matrix, report
 from distriage_research.commands.verdicts import explain, readers, similar
 
 _COMMANDS = (
     *(peers, curve, leave_out, sources, domain, errors, duplicates, own_labels, recover),
-    *(explain, similar, readers, report, import_tosem, bench),
+    *(explain, similar, readers, report, import_tosem, matrix, bench),
 )
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from distriage.base.disk import writing
+from distriage.base.terminal import say
 from distriage_research.needs import needed
 from distriage_training.commands.study import (
     Confidence,
@@ -68,3 +69,18 @@ def import_tosem(
         typer.echo("texts: none fetched; set GITHUB_TOKEN for those of GitHub")
     else:
         typer.echo(f"texts: {done.fetched:,} fetched, {done.gone:,} deleted, private or moved away")
+
+
+def matrix(
+    out: Annotated[Path, typer.Option(help="Where the table goes; the default is the packaged one.")] = Path(
+        "src/distriage/facts/compatibility/matrix.csv"
+    ),
+) -> None:
+    """Make the table of versions that fit together again, from PyPI's metadata and the pages in matrix_pages.csv."""
+    with needed():
+        from distriage_research.published.matrix import build
+
+        built = build(out, lambda package, count: say(f"{package}: {count:,} releases"))
+    for release in built.unread:
+        say(f"{release}: no metadata to read")
+    typer.echo(f"{len(built.rows):,} rows, {len(built.unread):,} releases without metadata: {out}")

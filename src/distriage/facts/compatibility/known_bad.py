@@ -93,7 +93,7 @@ def known_bad(facts: EnvironmentFacts, report: IssueReport) -> list[Combination]
 def combinations() -> Sequence[Combination]:
     """The packaged list."""
     data: Mapping[str, list[object]] = tomllib.loads(
-        resources.files("distriage.facts").joinpath("known_bad.toml").read_text(encoding="utf-8")
+        resources.files(__package__).joinpath("known_bad.toml").read_text(encoding="utf-8")
     )
     return [Combination.read(entry) for entry in data["combination"]]
 

@@ -1,0 +1,162 @@
+"""A sentence that says which release of the product worked, in the product's own tracker. Pure.
+
+There, a number needs no name: "it worked in v0.6.3", "after the upgrade from 0.6.2 to 0.6.3". Only plain sentences
+count: not a wish, a question, a condition, nor something that still fails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from distriage.facts.compatibility.matrix import listed_releases, released
+from distriage.facts.compatibility.requirements import named
+from distriage.facts.scanning import Passage, Source, any_of
+from distriage.facts.versions import Comparison
+
+_TRIGGERS: Final = (
+    *("work", "fine", "downgrad", "roll", "revert", "upgrad", "updat", "regress", "good", "last", "happen", "occur"),
+    *("bump", "switch", "went back", "going back", "no issue", "no problem", "no such", "does not exist", "correct"),
+    *("stable", "broke"),
+)
+_NUMBER: Final = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3}){0,2}(?:\.?post\d{1,2}|\.?rc\d)?(?![\w%]|\.\d)"
+_WELL: Final = (
+    r"(?:\s(?:just|perfectly|totally|completely|fine|well|good|great|correctly|properly|ok|okay|as\sexpected|normally"
+    r"|stably?|smoothly|without\s(?:any\s)?(?:issues?|problems?|errors?))){0,2}"
+)
+_IN: Final = r"\s(?:in|on|with|under|using|for|at|before)"
+_FIXES: Final = (
+    r"(?:works?|worked|working|fix(?:es|ed)?|solve[sd]?|resolve[sd]?|helps?|helped|no\s(?:issues?|problems?|errors?)"
+    r"|go(?:es)?\saway|went\saway|gone|disappear(?:s|ed)?|is\sfine|runs?\sfine|everything\sis)"
+)
+_DENIED: Final = re.compile(
+    r"(?:\bnot|n['’]t|\bnever|\blonger|\bshould|\bwould|\bwill|\bmay|\bmight|\bcould|\bcan|\bdoes|\bdo|\bdid|\bif"
+    r"|\bonly|\bnothing|\bto|\bcannot|\bstops?|\bstopped|\bmake|\bmakes|\bhow|\bwhether|\bthink|\bhope|\bsupposed\sto|\bwithout)(?:\s(?:be|it|have|been|also|even))?\s\Z",
+    re.I,
+)
+_USED: Final = re.compile(r"\bused\sto\s\Z", re.I)
+_BUT: Final = re.compile(
+    r"[`'\"*)]{0,3}\s?(?:,\s)?(?:but\s)?(?:only\b|until\b|if\b|when\b|unless\b|not\b|\?|except\b|(?:\w{1,12}\s)?only\b|and\s(?:fails?|crash))",
+    re.I,
+)
+_ALSO: Final = re.compile(rf"[`'\"*)]{{0,2}}(?:\s?[,/&]\s?|\sand\s|\sor\s)v?({_NUMBER})", re.I)
+_UNCERTAIN: Final = re.compile(
+    r"\b(?:still|hop(?:e|ed|ing)|wish|same\s(?:issue|problem|error|behaviou?r|result)|also\s(?:fails?|happens?|occurs?)|persists?|both|neither|tried|did\snot\shelp"
+    r"|didn['’]t\shelp|no\sregression|not\sa\sregression)\b",
+    re.I,
+)
+_BEFORE_CHARS: Final = 16
+_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?](?=\s|\Z)|\n|;\s")
+_MOST_CHARS: Final = 600  # of a sentence
+
+
+def worked_before(own: Passage, names: Sequence[str], product: str, failing: Mapping[str, Source]) -> Comparison | None:
+    """The last release that a plain sentence says to work, and the later one that fails.
+
+    Args:
+        own: The reporter's words of a report in the product's own tracker.
+        names: The product's names there, in lower case.
+        failing: The versions in use, the likeliest first.
+    """
+    if not any_of(_TRIGGERS, own.words):
+        return None
+    for place, sentence in _sentences(own.text):
+        if _UNCERTAIN.search(sentence):
+            continue
+        for works, fails, at, fails_at in _plain(sentence, tuple(names)):
+            if not _is_release(works, product):
+                continue
+            known = {fails: own.source(place + fails_at)} if fails else dict(failing)
+            also = _ALSO.match(sentence, at + len(works))
+            if not fails and also:  # "works in 1.15 and 2.1"
+                known.pop(also[1], None)
+            for later, source in known.items():
+                if _is_later(later, works):
+                    return Comparison("framework_version", works, own.source(place + at), later, source)
+    return None
+
+
+def is_regression(pair: Comparison) -> bool:
+    """Whether the failing release of a pair is the later one."""
+    return _is_later(pair.fails, pair.works)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    begin = 0
+    for end in _END.finditer(text):
+        if 8 <= end.start() - begin <= _MOST_CHARS:
+            yield begin, text[begin : end.start()]
+        begin = end.end()
+    if 8 <= len(text) - begin <= _MOST_CHARS:
+        yield begin, text[begin:]
+
+
+def _plain(sentence: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, int, int]]:
+    """Working and failing version, the latter perhaps empty, with their places."""
+    if not any_of(_TRIGGERS, sentence.lower()):
+        return
+    moved, others = _patterns(names)
+    for match in moved.finditer(sentence):
+        yield match["x"], match["y"], match.start("x"), match.start("y")
+    for pattern in others:
+        for match in pattern.finditer(sentence):
+            before = sentence[max(0, match.start() - _BEFORE_CHARS) : match.start()]
+            if (_DENIED.search(before) and not _USED.search(before)) or _BUT.match(sentence, match.end()):
+                continue
+            yield match["x"], "", match.start("x"), 0
+
+
+@cache
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], Sequence[re.Pattern[str]]]:
+    """Of an upgrade with both numbers, and of one number that works; for a product's names."""
+    called = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    ours = rf"(?:the|my|our|a|version|release|{called})"
+    before = "the|my|our|a|previous|older|earlier|old|version|release|docker|image|container"
+    name = rf"(?:(?:{before}|{called})[\s:=-]{{1,2}}){{0,3}}"
+    image = rf"[`'\"*(]{{0,2}}(?:(?:[\w.-]{{1,30}}/)?(?:{called})(?:[:@=-]{{1,2}}|(?=v?\d)))?v?"
+    x, y = rf"{image}(?P<x>{_NUMBER})", rf"{image}(?P<y>{_NUMBER})"
+    moved = re.compile(
+        rf"(?:(?:\bafter|\bsince|\bwhen|\bonce)\s(?:(?:i|we|having|i['’]ve|we['’]ve|just|{ours})\s){{0,3}}?"
+        rf"(?:upgrad|updat|bump|mov|switch|migrat|go)(?:ing|ed|e)\s(?:{ours}\s){{0,3}}?(?:from\s)?"
+        rf"|\bafter\s(?:the\s)?(?:{called})?\s?(?:upgrade|update)\s(?:from\s)?"
+        rf"|\bregress(?:ion|ed|es)\s(?:from|between)\s)"
+        rf"{name}{x}(?:-[\w.]{{1,20}})?[`'\"*)]{{0,2}}\s?(?:to|->|→|=>|and|vs\.?)\s?{name}{y}",
+        re.I,
+    )
+    texts = (
+        rf"\b(?:works?|worked|working|runs|ran){_WELL}{_IN}\s{name}{x}",
+        rf"\b(?:was|is|were)\s(?:fine|ok|okay|good|stable|correct){_IN}\s{name}{x}",
+        rf"\b(?:does|did|do)(?:\snot|n['’]t)\s(?:happen|occur|exist|appear|have\s(?:this|that|the)\s(?:issue|problem|bug|error))(?:\s(?:at\sall|anymore))?"
+        rf"(?:{_IN}\s{name}|\s){x}",
+        rf"\bno\s(?:such\s)?(?:issues?|problems?|errors?){_IN}\s{name}{x}",
+        rf"{x}[`'\"*)]{{0,3}},?\s(?:it\s|everything\s|all\s)?(?:just\s)?(?:works?|worked|is\sworking|(?:is|was|runs|ran)\s(?:fine|ok|okay|good|stable)"
+        rf"|(?:does|did)(?:\snot|n['’]t)\shave\s(?:this|the|that)\s(?:issue|problem|bug))\b",
+        rf"\b(?:downgrad(?:e|ed|ing)|roll(?:ing|ed)?\sback|revert(?:ing|ed)?|switch(?:ing|ed)?\sback|go(?:ing)?\sback|went\sback)\s"
+        rf"(?:{name}(?:from\s{name}v?{_NUMBER}\s)?)(?:back\s)?to\s{name}{x}[^\n]{{0,60}}?\b{_FIXES}\b",
+        rf"\blast\s(?:known\s)?(?:working|good)\s(?:version|release)(?:\s(?:is|was))?[\s:=]{{1,3}}{name}{x}",
+    )
+    return moved, tuple(re.compile(text, re.I) for text in texts)
+
+
+def _is_release(version: str, product: str) -> bool:
+    """Whether a number can be a release of the product: on PyPI's list or, where none is known, of three parts."""
+    listed = listed_releases(named(product.replace(" ", "-")))
+    if listed:
+        found = released(version)
+        return found is not None and (str(found) in listed or any(one.startswith(f"{found}.") for one in listed))
+    return version.count(".") >= 2  # a shorter one may be of anything
+
+
+def _is_later(one: str, other: str) -> bool:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        later, earlier = Version(one), Version(other)
+    except InvalidVersion:
+        return False
+    same = min(len(later.release), len(earlier.release))
+    return later > earlier and (
+        later.release[:same] != earlier.release[:same] or len(later.release) == len(earlier.release)
+    )
