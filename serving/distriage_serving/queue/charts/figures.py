@@ -59,8 +59,8 @@ def team_weeks(waits: Sequence[Wait], now: float, length: int) -> list[TeamWeek]
             for wait in waits
             if wait.decided_at is not None and start <= wait.decided_at < start + WEEK_S
         ]
-        aged = (median(ages), ages[len(ages) * 9 // 10]) if ages else (None, None)
-        found.append(TeamWeek(_day(start), len(ages), *aged, len(took), median(took) if took else None))
+        age, oldest = (median(ages), ages[len(ages) * 9 // 10]) if ages else (None, None)
+        found.append(TeamWeek(_day(start), len(ages), age, oldest, len(took), median(took) if took else None))
     return found
 
 
