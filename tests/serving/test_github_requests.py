@@ -25,6 +25,8 @@ from distriage_serving.github.executor import execute
 from distriage_serving.github.files import read_config
 from distriage_serving.github.forms import form_lines
 from distriage_serving.github.issue import read_issue
+from distriage_serving.github.thread.asking import marker_of, post, take_back
+from distriage_serving.github.thread.reading import read_thread
 from distriage_serving.github.timeline import find_own_comment
 from distriage_serving.planning.marker import Marker
 from distriage_serving.planning.plan import make_plan
@@ -47,6 +49,7 @@ from support.described_github import (
     READ_ISSUE,
     SET_TYPE,
     SWEEP,
+    TAKE_BACK,
     TAKE_OFF,
     WHO_AM_I,
     WRITE,
@@ -57,9 +60,9 @@ from support.described_github import (
     fill,
     good_status,
     prism,
-    prism_at,
     repository,
     sent,
+    worked_on,
 )
 from support.execution import TYPED
 from support.faults import Fault, Trouble
@@ -124,6 +127,32 @@ def test_the_own_comment_looked_for(double: GitHub, client: Client, repository: 
     found = find_own_comment(client, IssueReference(repository, 1), "v1")
     assert found is not None and found.digest == "0123456789abcdef"
     assert sent(double) == WHO_AM_I | LIST_COMMENTS
+
+
+def test_a_question_asked_and_taken_back(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "It hangs")
+    issue, marker = IssueReference(repository, 1), marker_of(1, "Which version?")
+    for _ in range(2):
+        post(client, issue, "Which version?", marker)
+    assert [Marker.read(text) for text in double.comments(f"{repository}#1")] == [marker]
+    for _ in range(2):
+        take_back(client, issue, marker)
+    assert double.comments(f"{repository}#1") == []
+    assert sent(double) == WHO_AM_I | LIST_COMMENTS | {f"POST {ISSUE}/comments"} | TAKE_BACK
+
+
+def test_a_thread(double: GitHub, client: Client, repository: str) -> None:
+    double.open(f"{repository}#1", "It hangs", comments=23, assignees=[PERSON])
+    for number in range(1, 24):
+        double.comment(f"{repository}#1", f"comment {number}", PERSON)
+    double.name_in_change(f"{repository}#1", 2, "Set the timeout", merged=True)
+    double.name_in_change(f"{repository}#1", 3, "Say more", merged=False)
+    thread = read_thread(client, IssueReference(repository, 1))
+    assert [comment.body for comment in thread.comments] == [f"comment {number}" for number in range(14, 24)]
+    assert thread.count == 23 and thread.assignees == (PERSON["login"],)
+    found = [(change.reference, change.title, change.state) for change in thread.changes]
+    assert found == [(f"{repository}#2", "Set the timeout", "merged"), (f"{repository}#3", "Say more", "open")]
+    assert len(double.requests) == 4
 
 
 def test_pages(double: GitHub, client: Client, repository: str) -> None:
@@ -258,11 +287,11 @@ def test_the_sweep(double: GitHub, prism: Prism) -> None:
 # ---------------------------------------------------------------- does Prism see at all?
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG | READ_FORM])
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in READ_CONFIG | READ_FORM | TAKE_BACK])
 def test_an_answer_that_github_does_not_give_is_seen(
     double: GitHub, prism: Prism, repository: str, operation: str
 ) -> None:
-    """Otherwise a schema that Prism cannot read would pass everything."""
+    """Otherwise a schema that Prism cannot read would pass everything. A deleted comment's answer is empty."""
     method, path = fill(operation, repository)
     seen = []
     for wrong in ([{"id": "one"}], {"id": "one"}):

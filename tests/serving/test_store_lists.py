@@ -255,4 +255,12 @@ def test_words_are_found_in_any_case_of_ascii_letters_and_taken_literally(store:
         word: store.count_issues(IssueFilter(words=[word]))
         for word in ("nccl", "HÄNGT", "HäNGT", "läuft", "lÄuft", "0%", "0_", "A_B", "aXb", "nicht\0", "\ud800", "/")
     }
-    assert [word for word, count in found.items() if count] == ["nccl", "HäNGT", "lÄuft", "0%", "A_B", "nicht\0", "\ud800"]
+    assert [word for word, count in found.items() if count] == [
+        "nccl",
+        "HäNGT",
+        "lÄuft",
+        "0%",
+        "A_B",
+        "nicht\0",
+        "\ud800",
+    ]

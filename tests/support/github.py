@@ -59,6 +59,7 @@ class GitHub:
         approver: Whom the timeline shows for an approved label; None: the person.
         repository_labels: `owner/repo` -> name in lower case -> label.
         timelines: `owner/repo#1` -> events, comments among them.
+        releases: `owner/repo` -> releases in GitHub's form, the newest first.
         files: `owner/repo/path` -> content; `versions`: commit -> text of `.github/distriage.yml`.
         requests, written: All that arrived, also those that failed.
         renamed: Old name of a repository in lower case -> new one.
@@ -92,6 +93,7 @@ class GitHub:
         self.suggestions: dict[str, list[dict[str, Any]]] = {}
         self.accounts = [PERSON]
         self.approver: dict[str, Any] | None = None
+        self.releases: dict[str, list[dict[str, Any]]] = {}
         self.repository_labels: dict[str, dict[str, dict[str, Any]]] = {}
         self.timelines: dict[str, list[dict[str, Any]]] = {}
         self.files: dict[str, str] = {}
@@ -261,6 +263,12 @@ class GitHub:
         """Write a comment."""
         repository, _, number = reference.partition("#")
         return self._happened(reference, github_shapes.comment(repository, int(number), next(self._ids), actor, body))
+
+    def name_in_change(self, reference: str, number: int, title: str, *, merged: bool) -> None:
+        """A pull request of the issue's repository names it."""
+        repository, merged_at = reference.partition("#")[0], github_shapes.TIME if merged else None
+        event = github_shapes.cross_reference(repository, number, title, merged_at, PERSON)
+        self.timelines.setdefault(reference, []).append(event)
 
     def labels(self, reference: str) -> list[str]:
         """Names of an issue's labels."""

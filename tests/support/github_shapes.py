@@ -113,6 +113,31 @@ def issue(repository: str, number: int, title: str, body: str | None, labels: Se
     }
 
 
+def release(repository: str, tag: str, published_at: str | None, **changes: Any) -> dict[str, Any]:
+    """A release; without a date, a draft."""
+    url = f"{API}/repos/{repository}/releases/1"
+    return {
+        "url": url,
+        "assets_url": f"{url}/assets",
+        "upload_url": f"https://uploads.github.com/repos/{repository}/releases/1/assets{{?name,label}}",
+        "html_url": f"{WEB}/{repository}/releases/tag/{quote(tag)}",
+        "id": 1,
+        "author": account("maintainer", 7),
+        "node_id": "RE_1",
+        "tag_name": tag,
+        "target_commitish": "main",
+        "name": tag,
+        "draft": published_at is None,
+        "prerelease": False,
+        "created_at": TIME,
+        "published_at": published_at,
+        "assets": [],
+        "tarball_url": None,
+        "zipball_url": None,
+        **changes,
+    }
+
+
 def issue_type(name: str) -> dict[str, Any]:
     """An issue type of an organization."""
     return {"id": sum(map(ord, name)), "node_id": f"IT_{name}", "name": name, "description": None}
@@ -183,6 +208,20 @@ def event(repository: str, id: int, kind: str, actor: dict[str, Any] | None) -> 
         "created_at": TIME,
         "performed_via_github_app": None,
     }
+
+
+def cross_reference(
+    repository: str, number: int, title: str, merged_at: str | None, actor: dict[str, Any]
+) -> dict[str, Any]:
+    """A pull request that names an issue, as the issue's timeline shows it."""
+    url = f"{API}/repos/{repository}/pulls/{number}"
+    page = f"{WEB}/{repository}/pull/{number}"
+    there = {"url": url, "html_url": page, "diff_url": f"{page}.diff", "patch_url": f"{page}.patch"}
+    state = "open" if merged_at is None else "closed"
+    change = {**issue(repository, number, title, None), "html_url": page, "state": state, "draft": False}
+    source = {"type": "issue", "issue": {**change, "pull_request": {**there, "merged_at": merged_at}}}
+    times = {"created_at": TIME, "updated_at": TIME}
+    return {"event": "cross-referenced", "actor": actor, "source": source, **times}
 
 
 def comment(repository: str, number: int, id: int, author: dict[str, Any], body: str) -> dict[str, Any]:  # noqa: A002

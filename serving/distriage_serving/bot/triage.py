@@ -13,6 +13,7 @@ from distriage.base.errors import NotFoundError, TransferredError
 from distriage.base.references import IssueReference
 from distriage.base.types import IssueReport
 from distriage.github.client import Client
+from distriage.github.releases import kept_releases
 from distriage_serving.bot.asking.questions import hear_answers
 from distriage_serving.bot.follow_up import Done
 from distriage_serving.bot.label_names import LabelNames
@@ -31,6 +32,7 @@ from distriage_serving.judging.judge import Judge, with_answer
 from distriage_serving.judging.keeping import keep_issue
 from distriage_serving.judging.two_readers import TwoReaders, is_awaited
 from distriage_serving.planning.plan import make_plan
+from distriage_serving.planning.signs import needs_releases, with_signs
 from distriage_serving.planning.types import IssueState, LeftOut, Plan
 from distriage_serving.store import (
     Backfilled,
@@ -110,6 +112,8 @@ def triage(
         verdict = verdict.model_copy(update={"duplicates": same})
         ids = judge.past.github_ids(reference.repository, same or (), model)
         issue = replace(issue, state=replace(issue.state, github_ids=ids))
+    releases = kept_releases(client, reference.repository) if needs_releases(names) else ()
+    verdict = with_signs(verdict, report, names, releases, issue.created_at)
     issue, names, found = _ask(client, store, issue, verdict, names)
     with store.transaction():
         store.save_issue(_row(issue))

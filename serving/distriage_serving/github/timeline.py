@@ -10,9 +10,25 @@ from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.base.times import epoch_s
 from distriage.github.client import Client
+from distriage_serving.github.labels import label_names
 from distriage_serving.planning.marker import Kind, Marker
 from distriage_serving.planning.types import OwnComment
 
+# Events that change no part of an issue that we read.
+_ASIDE: Final = frozenset(
+    {
+        "commented",
+        "mentioned",
+        "subscribed",
+        "unsubscribed",
+        "referenced",
+        "cross-referenced",
+        "assigned",
+        "unassigned",
+        "milestoned",
+        "demilestoned",
+    }
+)
 MAINTAINERS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})  # GitHub's words for who may triage
 
 
@@ -46,6 +62,7 @@ class Comment:
         association: GitHub's word for what the account is to the repository, such as `OWNER`.
         at: Unix time in seconds.
         body: Markdown, hostile.
+        url: Its page, or empty.
     """
 
     by: Literal["us", "bot", "person"]
@@ -53,6 +70,7 @@ class Comment:
     association: str
     at: float
     body: str
+    url: str = ""
 
 
 def set_by_us(events: Iterable[LabelEvent]) -> set[str]:
@@ -136,6 +154,7 @@ class Timeline:
         self.converted = False
         self.type_touched = False
         self.closed_by_us = False
+        self._changes: list[tuple[float, object, str]] = []
         self.comments: list[Comment] = []
 
     def read(self, event: Mapping[str, Any]) -> None:
@@ -143,6 +162,9 @@ class Timeline:
         kind = event.get("event")
         actor = event.get("actor") or event.get("user")
         label = (event.get("label") or {}).get("name")
+        if kind not in _ASIDE:
+            name = label if isinstance(label, str) else str((event.get("rename") or {}).get("to"))
+            self._changes.append((epoch_s(event.get("created_at")), kind, name))
         if kind in {"labeled", "unlabeled"} and isinstance(label, str):
             is_bot = (actor or {}).get("type") == "Bot"
             # Labels that the person whose token we have took off were taken off by hand. A deleted account has no type,
@@ -170,11 +192,34 @@ class Timeline:
         elif kind == "commented":
             self._read_comment(event, actor)
 
+    def leaves(self, told: Mapping[str, Any]) -> bool:
+        """Whether an issue is still as an event told it; edits of the text, which have events of their own, aside."""
+        since = epoch_s(told.get("updated_at"))
+        labels, state, title = {name.casefold() for name in label_names(told)}, told.get("state"), told.get("title")
+        before = (set(labels), state, title)
+        for at, kind, name in self._changes:
+            if at < since:
+                continue
+            match kind:
+                case "labeled":
+                    labels.add(name.casefold())
+                case "unlabeled":
+                    labels.discard(name.casefold())
+                case "closed" | "reopened":
+                    state = "closed" if kind == "closed" else "open"
+                case "renamed":
+                    title = name
+                case _ if at > since:
+                    return False
+        return (labels, state, title) == before
+
     def _read_comment(self, event: Mapping[str, Any], actor: Mapping[str, Any] | None) -> None:
         body, is_us, is_bot = str(event.get("body") or ""), self._is_us(actor), (actor or {}).get("type") == "Bot"
         by: Literal["us", "bot", "person"] = "us" if is_us else "bot" if is_bot else "person"
         association, at = str(event.get("author_association") or ""), epoch_s(event.get("created_at"))
-        self.comments.append(Comment(by, login_of(actor) or "ghost", association, at, body))
+        self.comments.append(
+            Comment(by, login_of(actor) or "ghost", association, at, body, str(event.get("html_url") or ""))
+        )
         marker = Marker.read(body) if is_us and self.comment is None else None
         if marker is not None and marker.kind == self._kind and isinstance(event.get("id"), int):
             self.comment = OwnComment(event["id"], marker.digest, edited=not marker.is_of(body))

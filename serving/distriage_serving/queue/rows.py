@@ -22,7 +22,7 @@ from distriage_serving.queue.listing import (
     percent,
 )
 from distriage_serving.queue.login.sessions import ADMIN
-from distriage_serving.store import Issue, Review, StoredVerdict
+from distriage_serving.store import NOBODY_WAITS, Issue, Review, StoredVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Row:
         url: On GitHub; empty if unknown.
         axes: By id.
         refused: GitHub's last refusal, or empty.
-        why: See `why_here`.
+        why: See `why_here`; and how long its author waits.
         own: The names of own labels in its verdict.
         comments: How many there are.
         active: When anything happened last.
@@ -111,9 +111,16 @@ def make_row(
         active=age(now - issue.updated_at),
         refused="; ".join([*([refused] if refused else []), *view_plan(stored).refused]),
         assignee=issue.assignee.removeprefix(ADMIN),
-        why=why_here(stored, taxonomy, shown=shown),
+        why=", ".join(filter(None, (why_here(stored, taxonomy, shown=shown), _waits(issue, now)))),
         own=[own.label for own in (stored.verdict.own or () if stored is not None else ())],
     )
+
+
+def _waits(issue: Issue, now: float) -> str:
+    """How long the author waits since an answer of theirs; of others the age says it."""
+    if not issue.created_at < issue.waits_since < NOBODY_WAITS:
+        return ""
+    return f"author waits {age(now - issue.waits_since).removesuffix(' ago')}"
 
 
 def why_here(

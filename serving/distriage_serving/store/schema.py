@@ -14,6 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_co
 
 from distriage.answer.verdict import Verdict
 from distriage.base.references import IssueReference
+from distriage.base.times import NEVER_S
 from distriage_serving.store.columns import BIG_INTEGER, JsonText, PlainText, RepositoryName, VerdictText
 
 WorkState = Literal["waiting", "leased", "done", "dead", "ignored"]
@@ -26,7 +27,7 @@ Name = Annotated[str, mapped_column(RepositoryName)]
 JsonValue = Annotated[Any, mapped_column(JsonText)]
 Number = Annotated[int, mapped_column(BIG_INTEGER, primary_key=True, autoincrement=True)]
 
-NOBODY_WAITS: Final = 1e12  # later than all times
+NOBODY_WAITS: Final = NEVER_S
 WAITING: Final = text("state = 'waiting'")
 LEASED: Final = text("state = 'leased'")
 _NEVER_REUSE_IDS: Final = {"sqlite_autoincrement": True}

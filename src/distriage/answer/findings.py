@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from distriage.answer.certain import by_tracker, corrected
 from distriage.answer.differential import checks_of, differential, settled
 from distriage.answer.policy import decide, likely_labels, measured_precision
-from distriage.answer.questions import missing_facts
+from distriage.answer.questions import QUOTED_ERROR, missing_facts
 from distriage.answer.verdict import (
     AxisVerdict,
     EvidenceLine,
@@ -27,6 +27,7 @@ from distriage.facts.compatibility.known_bad import known_bad
 from distriage.facts.scanning import Source, any_of, stands_before
 from distriage.facts.situation import ATTACHMENT, Situation
 from distriage.facts.versions import Comparison
+from distriage.github.releases import Release
 from distriage.model.bundle import Bundle
 from distriage.model.label import meanings
 from distriage.model.taxonomy import CAUSE, DISTRIBUTED, Taxonomy
@@ -34,6 +35,7 @@ from distriage.own.answer import OwnLabel
 from distriage.reading.report import ReadReport
 from distriage.segments import Role
 from distriage.segments.roles import quotes_exception
+from distriage.signs.find import signs_of
 
 # An attached log: GitHub's page shows only the link. And the words that announce one.
 _ATTACHMENT = re.compile(ATTACHMENT, re.I)
@@ -54,6 +56,7 @@ class Findings:
         evidence: Axis -> lines that carried its likeliest label; None if not asked for.
         similar: The most similar known issues; None if not asked for.
         own: The repository's own labels, if known.
+        releases: Those of its repository, if known.
     """
 
     bundle: Bundle
@@ -62,6 +65,7 @@ class Findings:
     evidence: Mapping[str, Sequence[EvidenceLine]] | None = None
     similar: Sequence[SimilarIssue] | None = None
     own: Sequence[OwnLabel] | None = None
+    releases: Sequence[Release] = ()
 
     def verdict(self, mode: Mode | str = Mode.BALANCED, own_modes: Mapping[str, Mode | float] | None = None) -> Verdict:
         """Decide.
@@ -116,6 +120,7 @@ class Findings:
             # They are bugs, with their fixes.
             similar=None if self.similar is None else list(self.similar) if _applies(decisions) else [],
             own=None if self.own is None else list(self.own),
+            signs=signs_of(self.read, self.releases, is_failure=_applies(decisions)),
         )
 
     def _axis(self, decision: Decision, ranked: Sequence[tuple[str, float]], taxonomy: Taxonomy) -> AxisVerdict:
@@ -168,10 +173,16 @@ class Findings:
             return True
         roles = {line.role for segment in read.segments.all for line in segment.lines}
         if hangs:  # the line "it hangs" does not count
-            return not roles.isdisjoint((Role.INITIATING, Role.CASCADE))
+            return "timed out initializing" in folded(read.report.body) or not roles.isdisjoint(
+                (Role.INITIATING, Role.CASCADE)
+            )
         if Role.INITIATING not in roles and not roles.isdisjoint((Role.CASCADE, Role.TEARDOWN)):
             return False  # another process failed
-        return bool(read.input.errors)
+        return (
+            bool(read.input.errors)
+            or "shows-error" in read.situation.seen
+            or bool(QUOTED_ERROR.search(read.input.text))
+        )
 
 
 def _hangs(decisions: Mapping[str, Decision], taxonomy: Taxonomy) -> bool:
