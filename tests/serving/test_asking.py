@@ -7,6 +7,8 @@ import pytest
 from sqlalchemy import update
 
 from distriage.base.references import IssueReference
+from distriage.model.taxonomy import default_taxonomy
+from distriage_serving.queue.rows import make_row
 from distriage_serving.store import ASK, NOBODY_WAITS, Act, Issue, IssueFilter, Store, ask_job, reconcile_job
 
 from support import faults
@@ -128,6 +130,25 @@ def test_a_comment_heard_before_the_closing_hides_it_not(bot: Bot) -> None:
     bot.deliver("issues", closed)
     bot.settle()
     assert bot.stored().state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("comments", "active_s", "waits_s", "said"),
+    [
+        (0, 0, None, ""),
+        (1, 9000, None, "1 comment"),
+        (1200, 60, None, "1,200 comments, active 1 minute ago"),
+        (2, 60, 3600, "2 comments, author waits 1 hour"),
+    ],
+)
+def test_a_row_says_how_the_thread_stands(
+    bot: Bot, comments: int, active_s: float, waits_s: float | None, said: str
+) -> None:
+    bot.issue("opened")
+    issue, now = bot.stored(), bot.stored().created_at + 9000
+    issue.comments, issue.updated_at = comments, now - active_s
+    issue.waits_since = NOBODY_WAITS if waits_s is None else now - waits_s
+    assert make_row(issue, None, (), default_taxonomy(), "owner/repo", "", now).thread == said
 
 
 def test_who_files_and_maintains_waits_for_nobody(bot: Bot) -> None:

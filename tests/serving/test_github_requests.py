@@ -14,6 +14,7 @@ import pytest
 from distriage.base.errors import NotFoundError, RefusedError
 from distriage.base.references import IssueReference
 from distriage.github.client import Client
+from distriage.github.releases import read_releases
 from distriage.model.taxonomy import default_taxonomy
 from distriage_serving.action.run import Inputs, run_action
 from distriage_serving.backfill.run import BackfillOptions, issues_of
@@ -47,6 +48,7 @@ from support.described_github import (
     READ_FORM,
     READ_FRESH,
     READ_ISSUE,
+    RELEASES,
     SET_TYPE,
     SWEEP,
     TAKE_BACK,
@@ -68,6 +70,7 @@ from support.execution import TYPED
 from support.faults import Fault, Trouble
 from support.github import INSTALLATION, PERSON, GitHub
 from support.github_description import Prism
+from support.github_shapes import TIME, release
 from support.verdicts import make_verdict
 
 TAXONOMY = default_taxonomy()
@@ -207,6 +210,12 @@ def test_classify_an_issue(
     double.open(f"{repository}#1", "Training hangs", "It hangs and hangs after a timeout.")
     assert command("classify", "--issue", f"{repository}#1", "--model", keyword_bundle, "--json").code == 0
     assert sent(double) == {f"GET {ISSUE}"}
+
+
+def test_releases(double: GitHub, client: Client, repository: str) -> None:
+    double.releases[repository] = [release(repository, "v1.1.0", None), release(repository, "v1.0.0", TIME)]
+    assert [one.tag for one in read_releases(client, repository)] == ["v1.0.0"]
+    assert sent(double) == RELEASES
 
 
 def test_the_action(double: GitHub, prism: Prism, repository: str, keyword_bundle: Path) -> None:

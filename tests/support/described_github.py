@@ -53,6 +53,7 @@ SUGGESTIONS = {f"GET {ISSUE}/suggestions"}
 DECIDE = {f"POST {ISSUE}/suggestions/{{suggestion_id}}/{verb}" for verb in ("approve", "dismiss")}
 WHO_IS = {"GET /user/{account_id}"}
 FIELDS = {"GET /orgs/{org}/issue-fields"}
+RELEASES = {"GET /repos/{owner}/{repo}/releases"}
 OPERATIONS = sorted(
     READ_ISSUE
     | READ_CONFIG
@@ -73,6 +74,7 @@ OPERATIONS = sorted(
     | DECIDE
     | WHO_IS
     | FIELDS
+    | RELEASES
 )
 NUMBERS = count(1)
 

@@ -200,6 +200,7 @@ def _issue_page(looked: Looked, request: Request, explained: Verdict | None) -> 
         labels=issue.labels,
         issue_type=issue.issue_type,
         waiting=plan.waiting,
+        owners=plan.owners,
         closing=any(act.is_pending and act.undone_at is None for act in acts if act.what in CLOSES),
         assignee=issue.assignee.removeprefix(ADMIN),
         why=why_here(stored, visit.taxonomy, now - issue.created_at) if issue.status == "open" else "",

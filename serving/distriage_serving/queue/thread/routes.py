@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from distriage.base.errors import GitHubError
 from distriage.base.references import web_link
-from distriage_serving.github.app_auth import A_PERSON_WAITS
+from distriage_serving.github.app_auth import Patience
 from distriage_serving.github.thread.reading import Thread, read_thread
 from distriage_serving.github.timeline import MAINTAINERS
 from distriage_serving.queue.listing import age, issue_href, moment
@@ -22,6 +22,7 @@ from distriage_serving.store import Issue
 
 router = APIRouter(prefix="/queue", route_class=PageRoute, include_in_schema=False)
 MAX_CHARS: Final = 1500  # of a comment
+_PATIENCE: Final = Patience(4.0, 0.0)  # for each of up to six requests, together below the 30 s of a page
 
 
 def why_not(request: Request, visit: Visit, repository: str) -> str:
@@ -63,7 +64,7 @@ def _read(request: Request, visit: Visit, issue: Issue) -> Thread:
     found = kept.get(issue.reference)
     if found is None:
         assert app is not None and known is not None and known.installation_id is not None  # see `why_not`
-        client = app.installation_client(known.installation_id, patience=A_PERSON_WAITS)
+        client = app.installation_client(known.installation_id, patience=_PATIENCE)
         kept.put(issue.reference, found := read_thread(client, issue.reference))
     return found
 
